@@ -192,6 +192,7 @@ struct Spelled {
   std::string operator()(Precision value) const { return fmt::format("\"{}\"", foretoken::name_of(value)); }
   std::string operator()(model::Dispatcher value) const { return fmt::format("\"{}\"", model::name_of(value)); }
   std::string operator()(const schedule::Schedule& value) const {
+    if (value.made) return R"({"search": true})";
     if (value.only_shape) return fmt::format("{{\"file\": \"{}\"}}", value.name);
     return fmt::format("\"{}\"", value.name);
   }

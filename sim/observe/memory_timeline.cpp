@@ -21,8 +21,9 @@ class StageWalk {
         see_(start, stored_, Bytes(0), ++alive_);
         break;
       case schedule::Stash::kKeeps:
-        see_(start, stored_, memory.transient, alive_);
-        if (kind.makes.has(schedule::Result::kInputGradient)) stored_ += memory.for_weights - memory.stash;
+        // What waits for weights grows as the stash is freed. Where it is the larger one, the last layer has most.
+        see_(start, stored_, memory.transient + std::max(Bytes(0), waiting_more(kind, memory)), alive_);
+        stored_ += waiting_more(kind, memory);
         see_(end, stored_, Bytes(0), alive_);
         break;
       case schedule::Stash::kFrees:
@@ -36,6 +37,10 @@ class StageWalk {
   }
 
  private:
+  static Bytes waiting_more(const schedule::OpTraits& kind, const step::PassMemory& memory) {
+    return kind.makes.has(schedule::Result::kInputGradient) ? memory.for_weights - memory.stash : Bytes(0);
+  }
+
   See see_;
   Table<Chunk, step::PassMemory> memory_;
   Bytes stored_;

@@ -27,6 +27,7 @@ struct Schedule {
   std::function<Placement(PipelineShape)> place = {};  ///< the placement of the programs built; none: looped
   /// Further conditions of this schedule on a shape; returns nothing for a legal shape. Call `why_not` instead.
   std::function<std::optional<std::string>(PipelineShape)> own_rule = {};
+  bool made = false;  ///< the order follows from a job's times and memory (sim/step/made_order.h), not from `build`
   std::optional<PipelineShape> only_shape = {};  ///< of a schedule from a file; none: built for every legal shape
 };
 

@@ -2,6 +2,7 @@
 #include "sim/step/forward_only.h"
 
 #include <memory>
+#include <optional>
 
 #include "sim/base/check.h"
 #include "sim/des/engine.h"
@@ -12,7 +13,37 @@
 namespace foretoken::step {
 namespace {
 
+/// Returns the forwards of all stages in the order in which they become ready when every pass takes as long. Of two
+/// that are ready, the one nearer to the model's end comes first.
+schedule::Program as_ready(const schedule::Placement& placement, int microbatches) {
+  using schedule::Neighbour;
+  schedule::Program program{.placement = placement, .stages = {}};
+  program.stages = Table<Stage, schedule::StageProgram>(placement.stages(), schedule::StageProgram{});
+  Table<Stage, Table<Chunk, int>> done(placement.stages(), Table<Chunk, int>(placement.chunks(), 0));
+  for (std::int64_t left = std::int64_t{placement.stages()} * placement.chunks() * microbatches; left > 0;) {
+    const Table<Stage, Table<Chunk, int>> before = done;  // passes of one slot do not see each other
+    for (const Stage stage : ids<Stage>(placement.stages())) {
+      std::optional<Chunk> next;
+      for (const Chunk chunk : ids<Chunk>(placement.chunks())) {
+        const schedule::Place* const from = placement.neighbour({stage, chunk}, Neighbour::kPrevious);
+        const int ready = from == nullptr ? microbatches : before[from->stage][from->chunk];
+        if (before[stage][chunk] < ready &&
+            (!next || placement.position_of({stage, chunk}) > placement.position_of({stage, *next})))
+          next = chunk;
+      }
+      if (!next) continue;
+      program.stages[stage].push_back(
+          {schedule::OpKind::kForward, id_of<schedule::MicroBatch>(done[stage][*next]++), *next});
+      --left;
+    }
+  }
+  return program;
+}
+
+/// Schedules with other places throttle their forwards to save memory, which an evaluation does not need to save.
 schedule::Program forward_passes(const job::Job& job) {
+  if (job.schedule.place && job::placement_of(job).ways() == 1)
+    return as_ready(job::placement_of(job), job::pipeline_shape(job).microbatches);
   schedule::Program program = program_of(job);
   for (const Stage stage : program.stages.ids())
     std::erase_if(program.stages[stage],

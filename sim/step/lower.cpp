@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/job/parts.h"
 #include "sim/step/duration.h"
+#include "sim/step/made_order.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
 
@@ -61,16 +62,18 @@ des::Duration pass_overhead(const job::Job& job) {
   return stands_still ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }
 
-schedule::Program program_of(const job::Job& job) { return job.schedule.build(job::pipeline_shape(job)); }
+schedule::Program program_of(const job::Job& job) {
+  return job.schedule.made ? made_order(job) : job.schedule.build(job::pipeline_shape(job));
+}
 
 namespace {
 
 // Lowers `job` as if all its groups of experts were alike.
-LoweredStep lower_alike(const job::Job& job, Fidelity fidelity) {
+LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity fidelity) {
   LoweredStep step;
   step.imbalance = job.routing.imbalance;
   step.passes = std::make_unique<Passes>(job);
-  step.program = program_of(job);
+  step.program = std::move(program);
   step.message = message_bytes(job);
   add_stage_streams(step.workload, job.parallelism.pipeline, stage_axes(job));
   add_pass_rows(step.workload, job, *step.passes);
@@ -98,13 +101,13 @@ LoweredStep lower_alike(const job::Job& job, Fidelity fidelity) {
 }  // namespace
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {
-  LoweredStep step = lower_alike(job, fidelity);
+  LoweredStep step = lower_alike(job, program_of(job), fidelity);
   std::set<double> imbalances;
   for (const job::ImbalancedExperts& group : job.imperfections.imbalanced_experts) imbalances.insert(group.imbalance);
   for (const double imbalance : imbalances) {
     job::Job other = job;
     other.routing.imbalance = imbalance;
-    const LoweredStep& added = step.imbalanced.emplace_back(lower_alike(other, fidelity));
+    const LoweredStep& added = step.imbalanced.emplace_back(lower_alike(other, step.program, fidelity));
     expects(added.workload.graph.tasks() == step.workload.graph.tasks() &&
                 added.workload.communications.size() == step.workload.communications.size(),
             "an imbalance changes times and bytes of tasks only");

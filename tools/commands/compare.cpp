@@ -70,7 +70,7 @@ ScheduleChoice parse_choice(const std::string& text) {
     choice.chunks = *chunks;
   }
   if (known->interleaves && choice.chunks < 2)
-    throw ConfigError({wrong_choice(text, "expected at least 2 chunks a stage, for instance interleaved:2")});
+    throw ConfigError({wrong_choice(text, fmt::format("expected at least 2 chunks a stage; try {}:2", name))});
   if (!known->interleaves && choice.chunks > 1)
     throw ConfigError({wrong_choice(text, "this schedule has one chunk a stage; leave the number out")});
   return choice;
@@ -138,8 +138,9 @@ std::vector<std::string> warnings_of(const Rows& rows) {
 
 std::string text_of(const std::string& name, const Rows& rows, const Options& options, const Paint& paint) {
   std::string text = paint.name(name) + table_text(rows, paint);
-  text +=
-      paint.paragraph("  ", "bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)");
+  text += paint.paragraph("  ",
+                          "bubble: idle time of the pipeline over the work of its busiest stage; ideal: with equal "
+                          "stages and free messages");
   text += paint.paragraph(
       "  ", "peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step");
   if (std::any_of(rows.begin(), rows.end(), [](const study::TriedSchedule& row) { return row.is_own; }))
@@ -231,8 +232,8 @@ void add_compare(CLI::App& program, Action& chosen) {
       ->required();
   command
       ->add_option("--schedules", options->schedules,
-                   "Names from `foretoken schedule list`; interleaved takes its chunks a stage "
-                   "(gpipe,1f1b,interleaved:2,interleaved:4 and the scenario's own)")
+                   "Names from `foretoken schedule list`, with chunks a stage where there are several (gpipe, 1f1b, "
+                   "zb-h1, interleaved:2, zb-v:2, v-half:2, interleaved:4 and the scenario's own)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");

@@ -17,6 +17,7 @@
 #include "tools/commands/schedule_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
+#include "tools/text/runs.h"
 
 namespace foretoken::tools {
 namespace schedule_make_command {
@@ -46,6 +47,22 @@ double of_stage(const char* option, const std::vector<double>& values, int stage
   throw wrong(fmt::format("{}: expected one value, or {} (one a stage), found {}", option, stages, values.size()));
 }
 
+/// Checks that all passes and messages in a row fit the clock: no order of them takes longer.
+void check_length(const Options& options) {
+  constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
+  double ms = 2 * options.message_ms * options.stages;
+  for (const Stage stage : ids<Stage>(options.stages))
+    ms += of_stage("--forward", options.forward_ms, options.stages, stage) +
+          of_stage("--backward-input", options.input_ms, options.stages, stage) +
+          of_stage("--backward-weight", options.weight_ms, options.stages, stage);
+  const double days = ms * options.microbatches / kMsPerDay;
+  if (days > kMostDays)
+    throw wrong(
+        fmt::format("expected at most {} days of passes and messages in all, found {:.3g}; check --forward, "
+                    "--backward-input, --backward-weight and --comm, in milliseconds",
+                    kMostDays, days));
+}
+
 schedule::MakeQuestion question_of(const Options& options) {
   if (std::int64_t{3} * options.stages * options.microbatches > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}; try fewer micro-batches", kMostPasses,
@@ -66,6 +83,7 @@ schedule::MakeQuestion question_of(const Options& options) {
                               std::max(1.0, options.for_weights), limit, options.stages));
     question.limits.push_back({1, options.for_weights, limit});
   }
+  check_length(options);
   return question;
 }
 
@@ -87,7 +105,7 @@ Bubbles bubbles_of(const schedule::MakeQuestion& question, const schedule::MadeS
 std::vector<double> held_of(const schedule::MakeQuestion& question, const schedule::MadeSchedule& made) {
   std::vector<double> held;
   for (const Stage stage : made.program.stages.ids())
-    held.push_back(most_held(made.program.stages[stage], question.limits[stage]));
+    held.push_back(std::round(1000 * most_held(made.program.stages[stage], question.limits[stage])) / 1000);
   return held;
 }
 
@@ -102,8 +120,8 @@ std::string text_of(const Options& options, const schedule::MakeQuestion& questi
   text += paint.paragraph("  ", fmt::format("makespan {}, bubble {} of it; longest stage {}, bubble {} of it",
                                             seconds(made.times.makespan), report::percent(bubbles.makespan),
                                             seconds(made.times.longest_span), report::percent(bubbles.span)));
-  text += paint.paragraph("  micro-batches of activations held at most, by stage: ",
-                          fmt::format("{:.4g}", fmt::join(held_of(question, made), ", ")));
+  text +=
+      paint.paragraph("  micro-batches of activations held at most, by stage: ", runs_text(held_of(question, made)));
   text += '\n' + paint(report::Ink::kBold, "Order") + "  " +
           paint(report::Ink::kDim, schedule::letters_text(made.program) + ", micro-batch") + '\n';
   for (const Stage stage : made.program.stages.ids())

@@ -21,6 +21,7 @@
 #include "tools/commands/schedule_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
+#include "tools/text/runs.h"
 
 namespace foretoken::tools {
 namespace schedule_show_command {
@@ -120,6 +121,11 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
+  if (options.blocking && chosen.posting != schedule::Posting::kAsInMegatron)
+    throw wrong(
+        fmt::format("--blocking: expected a schedule of Megatron (gpipe, gpipe-fifo, 1f1b, interleaved-1f1b), "
+                    "found {}; leave it out",
+                    options.name));
   study::ReplayTimes times = times_of(options);
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
@@ -168,22 +174,6 @@ std::string json_of(const Options& options, const Shown& shown) {
 }
 
 std::string list_of(const std::vector<double>& ms) { return fmt::format("{}", fmt::join(ms, ", ")); }
-
-// Joins runs of equal values: "8, 16 (stages 1 to 6), 8".
-template <class T>
-std::string runs_text(const std::vector<T>& values) {
-  std::string text;
-  for (std::size_t at = 0; at < values.size();) {
-    std::size_t end = at;
-    while (end < values.size() && values[end] == values[at]) ++end;
-    if (!text.empty()) text += ", ";
-    text += end - at > 2    ? fmt::format("{} (stages {} to {})", values[at], at, end - 1)
-            : end - at == 2 ? fmt::format("{0}, {0}", values[at])
-                            : fmt::format("{}", values[at]);
-    at = end;
-  }
-  return text;
-}
 
 std::string pipeline_text(const schedule::PipelineShape& shape) {
   return report::counted(shape.stages, "stage") + ", " +
@@ -281,12 +271,13 @@ void add_time_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
-  command
-      .add_option("--backward", options.backward_ms, "Milliseconds of the backward pass of one chunk (2), or V values")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(number_between(0, kLongestMs))
-      ->type_name("MS");
+  CLI::Option* const whole = command
+                                 .add_option("--backward", options.backward_ms,
+                                             "Milliseconds of the backward pass of one chunk (2), or V values")
+                                 ->delimiter(',')
+                                 ->allow_extra_args(false)
+                                 ->check(number_between(0, kLongestMs))
+                                 ->type_name("MS");
   const auto part = [&](const char* name, std::vector<double>& ms, const char* of) {
     return command.add_option(name, ms, fmt::format("Milliseconds of the part for {} of a backward pass (half)", of))
         ->delimiter(',')
@@ -296,8 +287,8 @@ void add_time_options(CLI::App& command, Options& options) {
   };
   CLI::Option* const input = part("--backward-input", options.input_ms, "input");
   CLI::Option* const weight = part("--backward-weight", options.weight_ms, "weight");
-  input->needs(weight);
-  weight->needs(input);
+  input->needs(weight)->excludes(whole);
+  weight->needs(input)->excludes(whole);
   command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages (0)")
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");

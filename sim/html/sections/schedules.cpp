@@ -49,7 +49,7 @@ std::string schedules(const ReportData& data) {
   }
   return paragraph(
              "The same job with other schedules and no other change. Bubble: idle time of the pipeline over the "
-             "work of its busiest stage; ideal: (p - 1) / (v m).") +
+             "work of its busiest stage; ideal: with equal stages and free messages, (p - 1) / (v m) for 1F1B.") +
          table.html() + pipeline_legend(charts) + paragraph(draw::density_words() + ".", "remark") +
          "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }

@@ -125,7 +125,7 @@ TEST(ReadSchedule, ComplaintsNameTheCell) {
   EXPECT_EQ(complaints_of_schedule({{"file", kDual}, {"rows", {"0F0,0B0"}}}),
             "t.json: /schedule/file: expected a file or rows, found both; try rows null\n");
   EXPECT_EQ(complaints_of_schedule(7),
-            "t.json: /schedule: expected the name of a schedule, or {\"file\": PATH}, found 7\n");
+            "t.json: /schedule: expected the name of a schedule, {\"file\": PATH}, or {\"search\": true}, found 7\n");
   EXPECT_THAT(complaints_of_schedule("my.csv"),
               HasSubstr("unknown schedule \"my.csv\"; for a file write {\"file\": PATH}"));
 }

@@ -34,7 +34,8 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   const job::Parallelism& chosen = job.parallelism;
   json value = document_.value;
   value["gpus"] = job.gpus;
-  if (!job.schedule.only_shape) value["schedule"] = job.schedule.name;  // else the question states it
+  const bool as_stated = job.schedule.only_shape || job.schedule.made;
+  if (!as_stated) value["schedule"] = job.schedule.name;
   value["batch"]["micro"] = job.batch.micro;
   value["optimizer"]["zero_stage"] = job.optimizer.zero_stage;
   if (!asked_.choices.recompute) value["recompute"] = name_of(job.recompute.granularity);

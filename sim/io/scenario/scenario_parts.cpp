@@ -15,6 +15,7 @@
 #include "sim/io/scenario/attention_choice.h"
 #include "sim/io/scenario/dispatcher_choice.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/schedule/made/make_schedule.h"
 
 namespace foretoken::io {
 namespace {
@@ -239,11 +240,20 @@ void read_overlap(const Node& root, Question& question) {
 
 void read_schedule(const Node& root, Question& question) {
   const Node stated = root.child("schedule");
+  if (stated.value().is_object() && stated.has("search")) {
+    stated.allow_only({"search"});
+    if (stated.boolean("search"))
+      question.choices.schedule = schedule::schedule_to_make();
+    else
+      stated.complain("search", "expected true, found false; try the name of a schedule");
+    return;
+  }
   if (stated.value().is_object()) {
     question.choices.schedule = read_own_schedule(stated);
     return;
   }
-  if (root.has("schedule") && !stated.is_text()) return stated.expected("the name of a schedule, or {\"file\": PATH}");
+  if (root.has("schedule") && !stated.is_text())
+    return stated.expected("the name of a schedule, {\"file\": PATH}, or {\"search\": true}");
   const std::string name = root.text_or("schedule", "");
   if (!stated.is_text()) return;
   question.choices.schedule = schedule::find_schedule(name);

@@ -75,9 +75,12 @@ Bytes working_bytes(const BlockOps& block, RecomputeGranularity granularity, Sel
 }
 
 // A weight gradient of m x n elements sums over k tokens: it reads k m and k n elements.
-Bytes bytes_for_weight_gradients(const OpList& backward) {
+Bytes bytes_for_weight_gradients(const OpList& backward, int tensor) {
   double bytes = 0;
   for (const LayerOp& op : backward) {
+    const auto* const gathered = std::get_if<LayerCollective>(&op.work);
+    if (gathered != nullptr && op.part == BackwardPart::kWeight && gathered->kind == CollectiveKind::kAllGather)
+      bytes -= gathered->payload.value() * (1 - 1.0 / tensor);
     const auto* const shape = std::get_if<GemmShape>(&op.work);
     if (shape == nullptr || shape->pass != GemmPass::kWeightGradient) continue;
     bytes +=

@@ -17,8 +17,9 @@ namespace foretoken::model {
 
 /// Bytes of one micro-batch that the products of a block keep between both parts of a split backward pass: the input
 /// and the output gradient of every product with a weight gradient. `backward` lists the kernels of its backward pass.
-/// For a GPT layer of arXiv:2401.10241 they are 32 s b h.
-[[nodiscard]] Bytes bytes_for_weight_gradients(const OpList& backward);
+/// For a whole GPT layer of arXiv:2401.10241 they are 32 s b h. An input that `tensor` ranks gather again for the
+/// weight gradient is kept in parts.
+[[nodiscard]] Bytes bytes_for_weight_gradients(const OpList& backward, int tensor);
 
 /// Bytes of the tensor sent between stages, per micro-batch.
 [[nodiscard]] Bytes boundary_bytes(const Transformer& model, const LayerContext& context);

@@ -183,8 +183,15 @@ TEST(Activations, WeightGradientsWaitWithInputsAndOutputGradientsOfProducts) {
     const Transformer model = testdata::vector_model(vector.at("config"));
     if (model.gated()) continue;
     const LayerContext context = gpt_context(model, 1, false);
-    const foretoken::Bytes waiting = bytes_for_weight_gradients(backward_kernels(dense_layer(model, context), context));
+    const foretoken::Bytes waiting =
+        bytes_for_weight_gradients(backward_kernels(dense_layer(model, context), context), 1);
     EXPECT_EQ(waiting.value(), 32.0 * static_cast<double>(model.max_positions * model.hidden)) << name;
+    // Eight ranks with sequence parallelism keep an eighth of it, but whole output gradients of both row-parallel
+    // products: 2 x 2 s b h.
+    const LayerContext cut = gpt_context(model, 8, true);
+    const foretoken::Bytes of_rank =
+        bytes_for_weight_gradients(backward_kernels(dense_layer(model, cut), cut), cut.tensor);
+    EXPECT_EQ(of_rank.value(), (28.0 / 8 + 4) * static_cast<double>(model.max_positions * model.hidden)) << name;
     ++checked;
   }
   EXPECT_EQ(checked, 3);

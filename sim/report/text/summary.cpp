@@ -178,7 +178,7 @@ std::string configuration_line(const job::Job& job) {
   if (job.parallelism.expert_tensor > 1) parts.push_back(fmt::format("ETP {}", job.parallelism.expert_tensor));
   if (job.parallelism.sequence_parallel) parts.emplace_back("SP");
   parts.push_back(fmt::format("micro-batch {}", job.batch.micro));
-  if (job.parallelism.pipeline > 1 && job.parallelism.virtual_pipeline == 1) parts.push_back(job.schedule.name);
+  if (job.parallelism.pipeline > 1 && job.schedule.name != "interleaved-1f1b") parts.push_back(job.schedule.name);
   if (job.recompute.granularity != model::RecomputeGranularity::kNone)
     parts.push_back(fmt::format("recompute {}", model::name_of(job.recompute.granularity)));
   if (job.optimizer.zero_stage > 0) parts.push_back(fmt::format("ZeRO {}", job.optimizer.zero_stage));

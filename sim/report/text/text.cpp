@@ -65,12 +65,13 @@ std::string too_large_text(const Memory& memory, const Paint& paint) {
 
 std::string bubble_text(const Metrics& metrics, const Paint& paint) {
   return title_text("Pipeline bubble", "idle time of the pipeline over the work of its busiest stage", paint) +
-         paint.paragraph("  ",
-                         fmt::format("{} of the work of the busiest stage, or {} of the pipeline's time; ideal "
-                                     "(p-1)/(vm) = {}. The table above counts less: only time of the whole step in "
-                                     "which this stage waits and nothing else runs",
-                                     percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
-                                     percent(metrics.ideal_bubble_fraction)));
+         paint.paragraph(
+             "  ",
+             fmt::format("{} of the work of the busiest stage, or {} of the pipeline's time; {} with "
+                         "equal stages and free messages. The table above counts less: only time of the whole step in "
+                         "which this stage waits and nothing else runs",
+                         percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
+                         percent(metrics.ideal_bubble_fraction)));
 }
 
 std::string list_text(std::string_view title, const std::vector<std::string>& lines, const Paint& paint) {

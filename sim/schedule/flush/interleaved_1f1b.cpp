@@ -53,6 +53,11 @@ std::string microbatches_that_work(PipelineShape shape) {
   return fmt::format("{} or {}", below, above);
 }
 
+std::string two_stages_needed(PipelineShape shape) {
+  return fmt::format("expected at least 2 pipeline stages, found {}; try pipeline 2, or the schedule 1f1b",
+                     shape.stages);
+}
+
 }  // namespace
 
 StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
@@ -72,6 +77,7 @@ StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
 }
 
 std::optional<std::string> no_group_rule(PipelineShape shape) {
+  if (shape.stages < 2) return two_stages_needed(shape);
   if (shape.group == 0) return std::nullopt;
   return fmt::format("expected no micro-batch group, found {}; try without it, or the schedule interleaved-1f1b",
                      shape.group);
@@ -113,10 +119,7 @@ std::optional<std::string> interleaved_1f1b_group_rule(PipelineShape shape) {
 }
 
 std::optional<std::string> interleaved_1f1b_rule(PipelineShape shape) {
-  if (shape.stages < 2) {
-    return fmt::format("expected at least 2 pipeline stages, found {}; try pipeline 2, or the schedule 1f1b",
-                       shape.stages);
-  }
+  if (shape.stages < 2) return two_stages_needed(shape);
   return interleaved_1f1b_group_rule(shape);
 }
 

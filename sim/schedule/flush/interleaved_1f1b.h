@@ -19,7 +19,8 @@ namespace foretoken::schedule {
 /// Precondition: 0 <= G <= m.
 [[nodiscard]] StageProgram virtual_microbatches(OpKind kind, PipelineShape shape);
 
-/// Returns the fault of a shape with a stated group G, for schedules that choose their own groups; else nothing.
+/// Returns the fault of a shape for schedules of several chunks that choose their own groups: a stated group G, or one
+/// stage only; else nothing.
 [[nodiscard]] std::optional<std::string> no_group_rule(PipelineShape shape);
 
 /// Returns the fault of the group G and the micro-batches, or nothing. Legal: p <= G <= m, and m is a multiple of G or

@@ -209,8 +209,11 @@ void Slotted::hoist(std::size_t stage, std::size_t from, bool fills, int limit) 
     slots[to] = cell;
     slots[from] = {};
     slot_[index(stage, cell.pass, cell.microbatch)] = static_cast<int>(to);
-    for (std::size_t at = to; at < slots.size(); ++at)
-      held_[stage][at] = held_after(at == 0 ? Held{} : held_[stage][at - 1], slots[at], fills);
+    for (std::size_t at = to; at < slots.size(); ++at) {
+      const Held held = held_after(at == 0 ? Held{} : held_[stage][at - 1], slots[at], fills);
+      if (at > from && held == held_[stage][at]) return;
+      held_[stage][at] = held;
+    }
     return;
   }
 }

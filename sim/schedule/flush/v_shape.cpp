@@ -11,10 +11,6 @@ std::optional<std::string> v_rule(PipelineShape shape) {
   if (shape.chunks != 2) {
     return fmt::format("expected 2 chunks a stage (virtual_pipeline), found {}; try virtual_pipeline 2", shape.chunks);
   }
-  if (shape.stages < 2) {
-    return fmt::format("expected at least 2 pipeline stages, found {}; try pipeline 2, or the schedule 1f1b",
-                       shape.stages);
-  }
   return no_group_rule(shape);
 }
 

@@ -15,6 +15,7 @@
 
 #include "sim/base/check.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/schedule/flush/flush.h"
 #include "sim/schedule/made/exact_order.h"
 
 namespace foretoken::schedule {
@@ -87,7 +88,11 @@ class Greedy {
     const int after = static_cast<int>(stages_.size()) - stage.number();
     return at.forwards < question_.microbatches &&
            in_flight < std::max(rule_.warm_up * after - (rule_.warm_up - 1), 1) &&
-           at.held + question_.limits[stage].stash <= question_.limits[stage].limit;
+           at.held + question_.limits[stage].largest() <= question_.limits[stage].limit;
+  }
+  [[nodiscard]] bool may_input(Stage stage) const {
+    const StageLimit& limit = question_.limits[stage];
+    return stages_[stage].held + limit.for_weights - limit.stash <= limit.limit;
   }
 
   [[nodiscard]] Choice choose(Stage stage) const {
@@ -96,7 +101,7 @@ class Greedy {
     const auto arrival = [&](const std::deque<std::int64_t>& of) {
       return of.empty() ? kNever : std::max(of.front(), at.free);
     };
-    const std::int64_t gradient = arrival(at.gradient_arrivals);
+    const std::int64_t gradient = may_input(stage) ? arrival(at.gradient_arrivals) : kNever;
     const std::int64_t forward = may_forward(stage) ? arrival(at.forward_arrivals) : kNever;
     const bool pending = at.weights < at.inputs;
     Choice choice{gradient, OpKind::kBackwardInput};
@@ -181,6 +186,18 @@ bool moved_is_better(MadeSchedule& made, const MakeQuestion& question, Stage sta
   return false;
 }
 
+/// Returns the rules that are tried: 48, or 6 where a run takes long. Its work grows with passes times stages.
+std::vector<GreedyRule> rules_for(PipelineShape shape) {
+  constexpr std::int64_t kMostWork = 2'000'000;
+  if (std::int64_t{3} * shape.stages * shape.stages * shape.microbatches > kMostWork)
+    return {{1, 0.01}, {1, 0.5}, {2, 0.01}, {2, 0.5}, {2, 1.0}, {3, 0.25}};
+  std::vector<GreedyRule> rules;
+  for (const int warm_up : {1, 2, 3})
+    for (const double gap : {0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5})
+      for (const bool eager : {false, true}) rules.push_back({warm_up, gap, eager});
+  return rules;
+}
+
 std::size_t passes_of(const Program& program) {
   std::size_t passes = 0;
   for (const StageProgram& ops : program.stages) passes += ops.size();
@@ -224,6 +241,14 @@ MadeSchedule best_of(std::vector<MadeSchedule> found, const MakeQuestion& questi
 
 }  // namespace
 
+Schedule schedule_to_make() {
+  return {.name = "made",
+          .description = "made for the times and the memory of the job",
+          .splits_backward = true,
+          .build = [](PipelineShape shape) { return zb_h1().build(shape); },  // until the times are known
+          .made = true};
+}
+
 double most_held(const StageProgram& ops, const StageLimit& limit) {
   double held = 0, most = 0;
   for (const StageOp& op : ops) {
@@ -244,10 +269,7 @@ MadeSchedule make_schedule(const MakeQuestion& question) {
   std::vector<MadeSchedule> found;
   for (const Schedule& each : all_schedules())
     if (!each.interleaves) consider(found, each.build(shape), each.name, question);
-  for (const int warm_up : {1, 2, 3})
-    for (const double gap : {0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5})
-      for (const bool eager : {false, true})
-        consider(found, Greedy(question, {warm_up, gap, eager}).run(), kMade, question);
+  for (const GreedyRule& rule : rules_for(shape)) consider(found, Greedy(question, rule).run(), kMade, question);
   expects(!found.empty(), "every stage can run one micro-batch at a time");
   return best_of(std::move(found), question);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/schedule/made/timed_program.h"
+#include "sim/schedule/schedule.h"
 
 namespace foretoken::schedule {
 
@@ -12,6 +13,7 @@ namespace foretoken::schedule {
 /// between both parts of the backward pass, and in all.
 struct StageLimit {
   double stash = 1, for_weights = 1, limit = 0;
+  [[nodiscard]] double largest() const { return stash > for_weights ? stash : for_weights; }
 };
 
 /// What a made schedule shortens: the whole pipeline, or the longest stage. The second suits an optimizer without a
@@ -37,6 +39,9 @@ struct MadeSchedule {
 /// schedules of the catalogue with one chunk a stage that keep the limits. The same question has the same answer.
 /// Precondition: a stage and a micro-batch at least, and limits that let every stage run one micro-batch at a time.
 [[nodiscard]] MadeSchedule make_schedule(const MakeQuestion& question);
+
+/// Returns the schedule that a job states to have its order made: {"schedule": {"search": true}}.
+[[nodiscard]] Schedule schedule_to_make();
 
 /// Returns the most memory that a stage holds, in the unit of its limit.
 [[nodiscard]] double most_held(const StageProgram& ops, const StageLimit& limit);

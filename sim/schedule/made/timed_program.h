@@ -12,7 +12,8 @@ namespace foretoken::schedule {
 /// Picoseconds of the passes of one stage over one micro-batch, with one chunk a stage.
 struct StageTimes {
   std::int64_t forward = 0, input = 0, weight = 0;
-  [[nodiscard]] std::int64_t backward() const { return input + weight; }
+  std::int64_t whole_backward = 0;  ///< zero: both parts together
+  [[nodiscard]] std::int64_t backward() const { return whole_backward > 0 ? whole_backward : input + weight; }
   [[nodiscard]] std::int64_t of(OpKind kind) const;
 };
 

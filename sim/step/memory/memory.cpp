@@ -58,7 +58,7 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
   const model::LayerContext context = job.layer_context();
   const auto for_weights = [&](const model::BlockOps& ops) {
     if (!job.schedule.splits_backward) return Bytes(0);
-    return model::bytes_for_weight_gradients(model::backward_kernels(ops, context));
+    return model::bytes_for_weight_gradients(model::backward_kernels(ops, context), context.tensor);
   };
   const auto granularity = job.recompute.granularity;
   const auto& modules = job.recompute.modules;

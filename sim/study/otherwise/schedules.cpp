@@ -16,8 +16,9 @@ TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::st
                            const trust::Evidence& evidence) {
   TriedSchedule tried{.choice = std::move(choice), .metrics = {}, .chart = {}, .impossible = {}};
   job::Patch patch = {{Key::kVirtualPipeline, std::int64_t{tried.choice.chunks}}};
-  // A schedule from a file is the scenario's own, which states it.
-  if (!tried.choice.schedule.only_shape) patch.push_back({Key::kSchedule, tried.choice.schedule});
+  // A schedule from a file, or one to be made, is the scenario's own, which states it.
+  if (!tried.choice.schedule.only_shape && !tried.choice.schedule.made)
+    patch.push_back({Key::kSchedule, tried.choice.schedule});
   if (tried.choice.chunks == 1) patch.push_back({Key::kMicrobatchGroup, {}});
   try {
     Prediction prediction = predict(source.read(sets, patch), {.advice = true, .interval = IntervalQuestion{evidence}});

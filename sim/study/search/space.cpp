@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/base/error.h"
 #include "sim/job/deepep.h"
 #include "sim/job/hidden_exchanges.h"
 #include "sim/job/layout.h"
@@ -43,6 +44,9 @@ std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int6
 
 // A stated schedule stands as it is: the catalogue need not have it.
 std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const SpaceOptions& options) {
+  if (asked.schedule && asked.schedule->made)
+    throw ConfigError({{"search", "/schedule",
+                        "expected the name of a schedule, found one to make for every configuration; try null"}});
   if (asked.schedule) return {*asked.schedule};
   std::vector<schedule::Schedule> schedules;
   for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
