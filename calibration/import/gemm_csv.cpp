@@ -31,7 +31,9 @@ constexpr std::array kTimeColumns{
 /// Finds the column that holds the time. Complains when a column that a product needs is missing.
 TimeColumn time_column(const Columns& columns, const GemmCsvHints& hints) {
   for (const char* name : {"m", "n", "k"})
-    if (!columns.contains(name)) throw std::invalid_argument(fmt::format("no column {}", name));
+    if (!columns.contains(name))
+      throw std::invalid_argument(
+          fmt::format("no column {}: expected m, n and k of products, or the columns of another kind of table", name));
   for (const ColumnTest& test : hints.choice.where)
     if (!columns.contains(test.column)) throw std::invalid_argument(fmt::format("no column {}", test.column));
   for (const TimeColumn& column : kTimeColumns) {

@@ -157,7 +157,8 @@ TEST(GemmCsv, BrokenRowsAreRefusedByLine) {
     }
     return "";
   };
-  EXPECT_EQ(complaint("m,n,time_us\n"), "t.csv:1: no column k");
+  EXPECT_EQ(complaint("m,n,time_us\n"),
+            "t.csv:1: no column k: expected m, n and k of products, or the columns of another kind of table");
   EXPECT_THAT(complaint("m,n,k\n"), HasSubstr("t.csv:1: no column with a time"));
   EXPECT_EQ(complaint("m,n,k,us\n1,2,3\n"), "t.csv:2: us: missing, the row has 3 fields");
   EXPECT_EQ(complaint("m,n,k,us\n1,2,3,4\n1,2.5,3,4\n1,2,3,-4\n"),

@@ -48,7 +48,7 @@ const ReasonCase kReasons[] = {
     {"chunks without interleaving",
      "1f1b",
      {4, 8, 2},
-     "1f1b: expected 1 chunk a stage (virtual_pipeline), found 2; try virtual_pipeline 1, or the schedule "
+     "1f1b: expected 1 chunk a stage (virtual pipeline), found 2; try 1 chunk, or the schedule "
      "interleaved-1f1b"},
     {"a group without interleaving",
      "gpipe-fifo",
@@ -58,8 +58,8 @@ const ReasonCase kReasons[] = {
     {"interleaving of one chunk",
      "interleaved-1f1b",
      {4, 8, 1},
-     "interleaved-1f1b: expected at least 2 chunks a stage (virtual_pipeline), found 1; try virtual_pipeline 2, or "
-     "the schedule 1f1b"},
+     "interleaved-1f1b: expected at least 2 chunks a stage (virtual pipeline), found 1; try 2 chunks, or the "
+     "schedule 1f1b"},
     {"interleaving of one stage",
      "interleaved-1f1b",
      {1, 8, 2},
@@ -80,7 +80,7 @@ const ReasonCase kReasons[] = {
     {"a V of three chunks",
      "zb-v",
      {4, 8, 3},
-     "zb-v: expected 2 chunks a stage (virtual_pipeline), found 3; try virtual_pipeline 2"},
+     "zb-v: expected 2 chunks a stage (virtual pipeline), found 3; try 2 chunks"},
     {"fewer micro-batches than stages",
      "interleaved-1f1b",
      {4, 3, 2},

@@ -22,13 +22,11 @@ std::optional<std::string> counts_rule(PipelineShape shape) {
 std::optional<std::string> interleaving_rule(const Schedule& schedule, PipelineShape shape) {
   if (schedule.interleaves) {
     if (shape.chunks > 1) return std::nullopt;
-    return "expected at least 2 chunks a stage (virtual_pipeline), found 1; try virtual_pipeline 2, or the schedule "
-           "1f1b";
+    return "expected at least 2 chunks a stage (virtual pipeline), found 1; try 2 chunks, or the schedule 1f1b";
   }
   if (shape.chunks > 1) {
     return fmt::format(
-        "expected 1 chunk a stage (virtual_pipeline), found {}; try virtual_pipeline 1, or the schedule "
-        "interleaved-1f1b",
+        "expected 1 chunk a stage (virtual pipeline), found {}; try 1 chunk, or the schedule interleaved-1f1b",
         shape.chunks);
   }
   if (shape.group != 0) {

@@ -112,7 +112,9 @@ std::string shape_words(const schedule::PipelineShape& shape) {
                      report::counted(shape.chunks, "chunk"));
 }
 
-constexpr const char* kValid = "valid: {}; every pass once, forwards before backwards, no deadlock\n";
+std::string valid_text(const std::string& what, const report::Paint& paint) {
+  return paint.paragraph("valid: ", what + "; every pass once, forwards before backwards, no deadlock");
+}
 
 int check_text(Stages stages, const std::string& file, const std::string& placement) {
   const schedule::PipelineShape shape = shape_of(stages);
@@ -123,7 +125,7 @@ int check_text(Stages stages, const std::string& file, const std::string& placem
   std::string list;
   for (const std::string& problem : problems) list += paint.paragraph("  - ", problem);
   const std::string what = shape_words(shape);
-  print(problems.empty() ? fmt::format(kValid, what) : fmt::format("invalid: {}\n{}", what, list));
+  print(problems.empty() ? valid_text(what, paint) : fmt::format("invalid: {}\n{}", what, list));
   return problems.empty() ? 0 : 1;
 }
 
@@ -133,7 +135,7 @@ int check_csv(const std::string& text, const std::string& file) {
   const auto imported = io::read_schedule_text(text, printable(file), findings);
   findings.throw_if_wrong();
   const report::Paint paint(false, page_columns());
-  std::string page = fmt::format(kValid, shape_words(imported->shape));
+  std::string page = valid_text(shape_words(imported->shape), paint);
   for (const std::string& remark : imported->remarks) page += paint.paragraph("  - ", remark);
   print(page);
   return 0;

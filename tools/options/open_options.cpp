@@ -21,11 +21,22 @@ void expect_a_choice(const std::string& free) {
                                   free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
 }
 
+// Refuses a list of schedules beside an override that holds one.
+void refuse_a_held_schedule(const OpenOptions& options) {
+  for (const auto& [option, values] : {std::pair("--set", &options.sets), {"--fix", &options.fixes}})
+    for (const std::string& value : *values)
+      if ((value.starts_with("schedule=") || value.starts_with("schedule.")) && value != "schedule=null")
+        throw ConfigError({{"--schedules " + printable(options.schedules.front(), 60), "",
+                            fmt::format("expected an open schedule, found {} {}; leave one of them out", option,
+                                        printable(value, 60))}});
+}
+
 // Returns the overrides in order, for this model under this runtime.
 std::vector<std::string> overrides_with(const OpenOptions& options, const model::Transformer& model,
                                         const job::Runtime& runtime) {
   std::vector<std::string> sets;
   if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
+  if (!options.schedules.empty()) sets.emplace_back("schedule=null");
   for (const std::string& free : options.frees) {
     const std::vector<std::string> freed =
         free == "all" ? study::all_keys_free(model, runtime) : study::overrides_of_free(free, model, runtime);
@@ -49,7 +60,9 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
   keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
   command.add_option("--gpus", options.gpus, "Try these cluster sizes: 512, or 512,1024, or 256:4096:x2")
       ->type_name("SIZES");
-  command.add_option("--schedules", options.schedules, "Try these schedules (1f1b,interleaved), or all")
+  command
+      .add_option("--schedules", options.schedules,
+                  "Try these schedules (1f1b,interleaved), or all; frees the schedule")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
@@ -59,6 +72,7 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
 
 std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options) {
   for (const std::string& free : options.frees) expect_a_choice(free);
+  if (!options.schedules.empty()) refuse_a_held_schedule(options);
   const std::vector<std::string> sets = overrides_with(options, {}, {});
   if (options.frees.empty()) return sets;
   const job::Question question = source.read_open(sets).asked();

@@ -92,6 +92,10 @@ std::vector<std::string> parse_schedules(const std::vector<std::string>& names) 
   for (const schedule::Schedule& each : schedule::all_schedules()) known.emplace_back(each.name);
   for (const std::string& name : names) {
     if (name == "all") return known;
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos)
+      refuse("--schedules", name,
+             fmt::format("expected a name alone, as a search chooses parallelism.virtual_pipeline; try {}",
+                         printable(name.substr(0, colon), 60)));
     const std::string full = name == "interleaved" ? "interleaved-1f1b" : name;
     if (std::find(known.begin(), known.end(), full) == known.end())
       refuse(

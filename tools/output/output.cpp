@@ -72,6 +72,7 @@ std::size_t page_columns() {
 report::Paint page_paint(std::string_view colour) { return report::Paint(wants_colour(colour), page_columns()); }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_) {
+  if (path_ == "-") throw ConfigError({{"-", "", "expected a file to write; try /dev/stdout, or ./- for that name"}});
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);

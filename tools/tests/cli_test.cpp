@@ -39,7 +39,7 @@ const std::vector<Wrong> kWrong = {
     {"NaN",
      {"schedule", "show", "1f1b", "--stages", "2", "--microbatches", "2", "--forward", "nan"},
      "expected a number"},
-    {"a folder", {"simulate", "/tmp"}, "/tmp: is a directory; expected a JSON file"},
+    {"a folder", {"simulate", "/tmp"}, "/tmp: is a directory; expected a file"},
     {"misspelt key",
      {"simulate", "gpt-22b-8-a100-full", "--set", "modle=gpt2"},
      "--set modle=gpt2: unknown key; did you mean \"model\"?"},
@@ -52,6 +52,12 @@ const std::vector<Wrong> kWrong = {
      {"schedule", "show", "interleaved-1f1b", "--stages", "4", "--microbatches", "6", "--chunks", "2"},
      "expected 6 micro-batches to fill groups of 4"},
     {"a report on a folder", {"report", "gpt3-175b-1024-a100", "-o", "/tmp"}, "/tmp: cannot be written"},
+    {"standard output by a dash",
+     {"schedule", "show", "1f1b", "--stages", "2", "--microbatches", "2", "--csv", "-"},
+     "-: expected a file to write; try /dev/stdout"},
+    {"chunks that a V does not take",
+     {"schedule", "show", "zb-v", "--stages", "4", "--microbatches", "8", "--chunks", "3"},
+     "expected 2 chunks a stage (virtual pipeline), found 3; try 2 chunks"},
     {"a report without a scenario", {"report"}, "foretoken report: SCENARIO is required"},
     {"nothing to vary", {"whatif", "gpt3-175b-1024-a100"}, "expected --vary KEY=VALUE,VALUE,... or --tornado"},
     {"a varied key without values", {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.micro"}, "expected KEY=VALUE,"},
@@ -315,6 +321,9 @@ TEST(Cli, SchedulesShownPlainAreValid) {
     const Ran plain = run_foretoken({"schedule", "show", name, "--stages", "4", "--microbatches", "6", "--plain"});
     EXPECT_EQ(run_foretoken({"schedule", "check", "-"}, plain.out).status, 0) << name;
   }
+  const Ran csv = run_foretoken({"schedule", "check", "-"}, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  EXPECT_EQ(csv.status, 0) << csv.err;
+  for (const std::string& line : lines_of(csv.out)) EXPECT_LE(line.size(), 100U);
   const Ran invalid = run_foretoken({"schedule", "check", "-"}, "F0 F1 B0 B1\nB0 F0 F1 B1  # out of order\n");
   EXPECT_EQ(invalid.status, 1);
   EXPECT_THAT(invalid.out, HasSubstr("stage 1: B0 comes before its forward F0"));

@@ -272,6 +272,10 @@ TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
   expect_wrong({"--gpus", "8:4:x2"}, "FIRST:LAST");
   expect_wrong({"--objective", "steptime"}, "step-time");
   expect_wrong({"--schedules", "1f1bb"}, "did you mean");
+  expect_wrong({"--schedules", "zb-v:2"}, "a search chooses parallelism.virtual_pipeline; try zb-v");
+  expect_wrong({"--schedules", "1f1b", "--fix", "schedule=gpipe"}, "found --fix schedule=gpipe; leave one of them out");
+  expect_wrong({"--schedules", "zb-h1", "--fix", "parallelism.virtual_pipeline=2"},
+               "expected 1 for the schedules to try (zb-h1), found 2; try --free parallelism.virtual_pipeline");
   expect_wrong({"--resume"}, "--out");
   expect_wrong({"--fix", "parallelism.tensor=7"}, "7");
   const Ran large =
@@ -280,6 +284,18 @@ TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
   const json answer = json::parse(large.out);
   EXPECT_TRUE(answer["ranked"].empty());
   EXPECT_FALSE(answer["nearest_misses"].empty());
+}
+
+TEST(SearchCommand, ListedSchedulesAreTriedThoughTheScenarioStatesOne) {
+  const TemporaryFolder folder;
+  json stated = json::parse(kQuestion);
+  stated["schedule"] = "1f1b";
+  const std::string question = folder.put("question.json", stated.dump());
+  const Ran ran = run_foretoken({"search", question, "--schedules", "zb-h1", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  ASSERT_FALSE(answer["ranked"].empty());
+  for (const json& each : answer["ranked"]) EXPECT_EQ(each["schedule"], "zb-h1");
 }
 
 }  // namespace

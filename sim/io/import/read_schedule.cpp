@@ -82,7 +82,9 @@ std::optional<schedule::Schedule> read_own_schedule(const Node& node) {
   const bool has_rows = node.has("rows");
   for (const char* key : {"file", "name"})
     if (node.has(key) && has_rows == (std::string_view(key) == "file"))
-      node.complain(key, has_rows ? "expected a file or rows, found both; try rows null" : "expected only with rows");
+      node.complain(key, has_rows
+                             ? "expected a file or rows, found both; try rows null"
+                             : "expected only with rows; try {\"file\": \"schedule.csv\"}, or the name of a schedule");
   if (node.findings().complaints.size() > before) return std::nullopt;
   std::optional<ImportedSchedule> imported = has_rows ? read_rows(node) : read_file(node);
   if (!imported) return std::nullopt;

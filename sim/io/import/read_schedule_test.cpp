@@ -120,8 +120,9 @@ TEST(ReadSchedule, ComplaintsNameTheCell) {
             "t.json: /schedule/file: expected the path of a CSV file, found 7\n");
   EXPECT_EQ(complaints_of_schedule(json::object()),
             "t.json: /schedule/file: missing; expected the path of a CSV file\n");
-  EXPECT_EQ(complaints_of_schedule({{"file", kDual}, {"name", "own"}}),
-            "t.json: /schedule/name: expected only with rows\n");
+  EXPECT_EQ(
+      complaints_of_schedule({{"file", kDual}, {"name", "own"}}),
+      "t.json: /schedule/name: expected only with rows; try {\"file\": \"schedule.csv\"}, or the name of a schedule\n");
   EXPECT_EQ(complaints_of_schedule({{"file", kDual}, {"rows", {"0F0,0B0"}}}),
             "t.json: /schedule/file: expected a file or rows, found both; try rows null\n");
   EXPECT_EQ(complaints_of_schedule(7),

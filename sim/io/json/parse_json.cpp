@@ -200,7 +200,7 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path, con
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) return refuse("no such file");
   if (error) return refuse("cannot be read: " + error.message());
-  if (std::filesystem::is_directory(status)) return refuse("is a directory; expected a JSON file");
+  if (std::filesystem::is_directory(status)) return refuse("is a directory; expected a file");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));

@@ -80,7 +80,7 @@ TEST(ReadTextFile, WrongFiles) {
     EXPECT_FALSE(read_text_file(path, "f", findings));
     return lines_of(findings.complaints);
   };
-  EXPECT_EQ(complaint(folder), "f: is a directory; expected a JSON file\n");
+  EXPECT_EQ(complaint(folder), "f: is a directory; expected a file\n");
   EXPECT_EQ(complaint(folder / "absent"), "f: no such file\n");
   EXPECT_EQ(complaint("/dev/zero"), "f: larger than 32 MiB\n");
   EXPECT_EQ(complaint("/proc/self/mem"), "f: cannot be read: Input/output error\n");

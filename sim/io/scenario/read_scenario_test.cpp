@@ -348,7 +348,7 @@ TEST_F(Files, WrongFilesAndNames) {
   EXPECT_EQ(thrown(write("empty.json", "")), (folder_ / "empty.json").string() + ": empty; expected a JSON object\n");
   EXPECT_EQ(thrown(write("array.json", "[]")),
             (folder_ / "array.json").string() + ": expected an object, found an empty array\n");
-  EXPECT_EQ(thrown(folder_.string()), folder_.string() + ": is a directory; expected a JSON file\n");
+  EXPECT_EQ(thrown(folder_.string()), folder_.string() + ": is a directory; expected a file\n");
   EXPECT_EQ(thrown("no/such.json"), "no/such.json: no such file\n");
   EXPECT_EQ(thrown("gpt3-175b-1024-a10"),
             "gpt3-175b-1024-a10: unknown scenario \"gpt3-175b-1024-a10\"; did you mean \"gpt3-175b-1024-a100\"?\n");

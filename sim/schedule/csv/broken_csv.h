@@ -76,7 +76,9 @@ inline const BrokenCsv kBrokenCsvs[] = {
     {"the second part before the first", "0F0,0W0,0I0\n", 1, 2, "expected 0I0 before 0W0, found it in column 3"},
     {"stages of a rank in the wrong order", "1F0,0F0,1B0,0B0\n", 1, 1, "expected 0F0 before 1F0, found it in column 2"},
     {"a deadlock", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", 1, 2,
-     "found a deadlock: 0B0 waits for 1B0 (row 2, column 3), whose row waits at 1F1 (row 2, column 2)"},
+     "found a deadlock: 0B0 waits for 1B0 (row 2, column 3), but row 2 is at 1F1, which waits for 0F1 (row 1, column "
+     "3), "
+     "but row 1 is at 0B0; try 1B0 sooner"},
     // FSDP.
     {"a pass without its weights", "0F0,0UNSHARD,0B0\n", 1, 1, "expected 0UNSHARD before 0F0"},
     {"a pass after its weights went", "0UNSHARD,0F0,0RESHARD,0B0\n", 1, 4,
@@ -103,7 +105,8 @@ inline const BrokenCsv kBrokenCsvs[] = {
      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", 2, 2,
      "expected messages in the order of their sending, found 1RECV_F0"},
     {"messages in a deadlock", "0F0,0RECV_B0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", 1, 2,
-     "found a deadlock: 0RECV_B0 waits for 1SEND_B0 (row 2, column 4), whose row waits at 1RECV_F0"},
+     "found a deadlock: 0RECV_B0 waits for 1SEND_B0 (row 2, column 4), but row 2 is at 1RECV_F0, which waits for "
+     "0SEND_F0 (row 1, column 3), but row 1 is at 0RECV_B0"},
 };
 
 }  // namespace foretoken::schedule

@@ -217,14 +217,29 @@ class Progress {
 
   [[nodiscard]] CsvFault fault(const CsvAction& stopped) const {
     const CsvAction& source = *awaited(stopped);
-    const CsvAction& there = *stopped_at(static_cast<std::size_t>(source.row));
     if (source.row == stopped.row)
       return sheet_.fault(stopped, fmt::format("expected {} before {}, found it in column {}; try to swap them",
                                                to_text(source), to_text(stopped), source.column));
-    return sheet_.fault(stopped,
-                        fmt::format("expected rows that all end, found a deadlock: {} waits for {}, whose row waits at "
-                                    "{}; try {} sooner",
-                                    to_text(stopped), sheet_.located(source), sheet_.located(there), to_text(source)));
+    return sheet_.fault(stopped, fmt::format("expected rows that all end, found a deadlock: {}; try {} sooner",
+                                             waits_from(stopped), to_text(source)));
+  }
+
+  /// Returns the waits from `stopped` on, until they close a circle: "0B0 waits for 1B0 (row 2, column 3), but row 2 is
+  /// at 1F1, which waits for 0F1 (row 1, column 3), but row 1 is at 0B0". A long circle is cut.
+  [[nodiscard]] std::string waits_from(const CsvAction& stopped) const {
+    constexpr int kMostWaits = 6;
+    std::string text = to_text(stopped);
+    std::vector<bool> met(sheet_.rows.size(), false);
+    const CsvAction* at = &stopped;
+    for (int waits = 0; waits < kMostWaits; ++waits) {
+      met[static_cast<std::size_t>(at->row)] = true;
+      const CsvAction& source = *awaited(*at);
+      text += fmt::format("{} waits for {}", waits == 0 ? "" : ", which", sheet_.located(source));
+      at = stopped_at(static_cast<std::size_t>(source.row));
+      text += fmt::format(", but row {} is at {}", source.row + 1, to_text(*at));
+      if (met[static_cast<std::size_t>(at->row)]) return text;
+    }
+    return text + ", and so on";
   }
 
   const CsvSheet& sheet_;

@@ -9,7 +9,7 @@ namespace foretoken::schedule {
 
 std::optional<std::string> v_rule(PipelineShape shape) {
   if (shape.chunks != 2) {
-    return fmt::format("expected 2 chunks a stage (virtual_pipeline), found {}; try virtual_pipeline 2", shape.chunks);
+    return fmt::format("expected 2 chunks a stage (virtual pipeline), found {}; try 2 chunks", shape.chunks);
   }
   return no_group_rule(shape);
 }

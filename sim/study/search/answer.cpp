@@ -2,6 +2,7 @@
 #include "sim/study/search/answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "sim/job/make.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/time_parts.h"
+#include "sim/schedule/catalogue.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
@@ -131,9 +133,30 @@ void rename(FoundConfiguration& found, const std::string& cluster) {
   if (found.metrics) found.metrics->name = name;
 }
 
+namespace {
+
+// Returns a complaint when the stated chunks a stage suit none of the schedules to try.
+std::optional<Complaint> chunks_of_no_schedule(const job::Choices& asked, const search::SpaceOptions& space) {
+  if (!asked.parallelism.virtual_pipeline || asked.schedule) return std::nullopt;
+  const int chunks = *asked.parallelism.virtual_pipeline;
+  const std::vector<std::string> names = space.schedules.empty() ? search::default_schedules() : space.schedules;
+  for (const std::string& name : names)
+    if (schedule::schedule_named(name).interleaves == (chunks > 1)) return std::nullopt;
+  return Complaint{"", "/parallelism/virtual_pipeline",
+                   fmt::format("expected {} for the schedules to try ({}), found {}; try --free "
+                               "parallelism.virtual_pipeline",
+                               chunks > 1 ? "1" : "at least 2", fmt::join(names, ", "), chunks)};
+}
+
+}  // namespace
+
 std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
   job::Question asked = question.asked();
   if (!space.gpus.empty()) asked.choices.gpus = space.gpus.front();
+  if (std::optional<Complaint> wrong = chunks_of_no_schedule(asked.choices, space)) {
+    wrong->file = question.asked().name;
+    return {*std::move(wrong)};
+  }
   std::vector<Complaint> complaints = job::attempt(asked).complaints;
   if (complaints.empty())
     complaints.push_back({question.asked().name, "",
