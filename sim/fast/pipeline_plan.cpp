@@ -104,6 +104,10 @@ class PlanTasks {
     return last;
   }
 
+  TaskId update(Stage, const StageOp&, TaskId, TaskId) {
+    contract_broken("no search tries schedules without a flush", __FILE__, __LINE__);
+  }
+
   void add_dependency(TaskId before, TaskId after) {
     std::uint32_t& first = tasks_[after.value].first_edge;
     edges_.push_back({before.value, first});

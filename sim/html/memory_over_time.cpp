@@ -42,7 +42,7 @@ std::vector<Area> areas_of(const ReportData& data, Stage stage) {
   Area activations = fixed("activations", "c-activations", Bytes(0));
   Area transient = fixed("short-lived", "c-workspaces", Bytes(0));
   const std::vector<observe::MemoryPoint>& points = data.base.memory[stage].points;
-  const auto length = static_cast<double>(data.base.observations.makespan.ps);
+  const auto length = static_cast<double>(data.base.run.makespan.ps);
   const auto bin_of = [&](des::Instant at) {
     return std::min(static_cast<std::size_t>(static_cast<double>(at.ps) / length * kBins), kBins - 1);
   };

@@ -56,11 +56,15 @@ class Sums {
   // Returns true for rows that show the groups over the axis. The pair of stages that ties embeddings does not.
   [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
 
-  [[nodiscard]] GroupTraffic total(const std::string& group, Seconds exposed) const {
+  // Returns the traffic of one of `steps` steps.
+  [[nodiscard]] GroupTraffic total(const std::string& group, Seconds exposed, int steps) const {
     GroupTraffic all{{.what = words_of(*first_)}, group, first_->site.group, first_->site.links, exposed, {}};
     if (axis_ == Axis::kData)
       all.what = first_->collective == CollectiveKind::kAllReduce ? "gradients" : "gradients and parameters";
-    for (const auto& [purpose, part] : parts_) {
+    for (auto [purpose, part] : parts_) {
+      part.operations /= steps;
+      part.payload = part.payload / steps;
+      part.time = part.time / steps;
       if (axis_ == Axis::kData) all.parts.push_back(part);
       all.operations += part.operations;
       all.payload += part.payload;
@@ -105,7 +109,8 @@ std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des
     add_passes(sums, observed.busiest_stage, step);
     add_tasks(sums, observed.busiest_stage, step.workload, run);
     if (sums.has_group())
-      all.push_back(sums.total(group_over(axis, name), des::to_seconds(observed.busiest.comm[axis])));
+      all.push_back(sums.total(group_over(axis, name), des::to_seconds(observed.busiest.comm[axis]),
+                               step.steady ? step.steady->steps() : 1));
   }
   return all;
 }

@@ -25,7 +25,8 @@ struct TimeSplit {
 };
 using StageSplit = TimeSplit<des::Duration>;
 
-/// The observed times of a step.
+/// The observed times of a step. Without a flush it is the mean step of the steady state: the passes of each stage
+/// count from the first forward pass of one step to that of a later one, and both ends of StageActivity from there.
 struct Observations {
   des::Duration makespan;
   Table<Stage, StageActivity> stages;

@@ -147,6 +147,8 @@ std::string to_json(const Metrics& m) {
                {"parameters", parameters_of(m.parameters)},
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
+  if (m.weights)
+    json["weight_versions"] = {{"kept", m.weights->kept.values()}, {"staleness", m.weights->staleness.values()}};
   json["run"] = m.run ? run_of(m) : Json();
   json["delays"] = delays_json(m);
   json["assumptions"] = m.assumptions;

@@ -85,6 +85,12 @@ struct Parameters {
   double prediction = 0;  ///< of the layers of multi-token prediction, beside the others
 };
 
+/// The weights of a pipeline without a flush, by stage.
+struct WeightAges {
+  PerStage<int> kept;       ///< versions of the weights at once
+  PerStage<int> staleness;  ///< updates between the version of a forward pass and the update with its gradient
+};
+
 /// Every number that `simulate --json` prints.
 struct Metrics {
   std::string name;
@@ -102,6 +108,7 @@ struct Metrics {
   TimeSplit time;
   Parameters parameters;
   Memory memory;
+  std::optional<WeightAges> weights;  ///< of a schedule without a flush
   std::optional<RunCost> run;
   std::optional<std::vector<Delay>> delays;  ///< nothing when not asked for
   PerStage<Gpu> shown_gpus;                  ///< the GPU whose `time` is shown; empty when one stands for all

@@ -58,11 +58,12 @@ foretoken::Table<Chunk, std::array<std::int64_t, schedule::kOpKinds>> passes_of(
 Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const int steps = step.steady ? step.steady->steps() : 1;
     const auto counts = passes_of(step.program.stages[stage], job.parallelism.virtual_pipeline);
     for (const Chunk chunk : counts.ids())
       for (const schedule::OpKind kind : step.passes->kinds())
         for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
-          for (const step::TimedOp& op : *block) kernels.add(op, counts[chunk][static_cast<std::size_t>(kind)]);
+          for (const step::TimedOp& op : *block) kernels.add(op, counts[chunk][static_cast<std::size_t>(kind)] / steps);
   }
   return kernels;
 }

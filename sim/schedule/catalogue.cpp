@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sim/base/check.h"
+#include "sim/schedule/async/async.h"
 #include "sim/schedule/flush/flush.h"
 #include "sim/schedule/flush/gpipe.h"
 #include "sim/schedule/flush/interleaved_1f1b.h"
@@ -40,6 +41,9 @@ std::span<const Schedule> all_schedules() {
       v_zb(),
       v_half(),
       v_min(),
+      pipedream(),
+      pipedream_2bw(),
+      pipemare(),
   };
   return kSchedules;
 }

@@ -16,6 +16,19 @@ enum class Posting : std::uint8_t {
   kAsInMegatron,  ///< messages follow warm-up, steady state and drain, as in Megatron-Core for its own schedules
 };
 
+/// The weights that the passes of a schedule without a flush use.
+enum class WeightUse : std::uint8_t {
+  kOfTheForward,  ///< the newest at the forward pass, and the same at the backward pass (weight stashing)
+  kOneStepOld,    ///< those before the update of the step before
+  kNewest,        ///< the newest at each pass, though a backward pass then differs from its forward pass
+};
+
+/// The way of a schedule whose pipeline is not flushed at the end of a step.
+struct WithoutFlush {
+  WeightUse uses = WeightUse::kNewest;
+  bool updates_every_microbatch = false;  ///< else the weights change once a step
+};
+
 /// One schedule. The catalogue holds the schedules that have a name in scenarios. A job may hold any other.
 struct Schedule {
   std::string name;                                    ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
@@ -27,6 +40,7 @@ struct Schedule {
   std::function<Placement(PipelineShape)> place = {};  ///< the placement of the programs built; none: looped
   /// Further conditions of this schedule on a shape; returns nothing for a legal shape. Call `why_not` instead.
   std::function<std::optional<std::string>(PipelineShape)> own_rule = {};
+  std::optional<WithoutFlush> without_flush = {};  ///< steps overlap, and passes use weights of different ages
   bool made = false;  ///< the order follows from a job's times and memory (sim/step/made_order.h), not from `build`
   std::optional<PipelineShape> only_shape = {};  ///< of a schedule from a file; none: built for every legal shape
 };

@@ -29,7 +29,8 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
   std::size_t kernels = 0;
   for (const Stage stage : program.stages.ids())
     for (const schedule::StageOp& op : program.stages[stage])
-      for (const TimedOps* block : passes.blocks(stage, op.chunk, op.kind)) kernels += block->size();
+      if (traits(op.kind).is_pass)
+        for (const TimedOps* block : passes.blocks(stage, op.chunk, op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 40 million kernels; try --fidelity stage"}});
 }
@@ -63,7 +64,11 @@ des::Duration pass_overhead(const job::Job& job) {
 }
 
 schedule::Program program_of(const job::Job& job) {
-  return job.schedule.made ? made_order(job) : job.schedule.build(job::pipeline_shape(job));
+  if (job.schedule.made) return made_order(job);
+  const schedule::PipelineShape step = job::pipeline_shape(job);
+  const std::optional<schedule::WithoutFlush>& rule = job.schedule.without_flush;
+  if (!rule) return job.schedule.build(step);
+  return schedule::with_updates(schedule::steady_program(job.schedule, step), *rule, step);
 }
 
 namespace {
@@ -74,6 +79,7 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
   step.imbalance = job.routing.imbalance;
   step.passes = std::make_unique<Passes>(job);
   step.program = std::move(program);
+  if (job.schedule.without_flush) step.steady = schedule::steady_run(job::pipeline_shape(job));
   step.message = message_bytes(job);
   add_stage_streams(step.workload, job.parallelism.pipeline, stage_axes(job));
   add_pass_rows(step.workload, job, *step.passes);
@@ -84,7 +90,8 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
       .message_row = [&](Stage from, Stage to,
                          Purpose purpose) { return message_between(job, parts, from, to, purpose); },
       .gates = lower_parameter_gather(step.workload, job, step.passes->trained()),
-      .gradient_blocks = job.overlap.grad_reduce,
+      .gradient_blocks = job.overlap.grad_reduce && !step.steady,
+      .update = step.steady ? stage_updates(step.workload, job, step.passes->trained()) : Update{},
       .pass_overhead = pass_overhead(job)};
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
@@ -92,8 +99,8 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
   const PipelineEnds ends = job.optimizer.shards_gradients()
                                 ? lower_sharded(step.workload, job, step.program, *emitter)
                                 : lower_pipeline(step.workload, step.program, options, *emitter);
-  lower_step_end(step.workload, job, step.passes->trained(), ends);
-  step.most_sends = ends.most_sends;
+  if (!step.steady) lower_step_end(step.workload, job, step.passes->trained(), ends);
+  step.most_sends = ends.most_sends / (step.steady ? step.steady->steps() : 1);
   expect_a_real_length(step.workload.graph);
   return step;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "sim/job/job.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/step/messages.h"
 #include "sim/step/workload.h"
 
@@ -18,9 +20,10 @@ struct LoweredStep {
   std::unique_ptr<Passes> passes;
   schedule::Program program;
   Workload workload;
-  Bytes message;                ///< one pipeline message of one rank
-  std::int64_t most_sends = 0;  ///< messages that the busiest stage sends a step
-  double imbalance = 1;         ///< of the experts on all ranks
+  Bytes message;                                   ///< one pipeline message of one rank
+  std::int64_t most_sends = 0;                     ///< messages that the busiest stage sends a step
+  std::optional<schedule::SteadyRun> steady = {};  ///< of a schedule without a flush: the program has several steps
+  double imbalance = 1;                            ///< of the experts on all ranks
   /// The same step, task by task, with every other imbalance that the job states for a group of experts.
   std::vector<LoweredStep> imbalanced;
 };
@@ -34,7 +37,7 @@ struct LoweredStep {
 /// Lowers `job` for transfers that become flows, on full bisection.
 [[nodiscard]] LoweredStep lower_for_flows(job::Job job, Fidelity fidelity);
 
-/// Returns the schedule's program for this job.
+/// Returns the schedule's program for this job. Without a flush it has the steps of schedule::steady_run, and updates.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
 /// Returns the way in which messages between stages are posted.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/step/pipeline/lower_pipeline.h"
 
 namespace foretoken::study {
@@ -53,6 +55,19 @@ Replay replay(const schedule::Program& program, const ReplayTimes& times) {
   result.run = des::run(result.workload.graph);
   if (result.run.stuck.empty()) measure(result);
   return result;
+}
+
+Duration steady_step(const schedule::Schedule& schedule, schedule::PipelineShape shape, const ReplayTimes& times) {
+  expects(schedule.without_flush.has_value(), "a steady state has no flush");
+  const schedule::SteadyRun steady = schedule::steady_run(shape);
+  const Replay whole = replay(schedule::steady_program(schedule, shape), times);
+  const auto start_of = [&](int steps) {
+    for (const step::PassTasks& pass : whole.workload.passes.front())
+      if (pass.op.kind == schedule::OpKind::kForward && pass.op.microbatch.number() == steps * shape.microbatches)
+        return whole.run.start[pass.first.value];
+    contract_broken("every step begins with a forward pass", __FILE__, __LINE__);
+  };
+  return {(start_of(steady.before + steady.measured) - start_of(steady.before)).ps / steady.measured};
 }
 
 }  // namespace foretoken::study

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sim/des/engine.h"
-#include "sim/schedule/program.h"
+#include "sim/schedule/schedule.h"
 #include "sim/step/workload.h"
 
 namespace foretoken::study {
@@ -29,5 +29,10 @@ struct Replay {
 /// Runs `program`. Precondition: `times` has every kind of pass and every chunk of it. A deadlock, possible with
 /// blocking messages, fills Replay::run.stuck and leaves the figures zero.
 [[nodiscard]] Replay replay(const schedule::Program& program, const ReplayTimes& times);
+
+/// Returns the mean time of a step in the steady state of a schedule without a flush, on stage 0. The updates of
+/// weights take no time. `shape` counts one step. Precondition: the schedule takes it.
+[[nodiscard]] des::Duration steady_step(const schedule::Schedule& schedule, schedule::PipelineShape shape,
+                                        const ReplayTimes& times);
 
 }  // namespace foretoken::study

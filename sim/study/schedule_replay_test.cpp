@@ -199,5 +199,20 @@ TEST(ScheduleReplay, BlockingMessagesNeverHelp) {
   }
 }
 
+// Without a flush a step takes m (t_F + t_B), exactly, where messages are free.
+TEST(ScheduleReplay, WithoutAFlushAStepTakesTheWorkOfOneStage) {
+  int steps = 0;
+  for (const schedule::Schedule& each : schedule::all_schedules())
+    for (int p = 2; p <= 8 && each.without_flush; ++p)
+      for (int m = 1; m <= 8; ++m) {
+        const schedule::PipelineShape shape{.stages = p, .microbatches = m};
+        if (why_not(each, shape)) continue;
+        EXPECT_EQ(steady_step(each, shape, times(1, ms(10), ms(19), ms(0))), m * ms(29)) << each.name << p << m;
+        EXPECT_GE(steady_step(each, shape, times(1, ms(10), ms(19), ms(1))), m * ms(29)) << each.name << p << m;
+        ++steps;
+      }
+  EXPECT_EQ(steps, 2 * 7 * 8 + 28);
+}
+
 }  // namespace
 }  // namespace foretoken::study

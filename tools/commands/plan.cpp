@@ -122,7 +122,9 @@ void add_plan(CLI::App& program, Action& chosen) {
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options, command] {
     chosen = [options, command] {
-      return with_given_names(options->asked, [&] { return run(*options, command_line(*command)); });
+      QuestionOptions given = options->asked;
+      given.gpus = options->open.gpus;
+      return with_given_names(given, [&] { return run(*options, command_line(*command)); });
     };
   });
 }

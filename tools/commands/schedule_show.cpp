@@ -13,6 +13,7 @@
 #include "sim/draw/gantt_svg.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/csv/write_csv.h"
 #include "sim/schedule/op_text.h"
@@ -39,6 +40,7 @@ struct Options {
   schedule::PipelineShape shape;
   std::vector<double> forward_ms{1}, backward_ms{2}, input_ms, weight_ms;
   double message_ms = 0;
+  int steps = 1;  // without a flush
   bool blocking = false, json = false, plain = false;
 };
 
@@ -112,13 +114,30 @@ struct Shown {
   study::Replay replay;
   double ideal = 0;  // the bubble with free messages, over the work
   std::string ideal_name = "ideal (p-1)/(vm)";
+  std::optional<schedule::WeightVersions> weights = {};  // without a flush
+  des::Duration steady = {};                             // its mean step
 };
+
+// Adds the weights and the steady state of a schedule without a flush.
+void add_steady_state(Shown& shown, const schedule::Schedule& chosen, const Options& options,
+                      const study::ReplayTimes& times) {
+  const schedule::WithoutFlush& rule = *chosen.without_flush;
+  shown.weights = schedule::weight_versions(shown.program, rule, options.shape);
+  shown.steady = study::steady_step(chosen, options.shape, times);
+}
 
 Shown build(const Options& options) {
   const schedule::Schedule chosen = find(options.name);
   if (const auto reason = schedule::why_not(chosen, options.shape)) throw wrong(*reason);
+  if (options.steps > 1 && !chosen.without_flush)
+    throw wrong(
+        fmt::format("--steps: expected a schedule without a flush (pipedream, pipedream-2bw, pipemare), found "
+                    "{}; leave it out",
+                    options.name));
+  schedule::PipelineShape all = options.shape;
+  const int simulated = std::max(options.steps, chosen.without_flush ? schedule::steady_run(all).steps() : 1);
   const std::int64_t passes =
-      std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
+      std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks * simulated;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
   if (options.blocking && chosen.posting != schedule::Posting::kAsInMegatron)
@@ -128,10 +147,12 @@ Shown build(const Options& options) {
                     options.name));
   study::ReplayTimes times = times_of(options);
   check_length(options);
-  Shown shown{.program = chosen.build(options.shape), .replay = {}};
+  all.microbatches *= options.steps;
+  Shown shown{.program = chosen.build(all), .replay = {}};
   shown.replay = study::replay(shown.program, times);
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
+  if (chosen.without_flush) add_steady_state(shown, chosen, options, times);
   shown.ideal = (options.shape.stages - 1.0) / (static_cast<double>(options.shape.chunks) * options.shape.microbatches);
   if (chosen.posting == schedule::Posting::kAsInMegatron) return shown;
   times.message = {};
@@ -158,18 +179,25 @@ std::string json_of(const Options& options, const Shown& shown) {
     orders.push_back(std::move(ops));
     starts.push_back(std::move(start));
   }
-  const Json json = {{"schedule", options.name},
-                     {"stages", options.shape.stages},
-                     {"microbatches", options.shape.microbatches},
-                     {"chunks", options.shape.chunks},
-                     {"makespan_s", static_cast<double>(shown.replay.run.makespan.ps) * 1e-12},
-                     {"bubble_fraction", shown.replay.bubble_fraction()},
-                     {"bubble_fraction_of_step", shown.replay.bubble_fraction_of_step()},
-                     {"ideal_bubble_fraction", shown.ideal},
-                     {"peak_in_flight", peaks_in_flight(shown.program)},
-                     {"sends", schedule::sends_per_stage(shown.program)},
-                     {"orders", std::move(orders)},
-                     {"start_s", std::move(starts)}};
+  Json json = {{"schedule", options.name},
+               {"stages", options.shape.stages},
+               {"microbatches", options.shape.microbatches},
+               {"chunks", options.shape.chunks},
+               {"makespan_s", static_cast<double>(shown.replay.run.makespan.ps) * 1e-12},
+               {"bubble_fraction", shown.replay.bubble_fraction()},
+               {"bubble_fraction_of_step", shown.replay.bubble_fraction_of_step()},
+               {"ideal_bubble_fraction", shown.ideal},
+               {"peak_in_flight", peaks_in_flight(shown.program)},
+               {"sends", schedule::sends_per_stage(shown.program)},
+               {"orders", std::move(orders)},
+               {"start_s", std::move(starts)}};
+  if (shown.weights) {
+    json["steps"] = options.steps;
+    json["steady_step_s"] = static_cast<double>(shown.steady.ps) * 1e-12;
+    json["weight_versions"] = Json(shown.weights->used.values());
+    json["versions_kept"] = Json(shown.weights->kept.values());
+    json["staleness"] = Json(shown.weights->staleness.values());
+  }
   return json.dump() + '\n';
 }
 
@@ -209,6 +237,15 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
                                                report::percent(shown.ideal)));
   text += paint.paragraph("  chunk activations alive at most, by stage: ", runs_text(peaks_in_flight(shown.program)));
   text += paint.paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
+  if (shown.weights) {
+    text += paint.paragraph(
+        "  ", fmt::format("full pipeline: a step takes {}", report::time_text(des::to_seconds(shown.steady))));
+    const auto numbers = [](const foretoken::Table<Stage, int>& table) {
+      return runs_text(std::vector<int>(table.begin(), table.end()));
+    };
+    text += paint.paragraph("  versions of weights kept, by stage: ", numbers(shown.weights->kept));
+    text += paint.paragraph("  updates between forward pass and update, by stage: ", numbers(shown.weights->staleness));
+  }
   text += '\n' + paint(Ink::kBold, "Over time") + '\n';
   const report::Gantt chart = report::gantt_of(replay.workload, replay.run, "");
   text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend({&chart, 1}, paint);
@@ -261,6 +298,9 @@ void add_shape_options(CLI::App& command, Options& options) {
   command.add_option("--group", options.shape.group, "Micro-batch group of interleaving (default: the stages)")
       ->check(whole_number(0, kMostMicrobatches))
       ->type_name("G");
+  command.add_option("--steps", options.steps, "Steps in a row (1), for schedules without a flush")
+      ->check(whole_number(1, kMostMicrobatches))
+      ->type_name("N");
 }
 
 void add_time_options(CLI::App& command, Options& options) {

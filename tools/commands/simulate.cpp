@@ -54,6 +54,7 @@ struct Question {
   std::optional<std::string> line;
   std::size_t line_number = 0;
   std::vector<std::string> assumptions = {};  // of a question without a file
+  std::vector<io::ReadFile> files = {};       // that its options name
 };
 
 // Returns the name that complaints use: the file, or "-:3" for the third line of standard input.
@@ -119,13 +120,13 @@ std::vector<std::string> sets_on_top(const Options& options) {
 // Returns the question of the options alone. A quick search chooses the keys that no option states.
 Question question_without_file(const Options& options, const trust::Evidence& evidence) {
   StatedQuestion stated = stated_question(options.asked, "foretoken simulate");
+  const io::OpenScenario open = io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options));
   const study::QuickChoice chosen =
-      study::choose_quickly(io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options)), evidence,
-                            std::max(1U, std::thread::hardware_concurrency()));
+      study::choose_quickly(open, evidence, std::max(1U, std::thread::hardware_concurrency()));
   stated.assumptions.push_back(
       fmt::format("The fastest of {} configurations: {} (state --tp, --pp, --dp, --cp or --micro-batch to choose).",
                   chosen.considered, chosen.words));
-  return {kStatedOrigin, chosen.scenario, 0, std::move(stated.assumptions)};
+  return {kStatedOrigin, chosen.scenario, 0, std::move(stated.assumptions), open.files()};
 }
 
 step::Fidelity fidelity_of(const Options& options) {
@@ -276,8 +277,9 @@ int run(const Options& options) {
   else if (writes_files)
     only = only_question(questions);
   if (writes_files) {
-    const auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
-                                   : io::files_of_scenario(only->file, sets_on_top(options));
+    auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
+                             : io::files_of_scenario(only->file, sets_on_top(options));
+    inputs.insert(inputs.end(), only->files.begin(), only->files.end());
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--svg", options.svg}},
                       io::paths_of(inputs));
   }

@@ -11,6 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
+#include "sim/io/json/data_path.h"
 #include "sim/io/scenario/read_scenario.h"
 
 namespace foretoken::tools {
@@ -66,12 +67,16 @@ std::int64_t number_or(const std::string& text, double thousand, std::int64_t fa
 }
 
 // Returns 4096, or fewer tokens where the model has fewer learned positions or a narrower window.
-std::int64_t usual_sequence(const std::string& text) {
-  const model::Transformer model = io::read_open_scenario_text(text, kStatedOrigin).asked().model;
+std::int64_t usual_sequence(const model::Transformer& model) {
   std::int64_t sequence = kUsualSequence;
   for (const std::int64_t most : {model.max_positions, model.attention_window})
     if (most > 0) sequence = std::min(sequence, most);
   return sequence;
+}
+
+// Returns a name as it was given, and for a file the name of what stands in it.
+std::string shown_name(const std::string& given, const std::string& inside) {
+  return io::is_path(given) ? inside : given;
 }
 
 // Returns sequences of about four million tokens, as a multiple of the GPUs: every data-parallel degree divides it.
@@ -140,10 +145,13 @@ StatedQuestion stated_question(const QuestionOptions& options, const std::string
       {"cluster", options.cluster},
       {"gpus", gpus},
       {"batch", {{"global", gpus}, {"sequence_length", 1}}}};
+  const job::Question read = io::read_open_scenario_text(json.dump(), kStatedOrigin).asked();
+  json["name"] = fmt::format("{} on {} GPUs of {}", shown_name(options.model, read.model.name), options.gpus,
+                             shown_name(options.cluster, read.cluster.name));
   StatedQuestion stated;
   std::int64_t sequence = number_or(options.sequence, kBinaryThousand, kUsualSequence);
   if (options.sequence.empty()) {
-    sequence = usual_sequence(json.dump());
+    sequence = usual_sequence(read.model);
     stated.assumptions.push_back(fmt::format("Sequences of {} tokens (state them with --seq).", sequence));
   }
   json["batch"]["sequence_length"] = sequence;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/test_sanitized.h"
@@ -81,6 +82,9 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
       {"no cluster in a plan",
        {"plan", "gpt-22b-8-a100-full", "--tokens", "1B", "--cluster", "dgx-h10-ndr"},
        "--cluster dgx-h10-ndr: unknown cluster"},
+      {"GPUs of a search",
+       {"search", "--model", "qwen3-32b", "--cluster", "dgx-h100-ndr", "--gpus", "64", "--tp", "3"},
+       "--gpus 64: expected a multiple of tensor 3"},
       {"a key of --set", with_more(kFirst, {"--set", "batch.micro=x"}), "--set batch.micro=x: expected "},
       {"a model of Hugging Face",
        {"simulate", "--model", "Qwen/Qwen3-4B", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
@@ -91,6 +95,32 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
     const Ran ran = run_foretoken(c.arguments);
     EXPECT_EQ(ran.status, 2);
     EXPECT_THAT(ran.err, HasSubstr(c.complaint));
+  }
+}
+
+TEST(QuestionOptions, FilesAreNamedByWhatStandsInThem) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("My-Phi"));
+  const std::string model = folder.put("My-Phi/config.json", R"({"base": "gpt2"})");
+  const Ran ran = run_foretoken({"simulate", "--model", model, "--cluster", "dgx-a100-80gb-hdr", "--gpus", "8"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::StartsWith("My-Phi on 8 GPUs of dgx-a100-80gb-hdr\n"));
+}
+
+TEST(QuestionOptions, NamesMayHaveCapitals) {
+  const Ran ran = run_foretoken({"simulate", "--model", "GPT2", "--cluster", "dgx-a100-80gb-hdr", "--gpus", "8"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+}
+
+TEST(QuestionOptions, NoOutputReplacesAFileThatTheyName) {
+  const TemporaryFolder folder;
+  const std::string text = R"({"base": "gpt2"})", model = folder.put("m.json", text);
+  for (const char* output : {"--trace", "--svg"}) {
+    const Ran ran =
+        run_foretoken({"simulate", "--model", model, "--cluster", "dgx-a100-80gb-hdr", "--gpus", "8", output, model});
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.err, HasSubstr(output));
+    EXPECT_EQ(contents(model), text);
   }
 }
 

@@ -65,23 +65,23 @@ std::optional<std::pair<double, double>> band_of(const std::optional<report::Ran
 
 std::string axis_label(double value) { return report::in_words(value); }
 
-// Draws one value by size, with a curve for each cluster, at most two.
+// Draws one value by size, with a curve for each cluster, at most two. A cluster has one colour in all charts.
 template <class Value>
-std::string chart(const study::PlanSummary& plan, const std::string& title, Value point_of) {
-  std::map<std::string, Curve> curves;
-  std::vector<std::string> order;
+std::string chart(const study::PlanSummary& plan, const std::vector<std::string_view>& clusters,
+                  const std::string& title, Value point_of) {
+  std::map<std::string_view, Curve> curves;
   for (const study::PlanOption& option : plan.options) {
     if (!option.impossible.empty()) continue;
     std::optional<CurvePoint> point = point_of(option);
     if (!point) continue;
-    if (!curves.contains(option.cluster)) order.push_back(option.cluster);
     curves[option.cluster].points.push_back(std::move(*point));
   }
-  if (order.empty() || order.size() > 2) return "";
+  if (curves.empty() || clusters.size() > 2) return "";
   LineChart drawing{.title = title, .x_title = "GPUs", .curves = {}, .logarithmic_y = true, .y_label = axis_label};
-  for (std::size_t c = 0; c < order.size(); ++c) {
-    curves[order[c]].style = c == 0 ? "s1" : "s2";
-    drawing.curves.push_back(curves[order[c]]);
+  for (const std::string_view cluster : clusters) {
+    if (!curves.contains(cluster)) continue;
+    curves[cluster].style = cluster == clusters.front() ? "s1" : "s2";
+    drawing.curves.push_back(curves[cluster]);
   }
   return line_chart(drawing);
 }
@@ -111,8 +111,8 @@ std::string charts(const study::PlanSummary& plan) {
   const std::string names =
       clusters.size() == 2 ? legend({{{"c-first"}, std::string(clusters[0])}, {{"c-second"}, std::string(clusters[1])}})
                            : std::string();
-  return names + "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
-         chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
+  return names + "<div class=\"pair\">\n" + chart(plan, clusters, "Days until done (P50)", days) +
+         chart(plan, clusters, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
 // The chance to meet the limits; plans of older versions have none.

@@ -97,7 +97,10 @@ std::optional<fs::path> find_data_file(const DataKind& kind, std::string_view na
     std::error_code error;
     if (fs::exists(file, error)) return file.lexically_normal();
   }
-  return std::nullopt;
+  std::string small(name);
+  for (char& letter : small)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return small == name ? std::nullopt : find_data_file(kind, small);
 }
 
 void note_hidden(const DataKind& kind, std::string_view name, const fs::path& file) {

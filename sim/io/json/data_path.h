@@ -32,7 +32,8 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// Lists the names of all files of a kind over all roots, sorted, each once.
 [[nodiscard]] std::vector<std::string> list_names(const DataKind& kind);
 
-/// Finds NAME.json of a kind in the first root that has it.
+/// Finds NAME.json of a kind in the first root that has it, or else the file with that name in small letters: people
+/// write Qwen3-32B, and its file is qwen3-32b.json.
 [[nodiscard]] std::optional<std::filesystem::path> find_data_file(const DataKind& kind, std::string_view name);
 
 /// Remembers that `file`, found by `name`, hides another shipped file: it stands in the current folder, and the shipped

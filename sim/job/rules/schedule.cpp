@@ -7,6 +7,7 @@
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::job {
@@ -120,12 +121,40 @@ bool batch_divides(Draft& draft) {
   return false;
 }
 
+namespace {
+
+// Weights that change inside the pipeline are whole on every replica: no other rank waits for a shard of them.
+void check_without_flush(Draft& draft) {
+  const Job& job = draft.job;
+  if (job.optimizer.zero_stage > 0)
+    draft.complain("/optimizer/zero_stage",
+                   fmt::format("expected 0 with the schedule {}, which updates its weights while the pipeline runs, "
+                               "found {}",
+                               job.schedule.name, job.optimizer.zero_stage),
+                   [] {
+                     return Advice{{.key = "optimizer.zero_stage",
+                                    .tries = {{"0", [](Question& question) { question.choices.zero_stage = 0; }}}}};
+                   });
+  draft.notes.warnings.push_back(
+      fmt::format("schedule {}: gradients meet weights that have changed since, and how well the model then learns is "
+                  "not predicted",
+                  job.schedule.name));
+  draft.notes.assumptions.push_back(fmt::format(
+      "schedule {}: the step is the mean of a full pipeline; stages update by themselves, without a gradient norm over "
+      "all ranks",
+      job.schedule.name));
+}
+
+}  // namespace
+
 void check_schedule(Draft& draft) {
   constexpr std::int64_t kMostPasses = 5'000'000;  // forward and backward passes of one pipeline: up to four gigabytes
   const Job& job = draft.job;
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
+  const std::int64_t steps =
+      job.schedule.without_flush ? schedule::steady_run({.stages = job.parallelism.pipeline}).steps() : 1;
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
-  if (microbatches > kMostPasses / (2 * chunks)) {
+  if (microbatches > kMostPasses / (2 * chunks * steps)) {
     draft.complain("/batch/global",
                    fmt::format("{} micro-batches over {} chunks are more than can be simulated ({} passes)",
                                microbatches, chunks, kMostPasses));
@@ -136,6 +165,7 @@ void check_schedule(Draft& draft) {
                                       .chunks = job.parallelism.virtual_pipeline,
                                       .group = job.batch.microbatch_group.value_or(0)};
   const auto wrong = schedule::why_not(job.schedule, shape);
+  if (job.schedule.without_flush) check_without_flush(draft);
   // The schedule's own advice does not know the other rules.
   if (wrong)
     draft.complain("/schedule", wrong->substr(0, wrong->find("; try ")), [&] { return shapes_near(job, shape); });

@@ -130,6 +130,13 @@ bool belong_together(std::string_view first, std::string_view second) {
          (is_in(first, kMagnitudes) && is_in(unit, kUnits));
 }
 
+// Returns the part of a list without spaces that fits into a line, up to a comma: "nodes,gpus," of "nodes,gpus,hidden".
+std::string_view list_that_fits(std::string_view word, std::size_t columns) {
+  if (columns_of(word) <= columns) return word;
+  const std::size_t comma = word.substr(0, columns).rfind(',');
+  return comma == word.npos ? word : word.substr(0, comma + 1);
+}
+
 }  // namespace
 
 std::string paragraph(std::string_view first, std::string_view text, std::size_t columns) {
@@ -143,7 +150,7 @@ std::string paragraph(std::string_view first, std::string_view text, std::size_t
     const auto word_at = [&](std::size_t from) {
       return text.substr(from, std::min(text.find_first_of(" \n", from), text.size()) - from);
     };
-    std::string_view word = word_at(start);
+    std::string_view word = list_that_fits(word_at(start), columns - std::min(columns, indent));
     at = start + word.size();
     for (std::string_view last = word; at + 1 < text.size() && text[at] == ' ';) {
       const std::string_view next = word_at(at + 1);

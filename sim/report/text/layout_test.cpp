@@ -31,6 +31,7 @@ TEST(Layout, PartsOfAStackedBarAddUp) {
 TEST(Layout, ParagraphsWrapAndIndent) {
   EXPECT_EQ(paragraph("  - ", "one two three", 12), "  - one two\n    three\n");
   EXPECT_EQ(paragraph("", "unbreakablelongword", 5), "unbreakablelongword\n");
+  EXPECT_EQ(paragraph("- ", "a list,of,words b", 10), "- a\n  list,of,\n  words b\n");
   EXPECT_EQ(paragraph("label ", "a longword b", 9), "label a\n longword\n      b\n") << "it starts earlier";
   EXPECT_EQ(paragraph("label ", "longword", 9), "label \n longword\n");
 }

@@ -14,6 +14,7 @@
 #include "sim/model/counts/saved_bytes.h"
 #include "sim/model/kernels.h"
 #include "sim/model/quantisation.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -39,6 +40,21 @@ double workspace(const job::Job& job, Stage stage) {
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 
+/// Returns the versions of the weights that each stage keeps in a pipeline without a flush, else nothing.
+Table<Stage, int> versions_kept(const job::Job& job) {
+  if (!job.schedule.without_flush) return {};
+  const schedule::PipelineShape step = job::pipeline_shape(job);
+  return schedule::weight_versions(schedule::steady_program(job.schedule, step), *job.schedule.without_flush, step)
+      .kept;
+}
+
+/// PipeMare corrects for the age of weights by a mean of their changes: one fp32 number a parameter (arXiv:1910.05124,
+/// section 3.2, discrepancy correction).
+double correction_bytes(const job::Job& job) {
+  const auto& rule = job.schedule.without_flush;
+  return rule && rule->uses == schedule::WeightUse::kNewest ? 4 : 0;
+}
+
 /// Counts layers of all kinds.
 double count_of(const std::vector<model::LayerCount>& layers) {
   double count = 0;
@@ -53,7 +69,8 @@ JobMemory::JobMemory(const job::Job& job) : JobMemory(job, model::decoder_ops(jo
 JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
     : job_(job),
       parameters_(job, BlockParameters(job, blocks, Counted::kAll)),
-      trained_(job, BlockParameters(job, blocks, Counted::kTrained)) {
+      trained_(job, BlockParameters(job, blocks, Counted::kTrained)),
+      versions_(versions_kept(job)) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
   const auto for_weights = [&](const model::BlockOps& ops) {
@@ -163,9 +180,11 @@ StaticMemory JobMemory::held(Stage stage) const {
   const Working working = working_set(stage, layers);
   const double resident =
       job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3, parameters, experts);  // FSDP: the masters are the shards
-  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
+  const double versions = versions_.empty() ? 1 : versions_[stage];
+  return {.weights = Bytes(versions * recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
           .gradients = Bytes(gradient * share(2, trained, trained_experts) + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1, trained, trained_experts)),
+          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes + correction_bytes(job_)) *
+                             share(1, trained, trained_experts)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 

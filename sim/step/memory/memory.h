@@ -84,6 +84,7 @@ class JobMemory {
 
   const job::Job& job_;
   LocalParameters parameters_, trained_;
+  Table<Stage, int> versions_;  ///< of the weights, by stage; empty: one
   std::vector<Kind> kinds_;
   Bytes embedding_saved_, head_saved_, head_working_, head_for_weights_;
 };

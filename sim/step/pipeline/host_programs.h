@@ -13,6 +13,8 @@
 //   TaskId message(const MessageKey&, Neighbour link);  // after the messages before it on the sender's link
 //   TaskId pass(Stage, const StageOp&, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks&);
 //                                                       // after `after` and the stage's last pass; its last task
+//   TaskId update(Stage, const StageOp&, TaskId ready, TaskId last);  // of weights, whose gradients are complete
+//                                                       // after `ready`; its last task on the compute stream
 //   void add_dependency(TaskId before, TaskId after);
 #pragma once
 
@@ -139,6 +141,10 @@ class HostProgram {
   }
 
   void compute(const schedule::StageOp& op) {
+    if (op.kind == schedule::OpKind::kUpdate) {
+      last_ = tasks_.update(stage_, op, backwards_.at(op.microbatch.index()), *last_);
+      return;
+    }
     expects(traits(op.kind).is_pass, "only passes can be timed yet");
     BlockHooks hooks;
     if (chunk_ends_.is_first(op.chunk, computed_) && !options_.gates.empty())
@@ -148,6 +154,7 @@ class HostProgram {
     ++computed_;
     last_ = tasks_.pass(stage_, op, frontier_, last_, hooks);
     frontier_.clear();
+    if (options_.update && traits(op.kind).makes.has(schedule::Result::kWeightGradient)) backwards_.push_back(*last_);
   }
 
   Tasks& tasks_;
@@ -160,6 +167,7 @@ class HostProgram {
   std::size_t computed_ = 0;  // ops so far
   Table<Chunk, std::vector<des::TaskId>> gradient_blocks_;
   std::int64_t sends_ = 0;
+  std::vector<des::TaskId> backwards_;  // by micro-batch; only where weights change inside the pipeline
 };
 
 /// Carries out the whole program.

@@ -140,6 +140,10 @@ class GraphTasks {
     return emitter_.emit(workload_, stage, op, after, hooks);
   }
 
+  TaskId update(Stage stage, const StageOp& op, TaskId ready, TaskId last) {
+    return options_.update(stage, op, ready, last);
+  }
+
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
 
  private:

@@ -52,6 +52,11 @@ struct PipelineEnds {
   bool reduced = false;         ///< the replicas have no gradients left to reduce
 };
 
+/// Appends the update of a stage's weights inside the pipeline. The gradients are complete after `ready`; `last` is the
+/// latest task on the compute stream. Returns the last task on that stream.
+using Update =
+    std::function<des::TaskId(Stage stage, const schedule::StageOp& op, des::TaskId ready, des::TaskId last)>;
+
 /// The way in which a program is carried out.
 struct PipelineOptions {
   MessagePolicy policy = MessagePolicy::kAsProduced;
@@ -60,6 +65,7 @@ struct PipelineOptions {
   std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row = {};
   ForwardGates gates = {};           ///< empty: none
   bool gradient_blocks = false;      ///< cut the op that completes a chunk's gradients into its blocks
+  Update update = {};                ///< for programs with updates
   des::Duration pass_overhead = {};  ///< idle time of the GPU before every pass, while messages move on
 };
 

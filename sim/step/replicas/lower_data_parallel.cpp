@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -130,6 +131,8 @@ class StepEnd {
   void reduce_norm_gradients();
   void tie_embedding();
   void norm_and_optimizer();
+  /// Reduces the gradients of one stage and updates its weights, whatever other stages do.
+  TaskId update(Stage stage, TaskId ready, TaskId last, bool ends_step);
 
  private:
   // A collective of a stage, and its size: parameters or layers.
@@ -172,7 +175,9 @@ class StepEnd {
     return {std::move(blocks),
             several ? gradient_bucket_parameters(group_.ranks) : std::numeric_limits<double>::infinity()};
   }
-  void reduce_at_once(Stage stage, const std::vector<TaskId>& finished);
+  [[nodiscard]] std::vector<TaskId> reduce_at_once(Stage stage, std::vector<TaskId> before);
+  [[nodiscard]] std::vector<TaskId> reduce_norms(Stage stage, std::vector<TaskId> before);
+  TaskId optimize(Stage stage);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
   [[nodiscard]] bool ties_embedding() const { return job::stages_share_embedding(job_); }
@@ -209,11 +214,11 @@ void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task
 }
 
 // Both reductions share a stream, because one communicator's work waits for the other's.
-void StepEnd::reduce_at_once(Stage stage, const std::vector<TaskId>& finished) {
-  std::vector<TaskId>& before = before_norm_.emplace_back(finished);
+std::vector<TaskId> StepEnd::reduce_at_once(Stage stage, std::vector<TaskId> before) {
   if (has_data_parallel()) before = {reduce(stage, Chunk{0}, stage_parameters_[stage], before)};
   if (replicates_experts() && stage_experts_[stage] > 0)
     before = {reduce_experts(stage, Chunk{0}, stage_experts_[stage], before)};
+  return before;
 }
 
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
@@ -227,22 +232,26 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[stage], ends.finished[stage]);
     } else {
-      reduce_at_once(stage, ends.finished[stage]);
+      before_norm_.push_back(reduce_at_once(stage, ends.finished[stage]));
     }
   }
 }
 
 // Reduces norm gradients, because norm weights met only the tokens of their rank.
+std::vector<TaskId> StepEnd::reduce_norms(Stage stage, std::vector<TaskId> before) {
+  if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return before;
+  int layers = 0;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += job_.layers_in(stage, chunk);
+  const auto of_layers = [](const job::Job& part, Stage at, double size) {
+    return norm_reduction(part, at, static_cast<int>(size));
+  };
+  return {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, Chunk{0}, before)};
+}
+
 void StepEnd::reduce_norm_gradients() {
-  if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return;
   for (const Stage stage : ids<Stage>(stages_)) {
-    int layers = 0;
-    for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += job_.layers_in(stage, chunk);
-    const auto of_layers = [](const job::Job& part, Stage at, double size) {
-      return norm_reduction(part, at, static_cast<int>(size));
-    };
     auto& before = before_norm_[stage];
-    before = {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, Chunk{0}, before)};
+    before = reduce_norms(stage, std::move(before));
   }
 }
 
@@ -268,20 +277,43 @@ void StepEnd::norm_and_optimizer() {
   note(norm, std::move(row), Chunk{0});
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
-  const Bytes traffic = optimizer_traffic(job_, 1);  // of one parameter
-  const Bytes expert_traffic = expert_optimizer_traffic(job_, 1);
   for (const Stage stage : ids<Stage>(stages_)) {
     const double parameters = stage_parameters_[stage];
     const double experts = stage_experts_[stage];
-    const Bytes moved = experts > 0 ? parameters * traffic + experts * expert_traffic : parameters * traffic;
-    const Seconds step = cost::memory_bound_time({moved}, job_.profile_of(stage));
-    const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
+    const TaskId optimizer = optimize(stage);
     if (job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (!gathers_at_the_end()) continue;
     if (has_data_parallel()) gather(stage, Chunk{0}, parameters, {optimizer});
     if (replicates_experts() && experts > 0) gather_experts(stage, Chunk{0}, experts, {optimizer});
   }
+}
+
+TaskId StepEnd::optimize(Stage stage) {
+  const double experts = stage_experts_[stage];
+  Bytes moved = stage_parameters_[stage] * optimizer_traffic(job_, 1);
+  if (experts > 0) moved += experts * expert_optimizer_traffic(job_, 1);
+  const Seconds step = cost::memory_bound_time({moved}, job_.profile_of(stage));
+  return on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
+}
+
+// Gradients are reduced beside later passes where they overlap, else while the stage stands still. The stage with the
+// token table exchanges its gradient with the head's stage, which does not wait: it applies it an update later.
+TaskId StepEnd::update(Stage stage, TaskId ready, TaskId last, bool ends_step) {
+  std::vector<TaskId> before = reduce_at_once(stage, {job_.overlap.grad_reduce ? ready : last});
+  before = reduce_norms(stage, std::move(before));
+  if (ties_embedding() && stage == job::stage_of_embedding(job_)) {
+    Communication row = tied_embedding_reduction(job_, parts_, token_table_);
+    const TaskId task = workload_.graph.add_occupy(streams(stage).comm(Axis::kData), time_of(row, job_));
+    for (const TaskId done : before) workload_.graph.add_dependency(done, task);
+    note(task, std::move(row), Chunk{0});
+    before = {task};
+  }
+  TaskId updated = optimize(stage);
+  for (const TaskId done : before) workload_.graph.add_dependency(done, updated);
+  if (ends_step && job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
+    updated = on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
+  return updated;
 }
 
 }  // namespace
@@ -315,6 +347,13 @@ void lower_step_end(Workload& workload, const job::Job& job, const BlockParamete
   step.reduce_norm_gradients();
   step.tie_embedding();
   step.norm_and_optimizer();
+}
+
+Update stage_updates(Workload& workload, const job::Job& job, const BlockParameters& trained) {
+  const auto step = std::make_shared<StepEnd>(workload, job, trained);
+  return [step, a_step = job.microbatches()](Stage stage, const schedule::StageOp& op, TaskId ready, TaskId last) {
+    return step->update(stage, ready, last, (op.microbatch.number() + 1) % a_step == 0);
+  };
 }
 
 }  // namespace foretoken::step

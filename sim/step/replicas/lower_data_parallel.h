@@ -18,4 +18,8 @@ namespace foretoken::step {
 /// parameter all-gather. The order follows Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends);
 
+/// Returns the updates of stages inside a pipeline without a flush. A stage reduces its gradients and updates its
+/// weights by itself: no gradient norm is taken over all ranks. `workload` and `job` must outlive the result.
+[[nodiscard]] Update stage_updates(Workload& workload, const job::Job& job, const BlockParameters& trained);
+
 }  // namespace foretoken::step

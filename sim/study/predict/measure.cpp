@@ -7,6 +7,7 @@
 #include "sim/job/layout.h"
 #include "sim/model/counts/flop.h"
 #include "sim/model/counts/parameters.h"
+#include "sim/schedule/async/versions.h"
 #include "sim/step/memory/memory.h"
 
 namespace foretoken::study {
@@ -80,6 +81,7 @@ Table<Chunk, des::Duration> mean_times(const Job& job, const step::Passes& passe
 
 // Returns the bubble with equal stages and free messages: a formula for Megatron's schedules, a replay for the others.
 double ideal_bubble(const Job& job, const step::Passes& passes) {
+  if (job.schedule.without_flush) return 0;
   if (job.schedule.posting == schedule::Posting::kAsInMegatron)
     return (job.parallelism.pipeline - 1.0) /
            (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
@@ -185,6 +187,19 @@ std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
   return cost;
 }
 
+std::optional<report::WeightAges> measure_weights(const Job& job) {
+  if (!job.schedule.without_flush) return std::nullopt;
+  const schedule::PipelineShape shape = job::pipeline_shape(job);
+  const auto versions =
+      schedule::weight_versions(schedule::steady_program(job.schedule, shape), *job.schedule.without_flush, shape);
+  report::WeightAges ages;
+  for (const Stage stage : versions.kept.ids()) {
+    ages.kept.push_back(versions.kept[stage]);
+    ages.staleness.push_back(versions.staleness[stage]);
+  }
+  return ages;
+}
+
 }  // namespace
 
 Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
@@ -202,6 +217,7 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   metrics.time = split_of(observations.busiest, metrics.bias_factor());
   metrics.parameters = count_parameters(job.model);
   metrics.memory = measure_memory(job, memory);
+  metrics.weights = measure_weights(job);
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
   metrics.tasks = step.workload.graph.tasks();

@@ -160,6 +160,12 @@ Seconds step_time(const step::LoweredStep& step, const Job& job, const How& how)
   const How all = resolved(how, job);
   // With one cost for each collective and equal GPUs, one GPU stands for all (unfold.h).
   const bool alike = !job.imperfections.any() && !job.stragglers.on && all.traffic == Traffic::kAnalytic;
+  if (step.steady) {
+    How way = all;
+    way.unfolded = all.unfolded && !alike;
+    const ShownRun shown = run_step(step, job, way);
+    return des::to_seconds(observe::observe_stages(step, shown.run, shown.stretch).makespan);
+  }
   const des::RunResult run = all.unfolded && !alike ? run_every_gpu(step, job, *all.traffic).run : run_folded(step);
   return des::to_seconds(run.makespan - des::Instant{});
 }

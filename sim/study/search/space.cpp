@@ -5,6 +5,8 @@
 // out too: sequence parallelism or shards over one rank.
 #include "sim/study/search/space.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -47,6 +49,9 @@ std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const Sp
   if (asked.schedule && asked.schedule->made)
     throw ConfigError({{"search", "/schedule",
                         "expected the name of a schedule, found one to make for every configuration; try null"}});
+  if (asked.schedule && asked.schedule->without_flush)
+    throw ConfigError({{"search", "/schedule",
+                        fmt::format("expected a schedule with a flush, found {}; try null", asked.schedule->name)}});
   if (asked.schedule) return {*asked.schedule};
   std::vector<schedule::Schedule> schedules;
   for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
