@@ -110,10 +110,22 @@ std::string csv_text(const study::Explanation& answer) {
   return csv_of(rows);
 }
 
+// A complaint that comes after reading names no file yet: other hardware may make a step too long for the clock.
+study::Explanation explained(const Options& options, LongWork& work) {
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  try {
+    return study::explain(source.read(options.sets), io::read_shipped_residuals(), kPart, work.watch());
+  } catch (const ConfigError& error) {
+    std::vector<Complaint> complaints = error.complaints();
+    for (Complaint& complaint : complaints)
+      if (complaint.file.empty()) complaint.file = options.scenario;
+    throw ConfigError(std::move(complaints));
+  }
+}
+
 int run(const Options& options) {
   LongWork work("hardware properties");
-  const study::Explanation answer = study::explain(scenario_source(options.scenario).read(options.sets),
-                                                   io::read_shipped_residuals(), kPart, work.watch());
+  const study::Explanation answer = explained(options, work);
   work.end();
   print(options.form == Form::kText  ? text_of(answer, page_paint(options.colour))
         : options.form == Form::kCsv ? csv_text(answer)

@@ -22,6 +22,7 @@
 #include "tools/commands/schedule_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
+#include "tools/text/json_csv.h"
 #include "tools/text/runs.h"
 
 namespace foretoken::tools {
@@ -341,8 +342,22 @@ void add_time_options(CLI::App& command, Options& options) {
 
 void add_schedule_list(CLI::App& schedule, Action& chosen) {
   using namespace schedule_show_command;
-  schedule.add_subcommand("list", "List all schedules")->callback([&chosen] {
-    chosen = [] {
+  const auto form = std::make_shared<Form>(Form::kText);
+  CLI::App* command = schedule.add_subcommand("list", "List all schedules");
+  add_form_options(*command, *form);
+  command->callback([&chosen, form] {
+    chosen = [form] {
+      if (*form != Form::kText) {
+        Json rows = Json::array();
+        for (const schedule::Schedule& each : schedule::all_schedules())
+          rows.push_back({{"schedule", each.name},
+                          {"interleaves", each.interleaves},
+                          {"splits_backward", each.splits_backward},
+                          {"flushes", !each.without_flush},
+                          {"description", each.description}});
+        print(*form == Form::kJson ? rows.dump() + '\n' : csv_of(rows));
+        return 0;
+      }
       const report::Paint paint(false, page_columns());
       std::string text;
       for (const schedule::Schedule& each : schedule::all_schedules())

@@ -75,7 +75,7 @@ std::string difference(const std::string& found, const std::string& asked) {
   for (const auto& [key, value] : ours->items())
     if (key != "inputs" && differs(key.c_str()))
       return "holds the results of another search (scenario, its files or options differ); name another file";
-  return "is out of date: shipped data that the scenario names have changed since; name another file";
+  return "is out of date: data that the scenario names have changed since; name another file";
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Starts threads, as many as the system grants.
 #pragma once
 
+#include <execinfo.h>
+
 #include <cstddef>
 #include <system_error>
 #include <thread>
@@ -13,6 +15,10 @@ namespace foretoken {
 /// vector. The work must be right with none of them: the caller does its own part.
 template <class Work>
 [[nodiscard]] std::vector<std::jthread> start_threads(std::size_t count, const Work& work) {
+  // The C library loads its unwinder when an exception first passes it, and ends the program where memory is too short
+  // for that by then. Asking for a frame loads it now.
+  void* frame = nullptr;
+  (void)::backtrace(&frame, 1);
   std::vector<std::jthread> threads;
   threads.reserve(count);
   try {
