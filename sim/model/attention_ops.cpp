@@ -29,7 +29,7 @@ AttentionShape flash_shape(const CoreCut& cut, bool backward) {
           .q_length = cut.local_sequence(),
           .kv_length = cut.context.sequence,
           .head_dim = (cut.core.head_dim + cut.core.values_dim()) / 2,
-          .causal = true,
+          .causal = cut.core.causal,
           .backward = backward,
           .precision = cut.core_precision(),
           .kernel = cut.context.flash_kernel,
@@ -66,7 +66,7 @@ double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<dou
 AttentionShape ring_step(const CoreCut& cut, int step, bool backward) {
   AttentionShape shape = flash_shape(cut, backward);
   shape.kv_length = shape.q_length;
-  if (step == 0) return shape;
+  if (step == 0 || !cut.core.causal) return shape;
   shape.causal = false;
   (backward ? shape.kv_length : shape.q_length) /= 2;
   return shape;

@@ -22,7 +22,7 @@ struct CoreCut : Cut {
            static_cast<double>(context.sequence);
   }
   // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
-  [[nodiscard]] bool fused_softmax() const { return batched_heads() % 4 == 0; }
+  [[nodiscard]] bool fused_softmax() const { return context.fusions.softmax && batched_heads() % 4 == 0; }
   // Attention products stay 16 bit, in fp16 where the training is, unless attention is quantised.
   [[nodiscard]] Precision core_precision() const {
     if (context.fp8_attention) return Precision::kFp8;

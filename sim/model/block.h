@@ -91,11 +91,12 @@ enum class ProductKind : std::uint8_t {
   kVocabulary    ///< the output head: 16-bit, one part of the vocabulary a rank
 };
 
-/// A product of all tokens with the op's first weight. The weight is a matrix or a table.
+/// A product of tokens with the op's first weight. The weight is a matrix or a table.
 struct Product {
   ProductKind kind = ProductKind::kColumn;
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
   double repeated_share = 0;                             ///< part of its rows that recomputation by op repeats
+  double token_share = 1;                                ///< part of the tokens that it multiplies
 };
 
 /// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.
@@ -104,6 +105,7 @@ struct AttentionCore {
   bool dropout = false;
   std::int64_t value_dim = 0;  ///< of a head of values; 0: head_dim
   std::int64_t window = 0;     ///< tokens that a query sees, itself included; 0: all
+  bool causal = true;          ///< a query sees no later token
 
   [[nodiscard]] std::int64_t values_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   /// Width of queries, keys and values together: (a + 2g) d.

@@ -1,6 +1,8 @@
 // Sizes that every op of a layer shares: tokens of a rank, bytes of a tensor between two ops.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "sim/model/layer_context.h"
@@ -20,6 +22,16 @@ struct Cut {
         tokens(c.tokens()),
         region(c.sequence_parallel ? tokens / c.tensor : tokens),
         T(static_cast<std::int64_t>(tokens)) {}
+
+  /// Returns the cut of a part of the tokens: at least one token.
+  [[nodiscard]] Cut of_share(double share) const {
+    if (share >= 1) return *this;
+    Cut part(*this);
+    part.T = std::max<std::int64_t>(1, std::llround(tokens * share));
+    part.region *= static_cast<double>(part.T) / tokens;
+    part.tokens = static_cast<double>(part.T);
+    return part;
+  }
 
   /// Products read their operands in 8 or 4 bit.
   [[nodiscard]] bool quantises() const {

@@ -29,7 +29,9 @@ struct Site {
 struct Forward {
   Site at;
 
-  void operator()(const Product&) const { product_forward(at.ops, at.cut, at.op, at.matrix()); }
+  void operator()(const Product& product) const {
+    product_forward(at.ops, at.cut.of_share(product.token_share), at.op, at.matrix());
+  }
   void operator()(const AttentionCore& core) const { core_forward(at.ops, at.cut, core); }
   void operator()(const MemoryBound& kernel) const { at.ops.memory(at.op.name, at.op.role, kernel.forward_bytes); }
   void operator()(const Exchange& exchange) const {
@@ -58,9 +60,9 @@ void frozen_product_backward(const Site& at) {
 struct Backward {
   Site at;
 
-  void operator()(const Product&) const {
+  void operator()(const Product& product) const {
     if (!at.matrix().trainable) return frozen_product_backward(at);
-    product_backward(at.ops, at.cut, at.op, at.matrix());
+    product_backward(at.ops, at.cut.of_share(product.token_share), at.op, at.matrix());
   }
   void operator()(const AttentionCore& core) const { core_backward(at.ops, at.cut, core); }
   void operator()(const MemoryBound& kernel) const {

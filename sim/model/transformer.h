@@ -8,6 +8,7 @@
 
 #include "sim/base/units.h"
 #include "sim/model/block.h"
+#include "sim/model/encoder.h"
 #include "sim/model/experts.h"
 
 namespace foretoken::model {
@@ -18,10 +19,12 @@ enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 /// Norms of queries and keys before the attention core: none, of each head (Qwen3), of each head without weights (Llama
 /// 4), or of all heads at once (OLMo 2).
 enum class QkNorm : std::uint8_t { kNone, kHead, kPlainHead, kAllHeads };
-/// Norms of a layer: before attention and MLP, behind both (OLMo 2), or before and behind both (Gemma 2 and 3).
-enum class NormPlaces : std::uint8_t { kBefore, kBehind, kBoth };
+/// Norms of a layer: before attention and MLP, behind both (OLMo 2), before and behind both (Gemma 2 and 3), or of the
+/// sums with the residual (BERT).
+enum class NormPlaces : std::uint8_t { kBefore, kBehind, kBoth, kSums };
 
-/// A decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
+/// A decoder, or with `encoder` an encoder. Field names follow the field's usage; models/*.json use Hugging Face's
+/// names.
 struct Transformer {
   std::string name = "";
   std::int64_t layers = 1;         ///< L
@@ -57,13 +60,23 @@ struct Transformer {
   bool attention_sinks = false;  ///< one number a head takes part in the softmax (GPT-OSS)
   /// Layers behind the last that predict one further token each (multi-token prediction, arXiv:2412.19437 section 2.2).
   std::int64_t prediction_layers = 0;
+  std::optional<Encoder> encoder{};  ///< none: a decoder, whose tokens see only those before them
   std::string source = "";
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
-  [[nodiscard]] bool normed_before() const { return norm_places != NormPlaces::kBehind; }
-  [[nodiscard]] bool normed_behind() const { return norm_places != NormPlaces::kBefore; }
+  [[nodiscard]] bool normed_before() const {
+    return norm_places == NormPlaces::kBefore || norm_places == NormPlaces::kBoth;
+  }
+  [[nodiscard]] bool normed_behind() const {
+    return norm_places == NormPlaces::kBehind || norm_places == NormPlaces::kBoth;
+  }
+  [[nodiscard]] bool normed_sums() const { return norm_places == NormPlaces::kSums; }
+  /// Width of the tables of tokens and positions.
+  [[nodiscard]] std::int64_t embedding_width() const {
+    return encoder && encoder->embedding_width > 0 ? encoder->embedding_width : hidden;
+  }
   /// Returns true when all layers are alike and dense.
   [[nodiscard]] bool uniform() const { return !stack && !experts && local.window == 0; }
   /// Returns true when all layers are alike, dense or with experts.

@@ -1,5 +1,9 @@
 // Describes transformers in words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
 
 #include "sim/io/model/read_model.h"
 #include "sim/model/counts/flop.h"
@@ -66,13 +70,15 @@ std::vector<std::string> model_row(const io::Document& document, io::Findings& f
 
 std::string operations(const Transformer& m, const report::Paint& paint) {
   std::string text = "\n  Operations of training, forward and backward, per token, by sequence length\n";
-  for (const std::int64_t sequence : {2048, 4096, 8192}) {
+  for (const std::int64_t sequence : m.encoder ? std::vector{128, 384, 512} : std::vector{2048, 4096, 8192}) {
     if (m.max_positions > 0 && sequence > m.max_positions) continue;
     const auto s = static_cast<double>(sequence);
-    text += entry(paint, fmt::format("  at {}", number(sequence)),
-                  fmt::format("{} FLOP with the full s x s attention; {} with causal attention counted half",
-                              in_words(model::model_flop_per_sequence(m, sequence).value() / s),
-                              in_words(model::causal_model_flop_per_sequence(m, sequence).value() / s)));
+    const std::string all = in_words(model::model_flop_per_sequence(m, sequence).value() / s);
+    text +=
+        entry(paint, fmt::format("  at {}", number(sequence)),
+              m.encoder ? fmt::format("{} FLOP with every head over all tokens", all)
+                        : fmt::format("{} FLOP with the full s x s attention; {} with causal attention counted half",
+                                      all, in_words(model::causal_model_flop_per_sequence(m, sequence).value() / s)));
   }
   return text;
 }
@@ -81,6 +87,7 @@ std::string norm_in_words(const Transformer& m) {
   std::string text = m.norm == model::Norm::kLayerNorm ? "LayerNorm" : "RMSNorm";
   if (!m.norm_scale) text += " without weights";
   if (m.norm_places == model::NormPlaces::kBehind) text += ", behind attention and MLP";
+  if (m.norm_places == model::NormPlaces::kSums) text += ", of the sums with the residual";
   if (m.norm_places == model::NormPlaces::kBoth) text += ", before and behind attention and MLP";
   if (m.qk_norm == model::QkNorm::kHead) text += "; queries and keys of each head";
   if (m.qk_norm == model::QkNorm::kAllHeads) text += "; queries and keys of all heads together";
@@ -103,6 +110,23 @@ std::string latent_words(const model::LatentAttention& latent) {
                      number(latent.value_dim));
 }
 
+std::string heads_in_words(const model::Encoder& encoder) {
+  std::vector<std::string> heads;
+  if (encoder.masked_head) heads.emplace_back("masked tokens");
+  if (encoder.pooler) heads.emplace_back("pooler of the first token");
+  if (encoder.sequence_classes > 0)
+    heads.push_back(fmt::format("{} classes of sequences", number(encoder.sequence_classes)));
+  if (encoder.token_classes > 0)
+    heads.push_back(report::counted(static_cast<double>(encoder.token_classes), "number") + " a token");
+  return heads.empty() ? "none: nothing to train" : fmt::format("{}", fmt::join(heads, ", "));
+}
+
+std::string encoder_words(const Transformer& m) {
+  std::string text = "every token sees all tokens; heads: " + heads_in_words(*m.encoder);
+  if (m.embedding_width() != m.hidden) text += fmt::format("; tables {} wide", number(m.embedding_width()));
+  return text;
+}
+
 // Describes the parts that only some models have.
 std::string further_parts(const Transformer& whole, const report::Paint& paint) {
   const Transformer m = model::without_prediction(whole);
@@ -113,6 +137,7 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
                   fmt::format("{} parameters a token ({})", in_words(model::active_parameters(m)),
                               report::whole(model::active_parameters(m))));
   }
+  if (m.encoder) text += entry(paint, "encoder", encoder_words(m));
   if (m.latent) text += entry(paint, "latents", latent_words(*m.latent));
   if (m.local.window > 0)
     text += entry(paint, "windows",

@@ -217,7 +217,8 @@ struct NotModelled {
   std::string_view type, part;
 };
 constexpr std::string_view kLinear = "layers of linear attention",
-                           kIndexed = "attention to tokens that an indexer chooses", kMamba = "state-space layers";
+                           kIndexed = "attention to tokens that an indexer chooses", kMamba = "state-space layers",
+                           kDisentangled = "scores of relative positions beside those of content";
 constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"qwen3_5", kLinear},
                                         {"qwen3_5_text", kLinear},
@@ -234,6 +235,10 @@ constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"jamba", kMamba},
                                         {"bamba", kMamba},
                                         {"granitemoehybrid", kMamba},
+                                        {"deberta", kDisentangled},
+                                        {"deberta-v2", kDisentangled},
+                                        {"albert", "layers that share their weights"},
+                                        {"modernbert", "encoder layers of two kinds, global and local"},
                                         {"phimoe", "biases of the attention's projection only"}};
 
 }  // namespace

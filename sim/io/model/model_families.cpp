@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/io/model/encoder_families.h"
 #include "sim/io/model/expert_families.h"
 #include "sim/io/model/family_parts.h"
 #include "sim/io/model/model_keys.h"
@@ -216,7 +217,7 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
 std::span<const ModelFamily> model_families() {
   static const std::vector<ModelFamily> kAll = [] {
     std::vector<ModelFamily> all(std::begin(kFamilies), std::end(kFamilies));
-    for (const auto& more : {newer_families(), expert_families(), latent_families()})
+    for (const auto& more : {newer_families(), expert_families(), latent_families(), encoder_families()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -20,7 +20,8 @@ AttentionCore core_of(const Transformer& model, std::int64_t window) {
           .kv_heads = model.kv_heads,
           .head_dim = model.head_dim,
           .dropout = model.attention_dropout > 0,
-          .window = window};
+          .window = window,
+          .causal = !model.encoder};
 }
 
 double output_bytes(const AttentionCore& core, const Cut& cut) {

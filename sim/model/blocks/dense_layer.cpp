@@ -1,4 +1,4 @@
-// A dense decoder layer, in the order in which Megatron issues its ops (transformer_layer.py).
+// A dense layer of a decoder or an encoder, in the order in which Megatron issues its ops (transformer_layer.py).
 //
 // Bytes that one layer keeps per token (arXiv:2205.05198 section 4; h hidden):
 //   norms      input and output, 2h + 2h each     copied on every tensor rank, or cut by sequence parallelism
@@ -28,6 +28,9 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
   const auto norm_behind = [&](const NormNames& names, TensorId branch) {
     return model.normed_behind() ? add_norm_behind(block, model, cut, names, branch) : branch;
   };
+  const auto norm_sum = [&](const NormNames& names, TensorId sum, SelectiveModules reader) {
+    return model.normed_sums() ? add_norm(block, model, cut, names, sum, reader) : sum;
+  };
   const auto attention = [&](TensorId read) {
     return model.latent ? add_latent_attention(block, model, cut, read)
                         : add_attention(block, model, cut, kind.window, read);
@@ -37,19 +40,20 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
   };
   const TensorId first = norm_before(kNorm1, input, kNoModule);
   const TensorId attended = norm_behind(kBehind1, attention(first));
-  const TensorId between =
-      add_residual(block, model, cut,
-                   {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
-                    "residual between attention and MLP", model.linear_bias && model.projection_bias},
-                   attended, input, kNoModule, parallel);
+  const TensorId sum = add_residual(block, model, cut,
+                                    {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
+                                     "residual between attention and MLP", model.linear_bias && model.projection_bias},
+                                    attended, input, kNoModule, parallel);
+  const TensorId between = norm_sum(kNorm1, sum, mlp);
   // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
   const bool shares = parallel && model.shared_norm;
   const TensorId second = shares ? first : norm_before(kNorm2, parallel ? input : between, mlp);
   const TensorId widened = norm_behind(kBehind2, feed_forward(second));
-  return add_residual(
+  const TensorId output = add_residual(
       block, model, cut,
       {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.linear_bias},
       widened, between, mlp, false);
+  return norm_sum(kNorm2, output, kNoModule);
 }
 
 BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind) {

@@ -8,7 +8,7 @@
 namespace foretoken::model {
 void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
                 TensorId output) {
-  const double elements = cut.tokens * real(model.hidden);
+  const double elements = cut.tokens * real(model.embedding_width());
   // The backward kernel reads the gradient once and adds it to fp32 rows (a read and a write).
   block.add(Op{.name = "embedding lookup",
                .role = OpRole::kEmbedding,
@@ -18,7 +18,7 @@ void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdLis
                .writes = {output},
                .saves = {ids}});
   const bool cuts = cut.context.sequence_parallel;
-  Exchange sum{.payload = cut.whole_bytes(real(model.hidden)),
+  Exchange sum{.payload = cut.whole_bytes(real(model.embedding_width())),
                .forward = cuts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                .backward_name = "gather embedding gradient"};
   if (cuts) sum.backward = CollectiveKind::kAllGather;
@@ -33,38 +33,87 @@ Weight token_table(const Transformer& model, const LayerContext& context, std::s
   return {.name = name,
           .kind = WeightKind::kTable,
           .rows = model.vocabulary,
-          .columns = model.hidden,
+          .columns = model.embedding_width(),
           .split = Split::kRows,
           .padding_rows = padded_vocabulary(model, context.tensor, context.pads_vocabulary) - model.vocabulary};
 }
 
+namespace {
+
+/// The ops that change embedded tokens in place, behind the lookup.
+struct EmbeddedTokens {
+  BlockOps& block;
+  const Transformer& model;
+  const Cut& cut;
+  TensorId tokens;
+
+  [[nodiscard]] double elements() const { return cut.region * real(model.embedding_width()); }
+
+  Op& in_place(std::string_view name, MemoryBound work) const {
+    return block.add(Op{.name = name, .role = OpRole::kEmbedding, .work = work, .reads = {tokens}, .writes = {tokens}});
+  }
+
+  Op& add_table(std::string_view name, std::string_view op, std::int64_t rows, MemoryBound work) const {
+    const WeightId table = block.add(Weight{.name = name, .rows = rows, .columns = model.embedding_width()});
+    Op& added = in_place(op, work);
+    added.weights.add(table);
+    return added;
+  }
+};
+
+// Norm, and an encoder's kernels for it. BLOOM's norm is left out of the times, as its published runs were fitted.
+void add_embedding_norm(const EmbeddedTokens& at) {
+  const double bytes = at.model.encoder ? at.elements() : 0;
+  Op& norm = at.in_place("embedding norm", {4 * bytes, 8 * bytes, "embedding norm gradient"});
+  norm.weights = add_norm_weight(at.block, at.model, "embedding norm", at.model.embedding_width());
+  norm.saves.add(at.tokens);
+}
+
+void add_embedding_dropout(const EmbeddedTokens& at) {
+  const double bytes = 5 * at.elements();
+  const TensorId mask = at.block.add(
+      Tensor{.name = "embedding dropout mask", .bytes = at.cut.residual_bytes(real(at.model.embedding_width())) / 2});
+  Op& dropout = at.in_place("embedding dropout", {bytes, bytes, "embedding dropout gradient"});
+  dropout.writes.add(mask);
+  dropout.saves.add(mask);
+}
+
+// ELECTRA's narrow tables: a product brings their rows to the hidden size.
+void add_embedding_projection(const EmbeddedTokens& at) {
+  const std::int64_t n = at.model.hidden, k = at.model.embedding_width();
+  const TensorId output =
+      at.block.add(Tensor{.name = "projected tokens", .bytes = at.cut.residual_bytes(real(at.model.hidden))});
+  at.block.add(
+      Op{.name = "embedding projection",
+         .role = OpRole::kEmbedding,
+         .work = whole_product(at.cut, {"embedding projection", "embedding projection input gradient",
+                                        "embedding projection weight gradient", n, k, at.cut.wide_precision()}),
+         .weights = add_whole_weight(at.block, "embedding projection", n, k),
+         .reads = {at.tokens},
+         .writes = {output},
+         .saves = {at.tokens}});
+}
+
+}  // namespace
+
 BlockOps embedding_block(const Transformer& model, const LayerContext& context) {
   const Cut cut(context);
-  const double hidden = real(model.hidden), residual = cut.residual_bytes(hidden);
   BlockOps block;
   block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens});
-  const TensorId output = block.add(Tensor{.name = "embedded tokens", .bytes = residual});
+  const TensorId output =
+      block.add(Tensor{.name = "embedded tokens", .bytes = cut.residual_bytes(real(model.embedding_width()))});
   add_lookup(block, model, cut, {block.add(token_table(model, context, "token table"))}, block.input, output);
-  const auto in_place = [&](std::string_view name, MemoryBound work) -> Op& {
-    return block.add(Op{.name = name, .role = OpRole::kEmbedding, .work = work, .reads = {output}, .writes = {output}});
-  };
-  if (model.scaled_embedding)
-    in_place("scale embedding", {4 * cut.region * hidden, 4 * cut.region * hidden, "embedding scale gradient"});
+  const EmbeddedTokens at{block, model, cut, output};
+  const double elements = at.elements();
+  if (model.scaled_embedding) at.in_place("scale embedding", {4 * elements, 4 * elements, "embedding scale gradient"});
   if (model.positions == Positions::kLearned)
-    in_place("add positions", {.forward_bytes = 6 * cut.region * hidden})
-        .weights.add(block.add(Weight{.name = "positions", .rows = model.max_positions, .columns = model.hidden}));
-  if (model.embedding_norm) {
-    Op& norm = in_place("embedding norm", {});
-    norm.weights = add_norm_weight(block, model, "embedding norm");
-    norm.saves.add(output);
-  }
-  if (model.hidden_dropout > 0) {
-    const double bytes = 5 * cut.region * hidden;
-    const TensorId mask = block.add(Tensor{.name = "embedding dropout mask", .bytes = residual / 2});
-    Op& dropout = in_place("embedding dropout", {bytes, bytes, "embedding dropout gradient"});
-    dropout.writes.add(mask);
-    dropout.saves.add(mask);
-  }
+    at.add_table("positions", "add positions", model.max_positions, {.forward_bytes = 6 * elements});
+  if (model.encoder && model.encoder->token_types > 0)  // its gradient sums all tokens into few rows
+    at.add_table("token types", "add token types", model.encoder->token_types,
+                 {6 * elements, 2 * elements, "token type gradient"});
+  if (model.embedding_norm) add_embedding_norm(at);
+  if (model.hidden_dropout > 0) add_embedding_dropout(at);
+  if (model.embedding_width() != model.hidden) add_embedding_projection(at);
   return block;
 }
 

@@ -59,28 +59,6 @@ void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId 
   if (!fusions.cross_entropy) reduce("loss logits");
 }
 
-// Adds the projection and the loss of normed hidden states.
-void add_output(BlockOps& block, const Transformer& model, const Cut& cut, const Weight& table, TensorId normed) {
-  const HeadSizes sizes(cut, table);
-  const TensorId logits = block.add(Tensor{.name = "logits", .bytes = 2 * sizes.logits});
-  block.add(Op{.name = "head",
-               .role = OpRole::kHead,
-               .work = Product{ProductKind::kVocabulary, "head input gradient", "head weight gradient"},
-               .weights = {block.add(table)},
-               .reads = {normed},
-               .writes = {logits},
-               .saves = {normed},
-               .working_bytes = projection_working_bytes(cut, sizes, real(model.hidden))});
-  if (model.head_bias)  // the product itself adds the bias; its gradient sums the gradient of the logits
-    block.add(Op{.name = "head bias",
-                 .role = OpRole::kHead,
-                 .work = MemoryBound{0, 2 * sizes.logits, "head bias gradient"},
-                 .weights = {block.add(bias_weight("head bias", model.vocabulary, Split::kRows))},
-                 .reads = {logits},
-                 .writes = {logits}});
-  add_loss(block, cut, sizes, logits);
-}
-
 TensorId add_final_norm(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
   const double hidden = real(model.hidden);
   const TensorId normed = block.add(Tensor{.name = "final norm output", .bytes = cut.residual_bytes(hidden)});
@@ -96,12 +74,39 @@ TensorId add_final_norm(BlockOps& block, const Transformer& model, const Cut& cu
 
 }  // namespace
 
+void add_output(BlockOps& block, const Transformer& model, const Cut& whole, const Weight& table, TensorId normed,
+                double share) {
+  const Cut cut = whole.of_share(share);
+  const HeadSizes sizes(cut, table);
+  const TensorId logits = block.add(Tensor{.name = "logits", .bytes = 2 * sizes.logits});
+  block.add(Op{.name = "head",
+               .role = OpRole::kHead,
+               .work = Product{ProductKind::kVocabulary, "head input gradient", "head weight gradient", 0, share},
+               .weights = {block.add(table)},
+               .reads = {normed},
+               .writes = {logits},
+               .saves = {normed},
+               .working_bytes = projection_working_bytes(cut, sizes, real(table.columns))});
+  if (model.head_bias)  // the product itself adds the bias; its gradient sums the gradient of the logits
+    block.add(Op{.name = "head bias",
+                 .role = OpRole::kHead,
+                 .work = MemoryBound{0, 2 * sizes.logits, "head bias gradient"},
+                 .weights = {block.add(bias_weight("head bias", model.vocabulary, Split::kRows))},
+                 .reads = {logits},
+                 .writes = {logits}});
+  add_loss(block, cut, sizes, logits);
+}
+
 BlockOps head_block(const Transformer& model, const LayerContext& context) {
   const Cut cut(context);
   Weight table = token_table(model, context, "head");
   table.tied = model.tied_embeddings;
   BlockOps block;
   block.input = block.add(Tensor{.name = "output of the last layer", .bytes = cut.residual_bytes(real(model.hidden))});
+  if (model.encoder) {
+    add_encoder_heads(block, model, cut, table, block.input);
+    return block;
+  }
   add_output(block, model, cut, table, add_final_norm(block, model, cut, block.input));
   // Each further prediction reads the output of the one before, and has the same projection.
   table.kind = WeightKind::kMatrix;

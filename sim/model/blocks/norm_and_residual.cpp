@@ -36,9 +36,11 @@ double statistics_bytes(const Transformer& model, const Cut& cut) {
   return cut.context.attention == AttentionKind::kFlash ? 4 * numbers * cut.tokens * cut.residual_share() : 0;
 }
 
-// The kernel reads the branch and the stream. It writes the sum and a mask of one byte.
+// The kernel reads the branch and the stream. It writes the sum and a mask of one byte. A dropout of its own writes its
+// output, which the sum reads.
 double residual_forward_bytes(const Transformer& model, const Cut& cut) {
-  return (model.hidden_dropout > 0 ? 7 : 6) * cut.region * real(model.hidden);
+  const double dropout = model.hidden_dropout > 0 ? (cut.context.fusions.residual ? 1 : 5) : 0;
+  return (6 + dropout) * cut.region * real(model.hidden);
 }
 
 double residual_backward_bytes(const Transformer& model, const Cut& cut, bool has_bias) {
@@ -49,10 +51,11 @@ double residual_backward_bytes(const Transformer& model, const Cut& cut, bool ha
 
 }  // namespace
 
-IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name) {
+IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name,
+                                 std::optional<std::int64_t> width) {
   if (!model.norm_scale) return {};
   const bool bias = model.norm == Norm::kLayerNorm && model.norm_bias;
-  return {block.add(Weight{.name = name, .rows = bias ? 2 : 1, .columns = model.hidden})};
+  return {block.add(Weight{.name = name, .rows = bias ? 2 : 1, .columns = width.value_or(model.hidden)})};
 }
 
 Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {

@@ -1,6 +1,8 @@
 // The parts that layers are built of. Each adds its ops and tensors to a block.
 #pragma once
 
+#include <optional>
+
 #include "sim/model/block.h"
 #include "sim/model/cut.h"
 #include "sim/model/stacks/kinds.h"
@@ -84,8 +86,20 @@ TensorId add_prediction_layer(BlockOps& block, const Transformer& model, const C
 void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
                 TensorId output);
 
-/// Adds the weight of one norm: its scale, and its bias where the norm has one. Norms without weights add none.
-[[nodiscard]] IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name);
+/// Adds the weight of one norm: its scale, and its bias where the norm has one. Norms without weights add none. The
+/// norm is as wide as the hidden size unless `width` says otherwise.
+[[nodiscard]] IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name,
+                                               std::optional<std::int64_t> width = std::nullopt);
+
+/// Adds the weight of a whole product of `n` outputs and `k` inputs, and its bias.
+[[nodiscard]] IdList<WeightId> add_whole_weight(BlockOps& block, std::string_view name, std::int64_t n, std::int64_t k);
+
+/// Adds the projection of normed hidden states to the vocabulary, and the loss. It reads `share` of the tokens.
+void add_output(BlockOps& block, const Transformer& model, const Cut& cut, const Weight& table, TensorId normed,
+                double share = 1);
+
+/// Adds the heads of an encoder behind `stream`: masked tokens, pooler, classes. Precondition: the model is an encoder.
+void add_encoder_heads(BlockOps& block, const Transformer& model, const Cut& cut, const Weight& table, TensorId stream);
 
 /// Returns a vector of `elements`, whole on every rank or split like the rows of its product.
 [[nodiscard]] Weight bias_weight(std::string_view name, std::int64_t elements, Split split);

@@ -36,4 +36,9 @@ OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
   return work;
 }
 
+IdList<WeightId> add_whole_weight(BlockOps& block, std::string_view name, std::int64_t n, std::int64_t k) {
+  return {block.add(Weight{.name = name, .kind = WeightKind::kMatrix, .rows = n, .columns = k}),
+          block.add(bias_weight(name, n, Split::kWhole))};
+}
+
 }  // namespace foretoken::model

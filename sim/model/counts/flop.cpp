@@ -18,9 +18,10 @@ double product_flop_of(const BlockOps& block, double sequence, const Wanted& wan
   for (const Op& op : block.ops) {
     if (!wanted(op)) continue;
     if (const auto* kernels = std::get_if<OwnKernels>(&op.work)) own += kernels->forward_flop_per_token;
-    if (!std::holds_alternative<Product>(op.work)) continue;
+    const auto* const product = std::get_if<Product>(&op.work);
+    if (product == nullptr) continue;
     const Weight& weight = block[*op.weights.begin()];
-    elements += real(weight.rows) * real(weight.columns);
+    elements += product->token_share * real(weight.rows) * real(weight.columns);
   }
   return 2.0 * sequence * elements + sequence * own;
 }
@@ -82,6 +83,17 @@ double core_flop(const BlockOps& block, double sequence) {
   return flop;
 }
 
+namespace {
+
+// An encoder's head reads one token of each sequence for some of its products.
+BlockOps head_at(const Transformer& model, std::int64_t sequence) {
+  LayerContext context;
+  context.sequence = sequence;
+  return head_block(model, context);
+}
+
+}  // namespace
+
 Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   expects(sequence > 0, "a sequence has at least one token");
   const double s = real(sequence);
@@ -90,7 +102,7 @@ Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
     layers += real(run.count) * forward_flop(run.ops, s);
     frozen += real(run.count) * frozen_flop(run.ops, s);
   }
-  return Flop(3.0 * (layers + forward_flop(head_block(model, {}), s)) - frozen);
+  return Flop(3.0 * (layers + forward_flop(head_at(model, sequence), s)) - frozen);
 }
 
 namespace {
@@ -112,6 +124,7 @@ Flop expert_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
 }
 
 Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
+  if (model.encoder) return model_flop_per_sequence(model, sequence);
   double skipped = 0;
   for (const LayerRunOps& run : decoder_layers(model, {}))
     skipped += 1.5 * real(run.count) * core_flop(run.ops, real(sequence));
