@@ -53,6 +53,7 @@ struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
   std::optional<int> microbatch_group =
       std::nullopt;  ///< micro-batches a group of interleaving, as stated; none: the pipeline degree
+  std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; none: all
 };
 
 struct Recompute {
@@ -79,7 +80,7 @@ enum class CudaGraphs : std::uint8_t { kNone, kLayer, kFull };
 [[nodiscard]] std::string_view name_of(CudaGraphs graphs);  ///< as scenarios spell it
 
 struct Optimizer {
-  std::string name = "adam";
+  std::string name = "adam";  ///< or "lamb", which has Adam's states and norms of every tensor
   /// The parts that data-parallel ranks shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
   int zero_stage = 0;
   [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }

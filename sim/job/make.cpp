@@ -45,7 +45,8 @@ void take_choices(const Question& question, Job& job) {
   job.batch = {.micro = choices.batch.micro.value_or(1),
                .global = choices.batch.global,
                .sequence_length = choices.batch.sequence_length,
-               .microbatch_group = choices.batch.microbatch_group};
+               .microbatch_group = choices.batch.microbatch_group,
+               .masked_fraction = choices.batch.masked_fraction};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
   job.precision = choices.precision.value_or(Precision::kBf16);
@@ -69,6 +70,7 @@ void settle_choices(Draft& draft) {
   const bool split = sound.model && sound.parallelism && layers_split(draft);
   if (sound.parallelism && sound.batch) check_sequence(draft);
   if (sound.model && sound.batch) check_positions(draft);
+  if (sound.model && sound.batch) check_heads(draft);
   if (sound.batch && fits && batch_divides(draft) && known) check_schedule(draft);
   if (split) check_recomputed_layers(draft);
   if (sound.parallelism) check_sharding(draft);

@@ -41,6 +41,7 @@ struct AskedBatch {
   std::int64_t global = 1, sequence_length = 1;
   std::optional<int> microbatch_group =
       std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
+  std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; absent: all
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace foretoken::model {
 namespace {
@@ -49,14 +50,38 @@ constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp3
                                                        {"scale gradient", 8},
                                                        {"score gradient to 16 bit", 6}}};
 
-void softmax(OpWriter& ops, const CoreCut& cut, const char* fused, double fused_bytes,
-             const std::array<ScoreKernel, 5>& unfused) {
-  const double scores = cut.score_elements();
-  if (cut.fused_softmax()) {
-    ops.memory(fused, OpRole::kAttention, fused_bytes * scores);
-    return;
-  }
-  for (const auto& [name, bytes] : unfused) ops.memory(name, OpRole::kAttention, bytes * scores);
+// PyTorch's automatic mixed precision: scores are scaled in 16 bit, the fp32 mask makes them fp32, and softmax and
+// dropout stay there. The product of values takes a copy in 16 bit.
+constexpr std::array<ScoreKernel, 3> kMixedForward{{{"scale scores", 4}, {"mask scores", 6}, {"fp32 softmax", 8}}};
+constexpr std::array<ScoreKernel, 3> kMixedBackward{
+    {{"fp32 softmax gradient", 12}, {"score gradient to 16 bit", 6}, {"scale gradient", 4}}};
+constexpr double kMixedCopy = 6, kMixedDropout = 9, kDropout = 5;
+
+void write(OpWriter& ops, const CoreCut& cut, std::span<const ScoreKernel> kernels) {
+  for (const auto& [name, bytes] : kernels) ops.memory(name, OpRole::kAttention, bytes * cut.score_elements());
+}
+
+double dropout_bytes(const CoreCut& cut) { return cut.context.fusions.softmax ? kDropout : kMixedDropout; }
+
+void softmax_forward(OpWriter& ops, const CoreCut& cut) {
+  const bool mixed = !cut.context.fusions.softmax;
+  if (cut.fused_softmax())
+    ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
+  else
+    write(ops, cut, mixed ? std::span<const ScoreKernel>(kMixedForward) : kSoftmaxForward);
+  if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, dropout_bytes(cut) * cut.score_elements());
+  if (mixed) ops.memory("softmax to 16 bit", OpRole::kAttention, kMixedCopy * cut.score_elements());
+}
+
+void softmax_backward(OpWriter& ops, const CoreCut& cut) {
+  const bool mixed = !cut.context.fusions.softmax;
+  if (mixed) ops.memory("softmax gradient to fp32", OpRole::kAttention, kMixedCopy * cut.score_elements());
+  if (cut.core.dropout)
+    ops.memory("attention dropout gradient", OpRole::kAttention, dropout_bytes(cut) * cut.score_elements());
+  if (cut.fused_softmax())
+    ops.memory("softmax gradient", OpRole::kAttention, 6 * cut.score_elements());
+  else
+    write(ops, cut, mixed ? std::span<const ScoreKernel>(kMixedBackward) : kSoftmaxBackward);
 }
 
 double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<double>(cut.output_width()); }
@@ -162,8 +187,7 @@ void unfused_forward(OpWriter& ops, const CoreCut& cut) {
   if (cut.core.kv_heads < cut.core.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
   ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, cut.core.head_dim, GemmPass::kForward));
-  softmax(ops, cut, "softmax", 4, kSoftmaxForward);
-  if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
+  softmax_forward(ops, cut);
   ops.gemm("values", OpRole::kAttention, batched(cut, s, cut.core.values_dim(), kv, GemmPass::kForward));
   ops.memory("context copy", OpRole::kAttention, context_copy);
 }
@@ -174,8 +198,7 @@ void unfused_backward(OpWriter& ops, const CoreCut& cut) {
   ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.output_width()));
   ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, values, GemmPass::kInputGradient));
   ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, values, s, GemmPass::kInputGradient));
-  if (cut.core.dropout) ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
-  softmax(ops, cut, "softmax gradient", 6, kSoftmaxBackward);
+  softmax_backward(ops, cut);
   ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));
   ops.gemm("key gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
 }

@@ -93,6 +93,27 @@ TEST(EncoderHeads, ReadOnlyTheirRows) {
   EXPECT_GT(head_activation_bytes(model, context).value(), 5 * kept);
 }
 
+// Scale 4, mask 6, fp32 softmax 8, dropout 9, copy 6 forward; copy 6, dropout 9, softmax 12, cast 6, scale 4 backward.
+TEST(EncoderAttention, MixedPrecisionMovesScoresInFp32) {
+  const Transformer model = bert_large();
+  LayerContext context = eager(384, 3);
+  const double scores = 3.0 * 16 * 384 * 384;
+  const auto bytes_of_scores = [&](const OpList& ops) {
+    double bytes = 0;
+    for (const LayerOp& op : ops)
+      if (const auto* shape = std::get_if<MemoryBoundShape>(&op.work))
+        if (op.role == OpRole::kAttention) bytes += shape->bytes.value();
+    return bytes;
+  };
+  const double fused = bytes_of_scores(attention_core_forward(model, context));
+  context.fusions.softmax = false;
+  EXPECT_DOUBLE_EQ(bytes_of_scores(attention_core_forward(model, context)) - fused, (33 - 9) * scores);
+  context.fusions.softmax = true;
+  const double backward = bytes_of_scores(layer_backward(model, context));
+  context.fusions.softmax = false;
+  EXPECT_DOUBLE_EQ(bytes_of_scores(layer_backward(model, context)) - backward, (37 - 11) * scores);
+}
+
 TEST(EncoderAttention, HasNoCausalMask) {
   const Transformer model = bert_large();
   LayerContext context = eager(512, 8);

@@ -30,7 +30,8 @@ struct Fusions {
   bool gated_activation = true;         ///< otherwise activation and product are two kernels
   bool squared_relu = true;             ///< otherwise ReLU and square are two kernels
   bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
-  bool softmax = true;          ///< unfused attention: scale, mask and softmax in one kernel; otherwise five, in fp32
+  bool softmax =
+      true;  ///< unfused attention: scale, mask and softmax in one kernel; otherwise those of mixed precision
   bool residual = true;         ///< dropout and residual in one kernel; otherwise two
   bool grouped_experts = true;  ///< otherwise the products of experts are kernels of their own, on a few streams
 };

@@ -258,6 +258,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
+  add(job.model.encoder.has_value(), "pretrain_gpt.py trains decoders; encoders are not written here");
+  add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
   add(job.model.normed_behind(), "norms behind attention and MLP are not a flag of pretrain_gpt.py");
   add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
   add(job.model.local.window > 0, "windows and sinks of attention are not written here");

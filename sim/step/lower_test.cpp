@@ -120,6 +120,19 @@ TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   EXPECT_LT(optimizer_traffic(s, 1e9), optimizer_traffic(job(), 1e9));
 }
 
+// A LAMB step on sharded states: the update and the norms are sharded, too.
+TEST(OptimizerTraffic, LambMovesItsUpdateThreeTimesAndTheWeightsTwiceMore) {
+  job::Job adam = job();
+  for (const int stage : {0, 1}) {
+    adam.optimizer.zero_stage = stage;
+    job::Job lamb = adam;
+    lamb.optimizer.name = "lamb";
+    const double ranks = stage == 0 ? 1 : lamb.grid().shape(net::kReplicaAxes, 8).ranks;
+    EXPECT_DOUBLE_EQ(optimizer_traffic(lamb, 1e6).value() - optimizer_traffic(adam, 1e6).value(),
+                     (3 * 4 + 2 * 4) * 1e6 / ranks);
+  }
+}
+
 TEST(OptimizerTraffic, NarrowStatesMoveLessButNeverLessThanAdamMust) {
   job::Job s = job();
   const double usual = optimizer_traffic(s, 1).value();

@@ -42,6 +42,8 @@ model::Fusions read_unfused(const Node& node) {
                                    {"gated_activation", &model::Fusions::gated_activation},
                                    {"squared_relu", &model::Fusions::squared_relu},
                                    {"grouped_attention", &model::Fusions::grouped_attention},
+                                   {"softmax", &model::Fusions::softmax},
+                                   {"residual", &model::Fusions::residual},
                                    {"grouped_experts", &model::Fusions::grouped_experts}}) = false;
   return fusions;
 }

@@ -111,7 +111,7 @@ void read_routing(const Node& root, Question& question) {
 
 void read_batch(const Node& root, Question& question) {
   const Node node = root.object("batch");
-  node.allow_only({"micro", "global", "sequence_length", "microbatch_group"});
+  node.allow_only({"micro", "global", "sequence_length", "microbatch_group", "masked_fraction"});
   job::AskedBatch& batch = question.choices.batch;
   const std::int64_t micro = node.whole_or("micro", 1, kMicroBatch);
   if (node.has("micro")) batch.micro = micro;
@@ -119,6 +119,7 @@ void read_batch(const Node& root, Question& question) {
   batch.sequence_length = node.whole("sequence_length", kSequence);
   if (const auto group = node.find_whole("microbatch_group", kDegree))
     batch.microbatch_group = static_cast<int>(*group);
+  batch.masked_fraction = node.find_number("masked_fraction", {.low = 0, .high = 1, .above_low = true});
 }
 
 void read_recompute(const Node& root, Question& question) {
@@ -145,7 +146,8 @@ void read_recompute(const Node& root, Question& question) {
 void read_optimizer(const Node& root, Question& question) {
   const Node node = root.object_or_empty("optimizer");
   node.allow_only({"name", "zero_stage"});
-  question.optimizer = node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}});
+  question.optimizer =
+      node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}, {"lamb", "lamb"}});
   question.choices.zero_stage = find_degree(node, "zero_stage", {.low = 0, .high = 3});
 }
 

@@ -83,7 +83,7 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));
-  } else if (!cost::has_mask(laws, /*causal=*/true)) {
+  } else if (!cost::has_mask(laws, /*causal=*/!job.model.encoder)) {
     draft.complain(
         pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
   } else if (ring && !cost::has_mask(laws, /*causal=*/false)) {

@@ -58,6 +58,11 @@ void check_sharding(Draft& draft);
 /// fit its experts or the ranks of a stage. Precondition: the other degrees fit the GPUs.
 void settle_experts(Draft& draft);
 
+// Encoders (encoders.cpp).
+
+/// Checks that an encoder has a head to train, and that only masked heads have a fraction of masked tokens.
+void check_heads(Draft& draft);
+
 // Layers (layers.cpp).
 
 /// Checks that a model with named kinds of layers has as many of them as layers.

@@ -91,6 +91,8 @@ void settle_software(Draft& draft) {
   job.attention = attention.kind;
   job.flash_kernel = attention.kernel;
   if (question.dropout) job.model.hidden_dropout = job.model.attention_dropout = *question.dropout;
+  const std::optional<double> masked = question.choices.batch.masked_fraction;
+  if (job.model.encoder && masked) job.model.encoder->predicted_share = *masked;
   settle_price(draft);
   if (question.stragglers.on) draft.notes.assumptions.push_back(in_words(question.stragglers));
 }

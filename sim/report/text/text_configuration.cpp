@@ -132,9 +132,11 @@ std::string recompute_text(const job::Recompute& recompute) {
 
 std::string batch_row(const job::Job& job, const Resolved& resolved) {
   const job::Batch& batch = job.batch;
-  return fmt::format("{}, {}, {}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
+  const std::string masked =
+      batch.masked_fraction ? fmt::format(", {:.3g} % of tokens masked", 100 * *batch.masked_fraction) : "";
+  return fmt::format("{}, {}, {}{}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
                      resolved("/batch/global", "global " + number(batch.global)),
-                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)),
+                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), masked,
                      counted(job.microbatches(), "micro-batch", "micro-batches"));
 }
 

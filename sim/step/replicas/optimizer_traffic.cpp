@@ -25,12 +25,16 @@ double least_traffic(const job::PrecisionRecipe& recipe) {
   return recipe.gradient_bytes + 2 * recipe.moment_bytes + 2 * recipe.master_bytes + weight;
 }
 
+// LAMB's two kernels (NVIDIA/apex, csrc/multi_tensor_lamb.cu) move more than Adam's one: the update is written, read
+// for its norm and read again (12 B in fp32), and the weights are read for their norm and read again (8 B).
+double further_traffic(const job::Job& job) { return job.optimizer.name == "lamb" ? 20 : 0; }
+
 double update_traffic(const job::Job& job) {
   const job::PrecisionRecipe& recipe = job.recipe;
   const double counted = job.runtime.optimizer_bytes;
   const double saved = 2 * (8 - recipe.moment_bytes) + 2 * (4 - recipe.master_bytes);
   const double least = least_traffic(recipe) - kPasses * recipe.gradient_bytes;
-  return std::max(counted - saved, std::clamp(least, 0.0, counted));
+  return std::max(counted - saved, std::clamp(least, 0.0, counted)) + further_traffic(job);
 }
 
 Bytes traffic_over(const job::Job& job, double parameters, double ranks) {

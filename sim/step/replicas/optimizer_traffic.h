@@ -9,7 +9,7 @@ namespace foretoken::step {
 ///
 ///   passes   3 over the main gradients: zeroing, scaling and measuring, 12 B in fp32
 ///   update   the runtime's optimizer_bytes, on the optimizer's share: by default clipping 8 B, Adam's reads 16 and
-///            writes 14, copies of gradients and weights 10
+///            writes 14, copies of gradients and weights 10; LAMB moves 20 more
 ///   copies   of weights for quantised products, written once a step
 ///
 /// Without sharding the first two are 60 B in all. The terms are from SimuMax, simumax/core, as summarised in
