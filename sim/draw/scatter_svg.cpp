@@ -114,8 +114,9 @@ std::string start(const std::string& title) {
 
 std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
                         const std::vector<Series>& series, const std::vector<Guide>& guides) {
-  constexpr std::size_t kMostSeries = 28;  // their names fit beside the square
-  expects(series.size() <= kMostSeries, "a plot has at most 28 series");
+  constexpr std::size_t kMostSeries = 35;  // their names fit beside the square
+  constexpr double kRow = 16;
+  expects(series.size() <= kMostSeries, "a plot has at most 35 series");
   const ToPixels to_x(x, kSquareLeft, kSquareRight), to_y(y, kSquareBottom, kSquareTop);
   std::string svg = start(title) + x_axis(x, to_x) + y_axis(y, to_y) + titles(x.title, y.title);
 
@@ -132,7 +133,7 @@ std::string scatter_svg(const std::string& title, const ScatterAxis& x, const Sc
       const auto& [px, py] = series[s].points[p];
       svg += mark(s, to_x(px), to_y(py), series[s].labels.empty() ? "" : series[s].labels[p]);
     }
-    const double row = kSquareTop + 14 + 20 * static_cast<double>(s);
+    const double row = kSquareTop + 14 + kRow * static_cast<double>(s);
     svg += mark(s, kSquareRight + 18, row) + text({{"x", kSquareRight + 30}, {"y", row + 4}}, series[s].name) + "\n";
   }
   return svg + "</svg>\n";
