@@ -15,6 +15,9 @@ namespace foretoken::io {
 /// Lists deepseek_v2, deepseek_v3 and kimi_k2: experts and multi-head latent attention.
 [[nodiscard]] std::span<const ModelFamily> latent_families();
 
+/// Lists megatron: any transformer, in the words of Megatron-LM's arguments.
+[[nodiscard]] std::span<const ModelFamily> megatron_families();
+
 /// Returns the part of a known `model_type` that is not modelled: "layers of linear attention".
 [[nodiscard]] std::optional<std::string_view> why_not_modelled(std::string_view type);
 
