@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -23,6 +24,8 @@ void add_explain(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);            ///< models, clusters, profiles, runtimes, scenarios
 void add_cluster_import(CLI::App& clusters, Action& chosen);  ///< clusters import
+/// Adds import. `passed` are the words behind "--".
+void add_import(CLI::App& program, Action& chosen, std::vector<std::string> passed);
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);

@@ -32,6 +32,7 @@ constexpr const char* kExamples =
     "  foretoken explain gpt3-175b-1024-a100\n"
     "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --tornado\n"
+    "  foretoken import train.sh --cluster dgx-h100-ndr --out mine.json\n"
     "  foretoken search gpt3-175b-1024-a100 --free all\n"
     "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
     "  foretoken plan gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --deadline 30d\n"
@@ -175,7 +176,19 @@ std::string wrapped_help(const std::string& help, std::size_t columns) {
   return text;
 }
 
-int run(int argc, const char* const* argv) {
+// Returns the words of our own command line. `foretoken import run.sh -- 8 --bf16` passes the words behind -- on.
+std::span<const char* const> own_words(std::span<const char* const> words) {
+  if (words.size() < 2 || std::string_view(words[1]) != "import") return words;
+  const auto dashes =
+      std::ranges::find(words, std::string_view("--"), [](const char* word) { return std::string_view(word); });
+  return words.first(static_cast<std::size_t>(dashes - words.begin()));
+}
+
+int run(int all_words, const char* const* argv) {
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(all_words));
+  const std::span<const char* const> own = own_words(words);
+  const int argc = static_cast<int>(own.size());
+  const auto passed = words.subspan(std::min(own.size() + 1, words.size()));
   CLI::App program("Predict time, memory and cost of training a transformer on a GPU cluster.", "foretoken");
   program.set_version_flag("--version", "foretoken " + std::string(version()));
   program.footer(kExamples);
@@ -186,6 +199,7 @@ int run(int argc, const char* const* argv) {
   add_whatif(program, chosen);
   add_report(program, chosen);
   add_schedule(program, chosen);
+  add_import(program, chosen, {passed.begin(), passed.end()});
   add_search(program, chosen);
   add_plan(program, chosen);
   add_lists(program, chosen);

@@ -10,11 +10,13 @@
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/read_hardware.h"
+#include "sim/io/import/launch/read_launch.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
 #include "sim/io/scenario/inline_files.h"
+#include "sim/io/scenario/launch_document.h"
 #include "sim/io/scenario/read_imperfections.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
@@ -146,6 +148,8 @@ Document complete(std::optional<Document> document, std::span<const std::string>
 
 Document scenario_document(const fs::path& path, std::span<const std::string> sets, Findings& findings) {
   std::error_code error;
+  if (launch::is_launch_file(path) && fs::exists(path, error))
+    return complete(launch_document(path, sets, findings), sets, findings);
   if (fs::exists(path, error) || is_path(path.string()))
     return complete(document_from_file(path, findings), sets, findings);
   const auto named = find_data_file(kScenarios, path.string());

@@ -1,0 +1,83 @@
+// Completes an imported scenario.
+#include "sim/io/import/launch/check_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace foretoken::io::launch {
+namespace {
+
+std::int64_t whole_or(const Report& report, std::string_view key, std::int64_t fallback) {
+  return report.whole(key).value_or(fallback);
+}
+
+struct Degrees {
+  std::int64_t tensor, pipeline, context, chunks;
+
+  [[nodiscard]] std::int64_t replica() const { return tensor * pipeline * context; }
+  [[nodiscard]] bool positive() const {
+    constexpr std::int64_t kMost = 1 << 20;
+    for (const std::int64_t degree : {tensor, pipeline, context, chunks})
+      if (degree < 1 || degree > kMost) return false;
+    return true;
+  }
+};
+
+void check_layers(Report& report, const Degrees& degrees) {
+  const auto layers = report.whole("model.num_layers");
+  if (!layers || report.has("parallelism.layers_per_stage")) return;
+  const bool counted = report.at("parallelism.embedding_and_head_as_layers") == Json(true);
+  const std::int64_t whole = *layers + (counted ? 2 : 0), stages = degrees.pipeline * degrees.chunks;
+  if (whole % stages != 0)
+    report.refuse("layers", fmt::format("{} layers do not divide over {} stages of {} chunks; the run would stop",
+                                        whole, degrees.pipeline, degrees.chunks));
+}
+
+void check_heads(Report& report, const Degrees& degrees) {
+  const auto heads = report.whole("model.num_attention_heads");
+  if (heads && *heads % degrees.tensor != 0)
+    report.refuse("heads", fmt::format("{} attention heads do not divide over tensor {}; the run would stop", *heads,
+                                       degrees.tensor));
+}
+
+// Megatron-LM and DeepSpeed take one micro-batch a replica where no global batch is stated.
+void check_batch(Report& report, const Degrees& degrees) {
+  const auto gpus = report.whole("gpus"), micro = report.whole("batch.micro"), global = report.whole("batch.global");
+  if (!gpus || *gpus < 1) return;
+  if (*gpus % degrees.replica() != 0)
+    return report.refuse(
+        "gpus", fmt::format("{} GPUs are no multiple of tensor x pipeline x context, {}", *gpus, degrees.replica()));
+  const std::int64_t data = *gpus / degrees.replica();
+  if (!micro || *micro < 1 || *micro > (1 << 20)) return;
+  const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.global"; });
+  if (!global && !open)
+    return report.assume("batch.global", *micro * data, "no global batch is stated: one micro-batch for each replica");
+  if (global && *global % (*micro * data) != 0)
+    report.refuse("batch.global", fmt::format("global {} not divisible by micro {} x data {}; the run would stop",
+                                              *global, *micro, data));
+}
+
+}  // namespace
+
+void complete_scenario(Report& report) {
+  const Degrees degrees{whole_or(report, "parallelism.tensor", 1), whole_or(report, "parallelism.pipeline", 1),
+                        whole_or(report, "parallelism.context", 1),
+                        whole_or(report, "parallelism.virtual_pipeline", 1)};
+  if (!degrees.positive()) {
+    report.refuse("degrees", "expected degrees from 1 to 1,048,576");
+  } else {
+    check_layers(report, degrees);
+    check_heads(report, degrees);
+    check_batch(report, degrees);
+  }
+  if (!report.has("cluster"))
+    report.ask("cluster", "launch files do not name the machine; state it with --cluster NAME");
+  if (!report.has("gpus")) report.ask("gpus", "state the number of GPUs with --gpus N");
+  if (!report.has("batch.global")) report.ask("batch.global", "state the sequences of a step with --global-batch N");
+  if (!report.has("batch.sequence_length"))
+    report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
+  report.drop_answered();
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,73 @@
+// Tells training of a GPT from other programs of Megatron-LM.
+#include "sim/io/import/launch/megatron/entry_point.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+struct Kind {
+  std::string_view word, because;
+};
+/// Parts of the name of a program. Source: the programs at the root of NVIDIA/Megatron-LM, tools/ and examples/.
+constexpr Kind kPrograms[] = {{"bert", "BERT is an encoder; decoders only"},
+                              {"_t5", "T5 has an encoder; decoders only"},
+                              {"_ict", "a retriever, not a language model"},
+                              {"vision", "a vision model"},
+                              {"vlm", "a multimodal model"},
+                              {"multimodal", "a multimodal model"},
+                              {"mimo", "a multimodal model"},
+                              {"retro", "RETRO retrieves neighbours"},
+                              {"mamba", "a hybrid of state-space and attention layers"},
+                              {"hybrid", "a hybrid of state-space and attention layers"},
+                              {"train_rl", "reinforcement learning"},
+                              {"grpo", "reinforcement learning"},
+                              {"text_generation", "not a training entry point: it generates text"},
+                              {"inference", "not a training entry point: inference"},
+                              {"evaluate", "not a training entry point: evaluation"},
+                              {"eval", "not a training entry point: evaluation"},
+                              {"convert", "not a training entry point: it converts checkpoints"},
+                              {"quantize", "not a training entry point: it quantises"},
+                              {"preprocess", "not a training entry point: it prepares data"}};
+/// Parts of the folders of functional tests, and of their MODE and TEST_TYPE.
+constexpr Kind kTests[] = {{"/bert/", "BERT is an encoder; decoders only"},
+                           {"/t5/", "T5 has an encoder; decoders only"},
+                           {"/hybrid/", "a hybrid of state-space and attention layers"},
+                           {"/multimodal", "a multimodal model"},
+                           {"/mimo/", "a multimodal model"},
+                           {"inference", "an inference test, not a training run"},
+                           {"grpo", "reinforcement learning"},
+                           {"/rl/", "reinforcement learning"}};
+
+}  // namespace
+
+void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report) {
+  for (const std::string& word : words) {
+    if (!word.ends_with(".py")) continue;
+    const std::string program = std::filesystem::path(word).filename().string();
+    const std::string shown = printable(program, 80);
+    for (const Kind& kind : kPrograms)
+      if (program.find(kind.word) != program.npos) return report.refuse(shown, std::string(kind.because), place);
+    if (word.find("multimodal") != word.npos || word.find("mimo") != word.npos)
+      return report.refuse(shown, "a multimodal model", place);
+    if (word.find("tasks/") != word.npos) return report.refuse(shown, "a downstream task, not pre-training", place);
+    return;
+  }
+}
+
+void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report) {
+  for (const char* key : {"MODE", "TEST_TYPE"})
+    if (const auto mode = document.find(key); mode != document.end() && mode->is_string())
+      for (const Kind& kind : kTests)
+        if (mode->get<std::string>().find(kind.word) != std::string::npos)
+          return report.refuse(key, std::string(kind.because), key);
+  for (const Kind& kind : kTests)
+    if (path.find(kind.word) != path.npos)
+      return report.refuse("the kind of the test", std::string(kind.because), printable(path, 200));
+}
+
+}  // namespace foretoken::io::launch::megatron

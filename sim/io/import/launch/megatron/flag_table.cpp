@@ -1,0 +1,184 @@
+// The flags of Megatron-LM and its forks. A family of flags has a row for its first words.
+#include "sim/io/import/launch/megatron/flag_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/io/import/launch/megatron/ignored_flags.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+/// Flags that rules read.
+constexpr std::string_view kReadFlags =
+    "num-layers hidden-size ffn-hidden-size intermediate-size num-attention-heads kv-channels group-query-attention "
+    "num-query-groups num-key-value-heads multi-query-attention n-head-kv max-position-embeddings "
+    "position-embedding-type use-rotary-position-embeddings use-llama2-rotary-position-embeddings "
+    "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization apply-layernorm-1p "
+    "disable-bias-linear add-qkv-bias qk-layernorm untie-embeddings-and-output-weights embed-layernorm "
+    "hidden-dropout attention-dropout vocab-size padded-vocab-size pad-vocab-size-to tokenizer-type "
+    "make-vocab-size-divisible-by mtp-num-layers num-experts moe-router-topk moe-topk moe-ffn-hidden-size "
+    "moe-shared-expert-intermediate-size moe-shared-expert-gate moe-layer-freq expert-interval "
+    "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
+    "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
+    "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
+    "expert-tensor-parallel-size sequence-parallel num-layers-per-virtual-pipeline-stage "
+    "num-virtual-stages-per-pipeline-rank pipeline-model-parallel-layout decoder-first-pipeline-num-layers "
+    "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
+    "standalone-embedding-stage microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
+    "batch-size global-batch-size seq-length encoder-seq-length decoder-seq-length step-batch-size-schedule bf16 fp16 "
+    "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format fp4-param "
+    "accumulate-allreduce-grads-in-fp32 grad-reduce-in-bf16 use-precision-aware-optimizer main-grads-dtype "
+    "main-params-dtype exp-avg-dtype exp-avg-sq-dtype recompute-granularity recompute-method recompute-num-layers "
+    "recompute-modules recompute-activations checkpoint-activations checkpoint-num-layers "
+    "activations-checkpoint-method activations-checkpoint-granularity activations-checkpoint-num-layers "
+    "use-distributed-optimizer optimizer zero-stage deepspeed deepspeed-config use-megatron-fsdp use-custom-fsdp "
+    "use-torch-fsdp2 data-parallel-sharding-strategy DDP-impl overlap-grad-reduce overlap-param-gather "
+    "no-overlap-p2p-communication overlap-p2p-communication tp-comm-overlap overlap-moe-expert-parallel-comm "
+    "moe-shared-expert-overlap moe-token-dispatcher-type moe-enable-deepep moe-flex-dispatcher-backend "
+    "moe-expert-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 use-flash-attn-triton "
+    "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
+    "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
+    "decoder-num-layers encoder-num-layers bert-no-binary-head optimizer-cpu-offload rampup-batch-size "
+    "moe-layer-recompute spec";
+
+/// Flags that change little, and what is taken instead.
+struct Row {
+  std::string_view names, because;
+};
+constexpr Row kNoted[] = {
+    {"deterministic-mode no-gradient-accumulation-fusion",
+     "deterministic or unfused kernels of the gradients are slower; fused ones are taken"},
+    {"no-rope-fusion no-masked-softmax-fusion no-bias-gelu-fusion no-bias-swiglu-fusion no-bias-dropout-fusion "
+     "no-persist-layer-norm no-moe-permute-fusion moe-permute-fusion moe-router-fusion cross-entropy-loss-fusion "
+     "cross-entropy-fusion-impl use-fused-weighted-squared-relu no-gradient-reduce-div-fusion moe-grouped-gemm "
+     "attention-softmax-in-fp32 apply-query-key-layer-scaling moe-permute-fusion-into-hybridep te-rng-tracker "
+     "use-transformer-engine-op-fuser moe-use-legacy-grouped-gemm",
+     "kernels are fused as the runtime has them"},
+    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad",
+     "the scales of fp8 cost as in the runtime's recipe"},
+    {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
+    {"manual-gc manual-gc-interval", "garbage collection costs no time"},
+    {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
+     "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
+     "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
+     "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
+     "disable-gloo-process-groups outer-dp-sharding-strategy num-distributed-optimizer-instances use-tp-pp-dp-mapping "
+     "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce tp-comm-split-ag tp-comm-split-rs "
+     "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
+     "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
+     "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
+     "overlap-cpu-optimizer-d2h-h2d keep-fp8-weight-transpose-cache fsdp-manual-registration",
+     "communication is arranged as the runtime does it"},
+    {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
+     "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
+     "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
+     "moe-min-capacity moe-train-capacity-factor moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
+     "moe-router-force-biased moe-upcycling-granularity",
+     "tokens are spread evenly, and none is dropped"},
+    {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
+    {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
+     "fused kernels take as long without it"},
+    {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
+    {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length",
+     "attention sees the whole sequence"},
+    {"vocab-extra-ids no-rope-freq", "it changes the model by less than 0.1 %"},
+    {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
+     "partition-activations checkpoint-in-cpu contigious-checkpointing deepspeed-activation-checkpointing "
+     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method",
+     "activations are kept on every tensor rank"},
+    {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
+
+constexpr Row kRefused[] = {
+    {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
+     "a hybrid of state-space and attention layers"},
+    {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
+     "dsa-indexer-loss-coeff attention-output-gate",
+     "an experimental attention"},
+    {"window-size sliding-window", "attention to a window of the sequence"},
+    {"muon-momentum muon-scale-mode muon-extra-scale-factor", "the Muon optimizer has other costs and memory"},
+    {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "
+     "disable-vision-class-token dynamic-resolution "
+     "audio-encoder-model patch-dim pixel-shuffle freeze-LM freeze-ViT",
+     "a multimodal model"},
+    {"task bert-load pretrained-checkpoint-task titles-data-path query-in-block-prob",
+     "a downstream task, not pre-training"},
+    {"kd mos load-teacher num-layers-teacher hidden-size-teacher num-attention-heads-teacher num-experts-teacher",
+     "distillation: a second model runs"},
+    {"random-ltd data-efficiency-curriculum-learning curriculum-learning",
+     "the length of the sequences changes during the run"},
+    {"mlp-type", "experts of several sizes by layer"},
+    {"ds-sequence-parallel-fpdt ds-sequence-parallel-fpdt-chunk-size ds-sequence-parallel-fpdt-offloading",
+     "chunks of the sequence that move to the host"},
+    {"enable-zbh1-pipeline enable-zbh1-exact-semantics enable-zero-bubble zero-bubble-v-schedule enable-zb-runtime "
+     "enable-1f1b-v zero-bubble-max-pending-backward",
+     "a zero-bubble schedule; state the schedule with --set schedule=zb-h1 and allow this flag"},
+    {"cpu-offloading cpu-offloading-num-layers fine-grained-activation-offloading offload-modules offload-chunk-num "
+     "cpu-offload offload-optimizer-states optimizer-offload-fraction optimizer-offload-policy cpu-optimizer",
+     "tensors that move to the host's memory"},
+    {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
+    {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
+    {"flextron enable-router emb-int-list mlp-int-list", "elastic networks with a router"},
+    {"model-provider dataset-provider train-mode", "a program of its own, such as a multimodal model"},
+    {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
+    {"no-data-sharding", "a trainer of speech or vision"},
+    {"temperature top-k top-p output-path output-every-n-results prompt-file-num-truncate termination-id stop-words "
+     "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end trace prompt-path",
+     "inference, not a training step"},
+    {"sft test-mode decode-only-cuda-graphs use-coordinator",
+     "fine-tuning or inference on sequences of several lengths"},
+    {"max-tokens-to-oom num-tokens-to-generate return-log-probs prompts incoming-requests-per-sec "
+     "incoming-requests-per-step enable-chunked-prefill flash-decode text-generate-input-file "
+     "text-generate-output-file out-seq-length prompt-file use-legacy-static-engine input-len generation-length",
+     "inference, not a training step"},
+    {"perform-rl-step langrl-env-config", "a step of reinforcement learning"},
+    {"ds-sequence-parallel-size", "Ulysses' sequence parallelism of DeepSpeed"},
+    {"heterogeneous-layers-config-path heterogeneous-layers-config-encoded-json", "layers of several sizes"},
+    {"hybrid-context-parallel sequence-packing-scheduler", "sequences of several lengths"},
+    {"moe-use-upcycling", "another step at the start of the run"}};
+
+constexpr Row kPrefixes[] = {{"inference-", "inference, not a training step"},
+                             {"grpo-", "a step of reinforcement learning"},
+                             {"rl-", "a step of reinforcement learning"},
+                             {"mamba-", "state-space layers"},
+                             {"linear-", "layers of linear attention"},
+                             {"retro-", "RETRO, which retrieves neighbours"},
+                             {"export-", "export or distillation of a model"},
+                             {"zero-bubble-", "a zero-bubble schedule"},
+                             {"retriever-", "a retriever"},
+                             {"image-", "a multimodal model"},
+                             {"vision-", "a multimodal model"},
+                             {"llm-", "a multimodal model"},
+                             {"encoder-tp", "a multimodal model"},
+                             {"encoder-dp", "a multimodal model"},
+                             {"encoder-ddp", "a multimodal model"},
+                             {"offload-", "tensors that move to the host's memory"},
+                             {"refit-", "a step of reinforcement learning"}};
+
+bool lists(std::string_view names, std::string_view name) {
+  for (std::size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ' ')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<FlagRule> rule_of(std::string_view flag) {
+  if (flag.empty() || flag.find(' ') != flag.npos) return std::nullopt;
+  if (lists(kReadFlags, flag)) return FlagRule{Effect::kRead, ""};
+  if (lists(kIgnoredFlags, flag)) return FlagRule{Effect::kIgnored, ""};
+  for (const Row& row : kNoted)
+    if (lists(row.names, flag)) return FlagRule{Effect::kNoted, std::string(row.because)};
+  for (const Row& row : kRefused)
+    if (lists(row.names, flag)) return FlagRule{Effect::kRefused, std::string(row.because)};
+  for (const Row& row : kPrefixes)
+    if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
+  for (const std::string_view logs : {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-",
+                                      "one-logger-", "dist-ckpt-", "mock-", "rerun-", "error-injection-"})
+    if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
+  return std::nullopt;
+}
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,58 @@
+// Reads Megatron-LM's layout strings: E embedding, t decoder layer, m multi-token prediction, L loss, | next stage.
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+constexpr std::size_t kLongestLayout = 1 << 16;
+
+std::int64_t repeats(std::string_view text, std::size_t& at) {
+  if (at >= text.size() || text[at] != '*') return 1;
+  std::int64_t count = 0;
+  for (++at; at < text.size() && text[at] >= '0' && text[at] <= '9' && count < (1 << 20); ++at)
+    count = 10 * count + (text[at] - '0');
+  return count;
+}
+
+// Writes "x*3" as "xxx" and "(ab)*2" as "abab". Brackets do not nest.
+std::optional<std::string> unrolled(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::string_view unit = text.substr(at, 1);
+    if (text[at] == '(') {
+      const std::size_t end = text.find(')', at);
+      if (end == text.npos) return std::nullopt;
+      unit = text.substr(at + 1, end - at - 1);
+      at = end + 1;
+    } else {
+      ++at;
+    }
+    const std::int64_t count = repeats(text, at);
+    if (static_cast<std::size_t>(count) * unit.size() + result.size() > kLongestLayout) return std::nullopt;
+    for (std::int64_t i = 0; i < count; ++i) result += unit;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout) {
+  std::string plain;
+  for (const char c : layout.substr(0, kLongestLayout))
+    if (std::string_view(", \\'\"").find(c) == std::string_view::npos) plain += c;
+  const auto outer = unrolled(plain);
+  const auto whole = outer ? unrolled(*outer) : outer;  // "(t*6|)*3" has repeats inside
+  if (!whole || whole->empty()) return std::nullopt;
+  std::vector<std::int64_t> layers(1, 0);
+  for (const char c : *whole) {
+    if (c == '|')
+      layers.push_back(0);
+    else if (c == 't')
+      ++layers.back();
+    else if (c != 'E' && c != 'm' && c != 'L')
+      return std::nullopt;
+  }
+  return layers;
+}
+
+}  // namespace foretoken::io::launch::megatron

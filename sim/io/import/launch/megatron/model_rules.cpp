@@ -1,0 +1,223 @@
+// Makes a model of Megatron-LM's flags.
+//
+// Defaults: NVIDIA/Megatron-LM core 0.12, megatron/training/arguments.py, validate_args() and _add_network_size_args().
+#include <fmt/format.h>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+std::string first_of(const Flags& flags, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (flags.find(name) != nullptr) return std::string(name);
+  return std::string(*names.begin());
+}
+
+void map_activation(const Flags& flags) {
+  Report& report = flags.report();
+  const auto glu = flags.text("glu-activation", "");
+  if (flags.on("swiglu"))
+    report.map("model.activation", "swiglu", flags.from("swiglu"));
+  else if (glu && *glu != "liglu")
+    report.map("model.activation", *glu, flags.from("glu-activation"));
+  else if (flags.on("squared-relu"))
+    report.map("model.activation", "squared_relu", flags.from("squared-relu"));
+  else if (flags.on("geglu"))
+    report.map("model.activation", "geglu", flags.from("geglu"));
+  else
+    report.assume("model.activation", "gelu", kDefault);
+}
+
+// megatron/training/arguments.py: int((4 * hidden * 2 / 3) / 64) * 64 with SwiGLU, else 4 x hidden
+void map_ffn(const Flags& flags) {
+  Report& report = flags.report();
+  const std::string name = first_of(flags, {"ffn-hidden-size", "intermediate-size"});
+  if (flags.find(name) != nullptr) return void(flags.map_whole(name, "model.ffn_hidden_size"));
+  const auto hidden = report.whole("model.hidden_size");
+  if (!hidden) return;
+  constexpr std::int64_t kMultiple = 64;
+  const bool swiglu = flags.on("swiglu");
+  const std::int64_t width = swiglu ? 8 * *hidden / 3 / kMultiple * kMultiple : 4 * *hidden;
+  report.assume("model.ffn_hidden_size", width,
+                swiglu ? "two thirds of four times the hidden size with SwiGLU (validate_args)"
+                       : "four times the hidden size (validate_args)");
+}
+
+void map_heads(const Flags& flags) {
+  Report& report = flags.report();
+  flags.map_whole("num-attention-heads", "model.num_attention_heads");
+  const auto hidden = report.whole("model.hidden_size"), heads = report.whole("model.num_attention_heads");
+  const std::string groups = first_of(flags, {"num-query-groups", "num-key-value-heads", "n-head-kv"});
+  const bool grouped = flags.on("group-query-attention") || groups != "num-query-groups";
+  if (grouped && flags.find(groups) != nullptr)
+    flags.map_whole(groups, "model.num_query_groups");
+  else if (flags.on("multi-query-attention"))
+    report.map("model.num_query_groups", 1, flags.from("multi-query-attention"));
+  else if (grouped)
+    report.assume("model.num_query_groups", 1, kDefault);
+  else if (heads)
+    report.assume("model.num_query_groups", *heads, "no --group-query-attention: a group for every head");
+  const bool latent = flags.on("multi-latent-attention");
+  if (flags.find("kv-channels") != nullptr && !latent)
+    flags.map_whole("kv-channels", "model.kv_channels");
+  else if (hidden && heads && *heads > 0 && !latent)
+    report.assume("model.kv_channels", *hidden / *heads, "the hidden size over the heads (validate_args)");
+}
+
+void map_latent(const Flags& flags) {
+  Report& report = flags.report();
+  if (!flags.on("multi-latent-attention")) return;
+  report.map("model.multi_latent_attention", true, flags.from("multi-latent-attention"));
+  struct Part {
+    const char *flag, *key;
+    std::int64_t fallback;
+  };
+  // megatron/core/transformer/transformer_config.py, MLATransformerConfig
+  constexpr Part kParts[] = {{"kv-lora-rank", "model.kv_lora_rank", 512},
+                             {"qk-head-dim", "model.qk_head_dim", 128},
+                             {"qk-pos-emb-head-dim", "model.qk_pos_emb_head_dim", 64},
+                             {"v-head-dim", "model.v_head_dim", 128}};
+  for (const Part& part : kParts) {
+    if (flags.find(part.flag) != nullptr)
+      flags.map_whole(part.flag, part.key);
+    else
+      report.assume(part.key, part.fallback, "default of MLATransformerConfig");
+  }
+  if (flags.find("q-lora-rank") != nullptr) flags.map_whole("q-lora-rank", "model.q_lora_rank");
+}
+
+// N, or a list such as ([0]*3+[1]*58): dense layers first, then experts in every one.
+void map_expert_layers(const Flags& flags) {
+  Report& report = flags.report();
+  const std::string name = first_of(flags, {"moe-layer-freq", "expert-interval"});
+  const auto text = flags.text(name, "model.moe_layer_freq");
+  if (!text) {
+    const bool old = flags.on("deepspeed");
+    return report.assume("model.moe_layer_freq", old ? 2 : 1,
+                         old ? "--expert-interval is 2 in Megatron-DeepSpeed" : kDefault);
+  }
+  if (const auto every = whole_of(*text)) return report.map("model.moe_layer_freq", *every, flags.from(name));
+  std::string list;
+  for (const char c : *text)
+    if (std::string_view("'\"() ").find(c) == std::string_view::npos) list += c;
+  std::int64_t dense = 0, routed = 0, layers = report.whole("model.num_layers").value_or(0);
+  const auto count = [](std::string_view part, std::string_view kind) -> std::optional<std::int64_t> {
+    return part.starts_with(kind) ? whole_of(part.substr(kind.size())) : std::nullopt;
+  };
+  const std::size_t plus = list.find('+');
+  const auto first = count(list.substr(0, plus), "[0]*");
+  const auto second = plus == std::string::npos ? std::nullopt : count(std::string_view(list).substr(plus + 1), "[1]*");
+  if (first && second) dense = *first, routed = *second;
+  if (!first || !second || dense + routed != layers)
+    return report.refuse("--" + name, "expected N or ([0]*D+[1]*E) with D + E layers, found " + in_quotes(*text),
+                         flags.from(name));
+  report.map("model.moe_layer_freq", 1, flags.from(name));
+  report.map("model.first_k_dense_replace", dense, flags.from(name));
+}
+
+void map_experts(const Flags& flags) {
+  Report& report = flags.report();
+  const Argument* const stated = flags.find("num-experts");
+  if (stated != nullptr && stated->values.size() > 1)
+    return report.refuse("--num-experts", "several numbers: experts of each layer differ", flags.from("num-experts"));
+  const auto experts = flags.whole("num-experts", "model.num_experts");
+  if (!experts || *experts <= 1) return;
+  report.map("model.num_experts", *experts, flags.from("num-experts"));
+  const std::string top = first_of(flags, {"moe-router-topk", "moe-topk", "topk"});
+  const bool old = flags.on("deepspeed");
+  if (flags.find(top) != nullptr)
+    flags.map_whole(top, "model.moe_router_topk");
+  else
+    report.assume("model.moe_router_topk", old ? 1 : 2, kDefault);
+  if (flags.find("moe-ffn-hidden-size") != nullptr)
+    flags.map_whole("moe-ffn-hidden-size", "model.moe_ffn_hidden_size");
+  else if (const auto ffn = report.whole("model.ffn_hidden_size"))
+    report.assume("model.moe_ffn_hidden_size", *ffn, "--ffn-hidden-size (validate_args)");
+  flags.map_whole("moe-shared-expert-intermediate-size", "model.moe_shared_expert_intermediate_size");
+  for (const char* name : {"moe-shared-expert-gate", "moe-router-enable-expert-bias"})
+    if (flags.on(name)) {
+      std::string key = name;
+      for (char& c : key) c = c == '-' ? '_' : c;
+      report.map("model." + key, true, flags.from(name));
+    }
+  map_expert_layers(flags);
+}
+
+void map_positions(const Flags& flags) {
+  Report& report = flags.report();
+  flags.map_whole("max-position-embeddings", "model.max_position_embeddings");
+  const auto type = flags.text("position-embedding-type", "model.position_embedding_type");
+  const bool latent = flags.on("multi-latent-attention");
+  for (const char* name : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings"})
+    if (flags.on(name)) return report.map("model.position_embedding_type", "rope", flags.from(name));
+  if (type) {
+    const bool rotary = *type == "rope" || *type == "rotary" || *type == "yarn" || *type == "mrope";
+    const std::string word = rotary ? "rope" : *type == "absolute" ? "learned_absolute" : *type;
+    return report.map("model.position_embedding_type", word, flags.from("position-embedding-type"));
+  }
+  if (flags.on("no-position-embedding"))
+    return report.map("model.position_embedding_type", "none", flags.from("no-position-embedding"));
+  report.assume("model.position_embedding_type", latent ? "rope" : "learned_absolute", kDefault);
+}
+
+void map_vocabulary(const Flags& flags) {
+  Report& report = flags.report();
+  for (const char* name : {"padded-vocab-size", "pad-vocab-size-to", "vocab-size"})
+    if (flags.find(name) != nullptr) return void(flags.map_whole(name, "model.vocab_size"));
+  report.ask("model.vocab_size", "the size of the vocabulary comes from the tokenizer");
+}
+
+void map_layer(const Flags& flags) {
+  Report& report = flags.report();
+  const auto norm = flags.text("normalization", "model.normalization");
+  if (norm)
+    report.map("model.normalization", *norm, flags.from("normalization"));
+  else
+    report.assume("model.normalization", "LayerNorm", kDefault);
+  const bool bias = !flags.on("disable-bias-linear");
+  if (!bias)
+    report.map("model.add_bias_linear", false, flags.from("disable-bias-linear"));
+  else
+    report.assume("model.add_bias_linear", true, kDefault);
+  if (flags.on("add-qkv-bias")) report.map("model.add_qkv_bias", true, flags.from("add-qkv-bias"));
+  if (flags.on("qk-layernorm")) report.map("model.qk_layernorm", true, flags.from("qk-layernorm"));
+  if (flags.on("embed-layernorm")) report.map("model.embed_layernorm", true, flags.from("embed-layernorm"));
+  const char* const untie = "untie-embeddings-and-output-weights";
+  if (flags.on(untie))
+    report.map("model.untie_embeddings_and_output_weights", true, flags.from(untie));
+  else
+    report.assume("model.untie_embeddings_and_output_weights", false, kDefault);
+  for (const char* name : {"hidden-dropout", "attention-dropout"}) {
+    constexpr double kUsual = 0.1;
+    const std::string key = std::string("model.") + (name[0] == 'h' ? "hidden_dropout" : "attention_dropout");
+    const auto value = flags.number(name, key);
+    if (value)
+      report.map(key, *value, flags.from(name));
+    else if (flags.find(name) == nullptr)
+      report.assume(key, kUsual, kDefault);
+  }
+}
+
+}  // namespace
+
+void map_model(const Flags& flags) {
+  Report& report = flags.report();
+  report.scenario["model"]["model_type"] = "megatron";
+  const std::string layers = first_of(flags, {"num-layers", "decoder-num-layers", "encoder-num-layers"});
+  if (!flags.map_whole(layers, "model.num_layers")) report.ask("model.num_layers", "the flags state no --num-layers");
+  if (!flags.map_whole("hidden-size", "model.hidden_size"))
+    report.ask("model.hidden_size", "the flags state no --hidden-size");
+  map_activation(flags);
+  map_ffn(flags);
+  map_heads(flags);
+  map_latent(flags);
+  map_positions(flags);
+  map_layer(flags);
+  map_experts(flags);
+  flags.map_whole("mtp-num-layers", "model.mtp_num_layers");
+  map_vocabulary(flags);
+}
+
+}  // namespace foretoken::io::launch::megatron

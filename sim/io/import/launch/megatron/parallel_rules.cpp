@@ -1,0 +1,192 @@
+// Maps degrees, stages and the batch of Megatron-LM's flags.
+//
+// Rules: NVIDIA/Megatron-LM core 0.14, megatron/training/arguments.py, validate_args().
+#include <fmt/format.h>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+void map_degree(const Flags& flags, std::initializer_list<const char*> names, const char* key) {
+  for (const char* name : names)
+    if (flags.find(name) != nullptr) return void(flags.map_whole(name, key));
+  flags.report().assume(key, 1, kDefault);
+}
+
+std::int64_t degree(const Flags& flags, const char* key) { return flags.report().whole(key).value_or(1); }
+
+// Layers of every chunk where the first or the last stage has a number of its own.
+void map_uneven(const Flags& flags, std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
+  Report& report = flags.report();
+  const char *const kFirst = "decoder-first-pipeline-num-layers", *const kLast = "decoder-last-pipeline-num-layers";
+  const auto first = flags.whole(kFirst, "parallelism.layers_per_stage");
+  const auto last = flags.whole(kLast, "parallelism.layers_per_stage");
+  if (!first && !last) return;
+  const std::int64_t inner = stages - (first ? 1 : 0) - (last ? 1 : 0);
+  const std::int64_t left = layers - first.value_or(0) - last.value_or(0);
+  const std::string from = flags.from(first ? kFirst : kLast);
+  const bool divides = inner > 0 && left > 0 && left % (inner * chunks) == 0 && first.value_or(0) % chunks == 0 &&
+                       last.value_or(0) % chunks == 0;
+  if (!divides)
+    return report.refuse(std::string("--") + (first ? kFirst : kLast),
+                         fmt::format("{} layers do not divide over the {} other stages", left, inner), from);
+  Json list = Json::array();
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const bool is_first = first && stage == 0, is_last = last && stage == stages - 1;
+      list.push_back((is_first ? *first : is_last ? *last : left / inner) / chunks);
+    }
+  report.map("parallelism.layers_per_stage", std::move(list), from);
+}
+
+// Embedding or loss that count as a layer leave one layer less to their stage.
+void map_counted(const Flags& flags, std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
+  Report& report = flags.report();
+  const char *const kEmbedding = "account-for-embedding-in-pipeline-split", *const kLoss =
+                                                                                "account-for-loss-in-pipeline-split";
+  const bool embedding = flags.on(kEmbedding), loss = flags.on(kLoss);
+  if (embedding && loss) return report.map("parallelism.embedding_and_head_as_layers", true, flags.from(kEmbedding));
+  if (!embedding && !loss) return;
+  const std::int64_t virtual_stages = stages * chunks;
+  if ((layers + 1) % virtual_stages != 0) return;
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < virtual_stages; ++i) {
+    const bool shorter = embedding ? i == 0 : i == virtual_stages - 1;
+    list.push_back((layers + 1) / virtual_stages - (shorter ? 1 : 0));
+  }
+  report.map("parallelism.layers_per_stage", std::move(list), flags.from(embedding ? kEmbedding : kLoss));
+}
+
+// Returns the chunks of a stage.
+std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
+  Report& report = flags.report();
+  const char* const kLayout = "pipeline-model-parallel-layout";
+  const auto text = flags.text(kLayout, "parallelism.layers_per_stage");
+  const auto layers = text ? layers_of_layout(*text) : std::nullopt;
+  if (!layers) {
+    if (text) report.refuse(std::string("--") + kLayout, "unknown layout " + in_quotes(*text), flags.from(kLayout));
+    return 1;
+  }
+  const auto virtual_stages = static_cast<std::int64_t>(layers->size());
+  if (virtual_stages % stages != 0) {
+    report.refuse(std::string("--") + kLayout,
+                  fmt::format("{} stages of the layout are no multiple of pipeline {}", virtual_stages, stages),
+                  flags.from(kLayout));
+    return 1;
+  }
+  report.map("parallelism.layers_per_stage", *layers, flags.from(kLayout));
+  bool empty = false;
+  for (const std::int64_t count : *layers) empty = empty || count == 0;
+  if (empty)
+    report.refuse(std::string("--") + kLayout, "a stage without decoder layers is not modelled", flags.from(kLayout));
+  return virtual_stages / stages;
+}
+
+void map_chunks(const Flags& flags) {
+  Report& report = flags.report();
+  const std::int64_t stages = degree(flags, "parallelism.pipeline");
+  const std::int64_t layers = report.whole("model.num_layers").value_or(0);
+  const std::int64_t counted = (flags.on("account-for-embedding-in-pipeline-split") ? 1 : 0) +
+                               (flags.on("account-for-loss-in-pipeline-split") ? 1 : 0);
+  const char *const kLayers = "num-layers-per-virtual-pipeline-stage", *const kStages =
+                                                                           "num-virtual-stages-per-pipeline-rank";
+  std::int64_t chunks = 1;
+  std::string from;
+  if (flags.find("pipeline-model-parallel-layout") != nullptr) {
+    chunks = map_layout(flags, stages);
+    from = flags.from("pipeline-model-parallel-layout");
+  } else if (const auto rank = flags.whole(kStages, "parallelism.virtual_pipeline")) {
+    chunks = *rank;
+    from = flags.from(kStages);
+  } else if (const auto each = flags.whole(kLayers, "parallelism.virtual_pipeline"); each && *each > 0 && stages > 0) {
+    from = flags.from(kLayers);
+    const std::int64_t of_stage = (layers + counted) / stages;
+    chunks = of_stage / *each;
+    if ((layers + counted) % stages != 0 || chunks * *each != of_stage || chunks < 1)
+      return report.refuse(
+          std::string("--") + kLayers,
+          fmt::format("{} layers do not divide over {} stages in chunks of {}", layers + counted, stages, *each), from);
+  }
+  if (from.empty())
+    report.assume("parallelism.virtual_pipeline", 1, kDefault);
+  else
+    report.map("parallelism.virtual_pipeline", chunks, from);
+  if (stages > 0 && chunks > 0 && layers > 0 && stages * chunks <= layers + counted) {
+    map_uneven(flags, layers, stages, chunks);
+    map_counted(flags, layers, stages, chunks);
+  }
+}
+
+void map_exchange(const Flags& flags) {
+  const auto type = flags.text("cp-comm-type", "parallelism.context_exchange");
+  if (!type) return;
+  const std::string word = *type == "p2p" ? "ring" : *type == "a2a" ? "all-to-all" : "all-gather";
+  if (*type == "p2p" || *type == "a2a" || *type == "all_gather" || *type == "allgather")
+    return flags.report().map("parallelism.context_exchange", word, flags.from("cp-comm-type"));
+  flags.report().refuse("--cp-comm-type", "expected p2p, a2a or all_gather, found " + in_quotes(*type),
+                        flags.from("cp-comm-type"));
+}
+
+void map_expert_degrees(const Flags& flags) {
+  map_degree(flags, {"expert-model-parallel-size", "moe-expert-parallel-size"}, "parallelism.expert");
+  Report& report = flags.report();
+  const char* const kSize = "expert-tensor-parallel-size";
+  if (flags.find(kSize) != nullptr)
+    flags.map_whole(kSize, "parallelism.expert_tensor");
+  else if (report.has("model.num_experts"))
+    report.assume("parallelism.expert_tensor", degree(flags, "parallelism.tensor"), "the tensor size (validate_args)");
+}
+
+}  // namespace
+
+void map_parallelism(const Flags& flags, Era era, bool fragment) {
+  Report& report = flags.report();
+  map_degree(flags, {"tensor-model-parallel-size", "model-parallel-size"}, "parallelism.tensor");
+  if (flags.on("no-pipeline-parallel")) {
+    report.map("parallelism.pipeline", 1, flags.from("no-pipeline-parallel"));
+  } else {
+    map_degree(flags, {"pipeline-model-parallel-size", "pipe-parallel-size"}, "parallelism.pipeline");
+  }
+  map_degree(flags, {"context-parallel-size"}, "parallelism.context");
+  map_expert_degrees(flags);
+  map_exchange(flags);
+  map_chunks(flags);
+  const bool asked = flags.on("sequence-parallel");
+  const bool useful = degree(flags, "parallelism.tensor") > 1 || fragment;  // a fragment leaves degrees to others
+  if (asked && useful)
+    report.map("parallelism.sequence_parallel", true, flags.from("sequence-parallel"));
+  else if (asked)
+    report.assume("parallelism.sequence_parallel", false, "--sequence-parallel is off with one tensor rank");
+  else
+    report.assume("parallelism.sequence_parallel", false, kDefault);
+  if (era == Era::kDeepSpeed && flags.find("pp-partition-method") != nullptr) {
+    const std::string method = flags.text("pp-partition-method", "").value_or("");
+    if (method.find("embedding") != std::string::npos && degree(flags, "parallelism.pipeline") > 1)
+      report.map("parallelism.embedding_and_head_as_layers", true, flags.from("pp-partition-method"));
+  }
+  flags.map_whole("microbatch-group-size-per-virtual-pipeline-stage", "batch.microbatch_group");
+}
+
+void map_batch(const Flags& flags) {
+  Report& report = flags.report();
+  for (const char* name : {"micro-batch-size", "batch-size"})
+    if (flags.find(name) != nullptr && !report.has("batch.micro")) flags.map_whole(name, "batch.micro");
+  if (!report.has("batch.micro")) report.ask("batch.micro", "the flags state no --micro-batch-size");
+  for (const char* name : {"seq-length", "encoder-seq-length", "decoder-seq-length"})
+    if (flags.find(name) != nullptr && !report.has("batch.sequence_length"))
+      flags.map_whole(name, "batch.sequence_length");
+  if (!report.has("batch.sequence_length")) report.ask("batch.sequence_length", "the flags state no --seq-length");
+  if (const auto schedule = flags.text("step-batch-size-schedule", "")) {
+    if (flags.find("global-batch-size") != nullptr)
+      report.refuse("--step-batch-size-schedule", "Megatron-LM rejects it together with --global-batch-size",
+                    flags.from("step-batch-size-schedule"));
+    return report.ask("batch.global", "the batch grows during the run: " + printable(*schedule, 60));
+  }
+  if (flags.find("global-batch-size") != nullptr) flags.map_whole("global-batch-size", "batch.global");
+  if (const Argument* const grows = flags.find("rampup-batch-size"); grows != nullptr && !grows->values.empty())
+    report.approximate("--rampup-batch-size", "the step is one of the whole global batch, at the end of the ramp");
+}
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,196 @@
+// Makes a scenario of Megatron-LM's flags.
+#include "sim/io/import/launch/megatron/read_megatron.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/entry_point.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+const char* runtime_of(Era era) {
+  switch (era) {
+    case Era::k2021:
+      return "megatron-2021";
+    case Era::k2022:
+      return "megatron-2022";
+    case Era::kDeepSpeed:
+      return "megatron-deepspeed-2022";
+    case Era::kMegatronFsdp:
+      return "megatron-fsdp";
+    case Era::kTorchFsdp:
+      return "pytorch-fsdp";
+    case Era::kCore:
+      break;
+  }
+  return "megatron-core";
+}
+
+bool is_off(const Argument& argument) {
+  return !argument.values.empty() && !switch_of(argument.values.front()).value_or(true);
+}
+
+// Lists every flag that no rule reads.
+void sort_rest(const Flags& flags) {
+  Report& report = flags.report();
+  for (const Argument& argument : flags.all()) {
+    const auto rule = rule_of(argument.name);
+    const std::string setting = "--" + printable(argument.name, 80), from = argument.place;
+    if (!rule) {
+      report.refuse(
+          setting,
+          "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
+          from);
+    } else if (rule->effect == Effect::kIgnored || (rule->effect != Effect::kRead && is_off(argument))) {
+      report.ignore(setting, from);
+    } else if (rule->effect == Effect::kNoted) {
+      report.approximate(setting, rule->because);
+    } else if (rule->effect == Effect::kRefused) {
+      report.refuse(setting, rule->because, from);
+    }
+  }
+}
+
+void drop_repeated(Report& report) {
+  const auto repeated = [](auto& list, auto same) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      for (std::size_t j = list.size(); j-- > i + 1;)
+        if (same(list[i], list[j])) list.erase(list.begin() + static_cast<std::ptrdiff_t>(j));
+  };
+  repeated(report.refused, [](const Refused& a, const Refused& b) { return a.setting == b.setting; });
+  repeated(report.assumed, [](const Assumed& a, const Assumed& b) { return a.key == b.key && a.because == b.because; });
+  repeated(report.ignored, [](const Ignored& a, const Ignored& b) { return a.setting == b.setting; });
+}
+
+// The command with the most flags that Megatron-LM reads.
+const shell::Command* launch_of(const shell::Script& script) {
+  const shell::Command* best = nullptr;
+  std::ptrdiff_t most = 0;
+  for (const shell::Command& command : script.commands) {
+    std::ptrdiff_t known = 0;
+    for (const Argument& argument : arguments_of(command.words, ""))
+      if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
+    if (known > most) {
+      most = known;
+      best = &command;
+    }
+  }
+  constexpr std::ptrdiff_t kFewest = 4;
+  return most >= kFewest ? best : nullptr;
+}
+
+// A file that others source holds its flags in a variable.
+std::vector<Argument> stored_arguments(const shell::Script& script) {
+  std::vector<Argument> all;
+  for (const auto& [name, values] : script.variables.values) {
+    if (!name.ends_with("ARGS") && !name.ends_with("OPTIONS") && !name.ends_with("PARAMS")) continue;
+    std::vector<std::string> words;
+    for (const std::string& value : values)
+      for (std::size_t at = value.find_first_not_of(" \t\n\r"); at != std::string::npos;) {
+        const std::size_t end = std::min(value.find_first_of(" \t\n\r", at), value.size());
+        words.push_back(value.substr(at, end - at));
+        at = value.find_first_not_of(" \t\n\r", end);
+      }
+    for (Argument& argument : arguments_of(words, name)) all.push_back(std::move(argument));
+  }
+  return all;
+}
+
+void note_unknown_words(const shell::Command& command, Report& report) {
+  for (const std::string& word : command.words) {
+    const bool whole = word.size() > 2 && word.front() == shell::kUnknown;
+    if (whole && word.find('=') == std::string::npos)
+      report.approximate("a part of the command",
+                         "words that depend on " + printable(shell::why_unknown(word), 120) + " are taken as empty");
+  }
+}
+
+}  // namespace
+
+void read_arguments(std::vector<Argument> arguments, Report& report, bool fragment) {
+  report.framework = "Megatron-LM";
+  const Flags flags(std::move(arguments), report);
+  const Era era = era_of(flags);
+  check_layers_of_code(flags);
+  map_model(flags);
+  map_parallelism(flags, era, fragment);
+  map_batch(flags);
+  map_gpus(flags);
+  map_precision(flags);
+  map_recompute(flags);
+  map_optimizer(flags, era);
+  map_overlap(flags, era);
+  map_attention(flags, era);
+  report.assume("runtime", runtime_of(era),
+                "the flags belong to this generation of the code; state another with --set runtime=NAME");
+  sort_rest(flags);
+  drop_repeated(report);
+}
+
+bool is_megatron_script(const shell::Script& script) {
+  if (launch_of(script) != nullptr) return true;
+  const std::vector<Argument> stored = stored_arguments(script);
+  return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
+         std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
+}
+
+void read_launch_script(const shell::Script& script, Report& report) {
+  const shell::Command* const command = launch_of(script);
+  for (const std::string& missing : script.missing)
+    report.approximate("a file that the script reads",
+                       printable(missing, 120) + " is not there; its settings are unknown");
+  if (command == nullptr) return read_arguments(stored_arguments(script), report, true);
+  const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
+  std::vector<Argument> arguments;
+  for (const auto& [name, value] : script.scheduler) {
+    Argument argument{
+        name == "-N" ? "nodes" : name.substr(std::min(name.find_first_not_of('-'), name.size())), {value}, "Slurm"};
+    if (name == "-n" || argument.name == "ntasks") continue;
+    if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) arguments.push_back(argument);
+  }
+  // A program that no launcher starts runs on one GPU.
+  const bool bare =
+      command->words.front().starts_with("python") && script.scheduler.empty() &&
+      std::ranges::none_of(command->words, [](const std::string& word) {
+        return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
+      });
+  if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
+  for (Argument& argument : arguments_of(command->words, place)) arguments.push_back(std::move(argument));
+  read_arguments(std::move(arguments), report);
+  note_unknown_words(*command, report);
+  refuse_entry_point(command->words, place, report);
+}
+
+void read_functional_test(const nlohmann::ordered_json& document, const std::string& path, Report& report) {
+  report.framework = "Megatron-LM";
+  const auto found = document.find("MODEL_ARGS");
+  std::vector<Argument> arguments;
+  if (found != document.end() && found->is_object())
+    for (const auto& [flag, value] : found->items()) {
+      if (!flag.starts_with("--")) continue;
+      const std::string text = value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+      const std::string place = fmt::format("MODEL_ARGS/{}", printable(flag, 60));
+      Argument argument{flag.substr(2), {}, place};
+      std::ranges::replace(argument.name, '_', '-');
+      if (text == "false" || text == "False") continue;
+      if (text != "true" && text != "True") {
+        for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
+          const std::size_t end = std::min(text.find(' ', at), text.size());
+          argument.values.push_back(text.substr(at, end - at));
+          at = text.find_first_not_of(' ', end);
+        }
+      }
+      arguments.push_back(std::move(argument));
+    }
+  if (arguments.empty())
+    return report.refuse("MODEL_ARGS", "it has no --flags: settings of NeMo, or another layout", "MODEL_ARGS");
+  read_arguments(std::move(arguments), report);
+  refuse_test_kind(document, path, report);
+}
+
+}  // namespace foretoken::io::launch::megatron

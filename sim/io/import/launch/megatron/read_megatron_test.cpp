@@ -1,0 +1,219 @@
+// Tests Megatron-LM's flags: what each rule makes of them, and what is refused or asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kFiles = FORETOKEN_SOURCE_DIR "/sim/io/testdata/launch/";
+/// A run that needs no more than a cluster.
+constexpr const char* kRun =
+    "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 "
+    "--micro-batch-size 1 --global-batch-size 64 --vocab-size 50304 --bf16 --nproc-per-node 8 --nnodes 2 ";
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+Report read(const Launch& launch) {
+  Findings findings;
+  Report report = read_launch(launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+Report with(const std::string& flags) {
+  Launch launch;
+  launch.words = words_of(kRun + flags);
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  return read(launch);
+}
+
+Report read_file(const std::string& name) {
+  Launch launch;
+  launch.files = {kFiles + name};
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  return read(launch);
+}
+
+std::string refusals(const Report& report) {
+  std::string text;
+  for (const Refused& one : report.refused) text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+struct KeyCase {
+  const char *what, *flags, *key, *value;
+};
+
+constexpr KeyCase kKeys[] = {
+    {"the MLP is four times as wide", "", "model.ffn_hidden_size", "8192"},
+    {"two thirds of that with SwiGLU, in steps of 64", "--swiglu", "model.ffn_hidden_size", "5440"},
+    {"without groups every head has its own keys", "--num-query-groups 4", "model.num_query_groups", "16"},
+    {"groups of queries", "--group-query-attention --num-query-groups 4", "model.num_query_groups", "4"},
+    {"a flag may have an equals sign and underscores", "--kv_channels=64", "model.kv_channels", "64"},
+    {"the last of two flags wins", "--kv-channels 64 --kv-channels 256", "model.kv_channels", "256"},
+    {"RoPE by its old flag", "--use-rotary-position-embeddings", "model.position_embedding_type", "\"rope\""},
+    {"sequence parallelism", "--tensor-model-parallel-size 2 --sequence-parallel", "parallelism.sequence_parallel",
+     "true"},
+    {"one tensor rank has no sequence parallelism", "--sequence-parallel", "parallelism.sequence_parallel", "false"},
+    {"chunks by their layers", "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2",
+     "parallelism.virtual_pipeline", "3"},
+    {"chunks by their number", "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 6",
+     "parallelism.virtual_pipeline", "6"},
+    {"a layout", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout E(t*6|)*3t*6,L",
+     "parallelism.layers_per_stage", "[6,6,6,6]"},
+    {"a first stage of its own", "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3",
+     "parallelism.layers_per_stage", "[3,7,7,7]"},
+    {"messages overlap in chunks only", "--pipeline-model-parallel-size 2", "overlap.p2p", "false"},
+    {"and then by default", "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2", "overlap.p2p",
+     "true"},
+    {"bf16 reduces in fp32", "", "precision_recipe.gradients", "\"fp32\""},
+    {"unless it is told not to", "--grad-reduce-in-bf16", "precision_recipe.gradients", "\"bf16\""},
+    {"fp8", "--fp8-format hybrid", "precision", "\"fp8\""},
+    {"its recipe is delayed scaling", "--fp8-format hybrid", "precision_recipe.fp8_recipe", "\"delayed\""},
+    {"full recomputation of 2021", "--checkpoint-activations", "recompute.granularity", "\"full\""},
+    {"full recomputation of 2022", "--activations-checkpoint-method uniform", "recompute.method", "\"uniform\""},
+    {"selective recomputation by its short flag", "--recompute-activations", "recompute.granularity", "\"selective\""},
+    {"modules in brackets", "--recompute-granularity selective --recompute-modules [core_attn,mlp]",
+     "recompute.modules", R"(["core_attn","mlp"])"},
+    {"the distributed optimizer", "--use-distributed-optimizer", "optimizer.zero_stage", "1"},
+    {"Megatron-FSDP", "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
+     "optimizer.zero_stage", "3"},
+    {"PyTorch's DDP of 2021 overlaps", "--DDP-impl torch", "overlap.grad_reduce", "true"},
+    {"its generation of the code", "--DDP-impl local", "runtime", "\"megatron-2021\""},
+    {"old code has no fused attention", "--DDP-impl local", "attention", "\"unfused\""},
+    {"a fused one where asked", "--DDP-impl local --use-flash-attn", "attention", "\"flash\""},
+    {"GPUs of the launcher", "", "gpus", "16"},
+    {"dense layers first", "--num-experts 8 --moe-layer-freq ([0]*4+[1]*20)", "model.first_k_dense_replace", "4"},
+    {"experts as wide as the MLP", "--num-experts 8", "model.moe_ffn_hidden_size", "8192"},
+    {"the tensor size cuts experts", "--num-experts 8 --tensor-model-parallel-size 2", "parallelism.expert_tensor",
+     "2"},
+    {"DeepEP", "--num-experts 8 --moe-token-dispatcher-type flex --moe-enable-deepep", "moe.dispatcher", "\"deepep\""}};
+
+TEST(ReadMegatron, MapsFlags) {
+  for (const KeyCase& one : kKeys) {
+    SCOPED_TRACE(one.what);
+    const Report report = with(one.flags);
+    EXPECT_EQ(report.at(one.key).dump(), one.value);
+    EXPECT_EQ(refusals(report), "");
+  }
+}
+
+constexpr KeyCase kRefusals[] = {
+    {"an unknown flag", "--brand-new-thing 3", "--brand-new-thing", "an unknown flag"},
+    {"a hybrid", "--hybrid-layer-pattern M-M*", "--hybrid-layer-pattern", "state-space"},
+    {"inference", "--inference-max-requests 8", "--inference-max-requests", "inference"},
+    {"layers that do not divide", "--pipeline-model-parallel-size 5 --nnodes 5", "layers", "24 layers"},
+    {"a batch that does not divide", "--micro-batch-size 3", "batch.global",
+     "global 64 not divisible by micro 3 x data 16"},
+    {"another optimizer", "--optimizer muon", "--optimizer", "other costs"},
+    {"no number", "--kv-channels wide", "--kv-channels", "expected a whole number, found \"wide\""},
+    {"fp32", "--bf16 false", "precision fp32", "no profile"},
+    {"overlap without sequence parallelism", "--tp-comm-overlap", "--tp-comm-overlap", "sequence parallelism is off"},
+    {"experts of several numbers", "--num-experts 8 16", "--num-experts", "several numbers"},
+    {"layers without a decoder layer", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*24|L",
+     "--pipeline-model-parallel-layout", "without decoder layers"}};
+
+TEST(ReadMegatron, RefusesByName) {
+  for (const KeyCase& one : kRefusals) {
+    SCOPED_TRACE(one.what);
+    const Report report = with(one.flags);
+    EXPECT_THAT(refusals(report), HasSubstr(std::string(one.key) + ": "));
+    EXPECT_THAT(refusals(report), HasSubstr(one.value));
+    EXPECT_FALSE(report.complete());
+  }
+}
+
+TEST(ReadMegatron, AsksForWhatNoFlagStates) {
+  Launch launch;
+  launch.words = words_of("--num-layers 2 --hidden-size 64 --num-attention-heads 4 --bf16");
+  const Report report = read(launch);
+  std::vector<std::string> keys;
+  for (const Asked& one : report.asked) keys.push_back(one.key);
+  EXPECT_THAT(
+      keys, ElementsAre("model.vocab_size", "batch.micro", "batch.sequence_length", "gpus", "cluster", "batch.global"));
+}
+
+TEST(ReadMegatron, AllowGoesOnWithoutASetting) {
+  Launch launch;
+  launch.words = words_of(std::string(kRun) + "--brand-new-thing 3");
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  launch.allow = {"brand-new-thing"};
+  const Report report = read(launch);
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_TRUE(report.refused[0].allowed);
+  EXPECT_TRUE(report.complete());
+}
+
+TEST(ReadMegatron, AScriptBecomesAScenario) {
+  const Report report = read_file("train.sh");
+  EXPECT_EQ(refusals(report), "");
+  EXPECT_TRUE(report.complete());
+  EXPECT_EQ(report.whole("gpus"), 16);
+  EXPECT_EQ(report.whole("batch.global"), 64);
+  EXPECT_EQ(report.whole("parallelism.tensor"), 4);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+  EXPECT_EQ(report.at("model.activation"), Json("swiglu"));
+  EXPECT_EQ(report.at("runtime"), Json("megatron-core"));
+  EXPECT_THAT(report.json().dump(), HasSubstr(R"("from":"--num-layers (train.sh:)"));
+}
+
+TEST(ReadMegatron, AFunctionalTestBecomesAScenario) {
+  const Report report = read_file("model_config.yaml");
+  EXPECT_EQ(refusals(report), "");
+  EXPECT_EQ(report.at("recompute.modules"), Json({"moe_act"}));
+  EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 2);
+  EXPECT_EQ(report.whole("parallelism.expert_tensor"), 1);
+  EXPECT_EQ(report.at("overlap.grad_reduce"), Json(false));
+  EXPECT_EQ(report.whole("model.first_k_dense_replace"), 2);
+  ASSERT_EQ(report.asked.size(), 2U);  // GPUs and the vocabulary
+}
+
+TEST(ReadMegatron, LayoutsHaveAGrammar) {
+  EXPECT_THAT(megatron::layers_of_layout("Et|(tt|)*6mL").value(), ElementsAre(1, 2, 2, 2, 2, 2, 2, 0));
+  EXPECT_THAT(megatron::layers_of_layout("Et*3|(tt|)*2,m|L").value(), ElementsAre(3, 2, 2, 0, 0));
+  for (const char* wrong : {"", "Ex", "E(t|", "(t*99999999)*99999999"})
+    EXPECT_FALSE(megatron::layers_of_layout(wrong).has_value()) << wrong;
+}
+
+TEST(ReadMegatron, EveryFlagHasOneRule) {
+  EXPECT_EQ(megatron::rule_of("num-layers")->effect, megatron::Effect::kRead);
+  EXPECT_EQ(megatron::rule_of("log-interval")->effect, megatron::Effect::kIgnored);
+  EXPECT_EQ(megatron::rule_of("manual-gc")->effect, megatron::Effect::kNoted);
+  EXPECT_EQ(megatron::rule_of("mamba-head-dim")->effect, megatron::Effect::kRefused);
+  EXPECT_FALSE(megatron::rule_of("num-layer").has_value());
+  EXPECT_FALSE(megatron::rule_of("").has_value());
+}
+
+TEST(ReadMlperf, AConfigBecomesAScenario) {
+  const Report report = read_file("mlperf/gpt3/config_DGXH100_16x8x32x4x8_mbs1.sh");
+  EXPECT_EQ(refusals(report), "");
+  EXPECT_EQ(report.at("model"), Json("gpt3-175b"));
+  EXPECT_EQ(report.at("cluster"), Json("dgx-h100-ndr"));
+  EXPECT_EQ(report.whole("gpus"), 128);
+  EXPECT_EQ(report.whole("batch.global"), 32 * (128 / 32));
+  EXPECT_EQ(report.whole("batch.micro"), 1) << "the config wins over the file that it sources";
+  EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 12) << "the default of conf/custom.yaml";
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true)) << "the default of run_and_time.sh";
+  EXPECT_EQ(report.at("overlap.tensor_parallel"), Json(true)) << "a condition that holds";
+  EXPECT_EQ(report.at("precision"), Json("fp8"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

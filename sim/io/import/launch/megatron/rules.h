@@ -1,0 +1,42 @@
+// The rules that make a scenario of Megatron-LM's flags, one function for each part of a run.
+#pragma once
+
+#include "sim/io/import/launch/arguments.h"
+
+namespace foretoken::io::launch::megatron {
+
+/// The reason for a default.
+inline constexpr const char* kDefault = "Megatron-LM's default (megatron/training/arguments.py)";
+
+/// The generation of the code, which decides defaults that no flag states.
+enum class Era : std::uint8_t { k2021, k2022, kCore, kDeepSpeed, kMegatronFsdp, kTorchFsdp };
+
+[[nodiscard]] Era era_of(const Flags& flags);
+
+/// Maps sizes, layers, experts and embeddings to `model`.
+void map_model(const Flags& flags);
+
+/// Maps degrees, pipeline chunks, layers of the stages and the batch. `fragment`: the flags are a part of a launch.
+void map_parallelism(const Flags& flags, Era era, bool fragment);
+void map_batch(const Flags& flags);
+
+/// Maps precision, gradients, recomputation, optimizer, overlap and kernels.
+void map_precision(const Flags& flags);
+void map_recompute(const Flags& flags);
+void map_optimizer(const Flags& flags, Era era);
+void map_overlap(const Flags& flags, Era era);
+void map_attention(const Flags& flags, Era era);
+
+/// Refuses --spec with layers that are no GPT's.
+void check_layers_of_code(const Flags& flags);
+
+/// Maps the number of GPUs, where a launcher or a scheduler states it.
+void map_gpus(const Flags& flags);
+
+/// Splits layers over stages by --pipeline-model-parallel-layout: "Et|(tt|)*6mL". Returns the layers of every virtual
+/// stage; nothing for a text outside the grammar.
+///
+/// Grammar: NVIDIA/Megatron-LM core 0.14, megatron/core/transformer/pipeline_parallel_layer_layout.py.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout);
+
+}  // namespace foretoken::io::launch::megatron

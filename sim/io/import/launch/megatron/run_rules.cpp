@@ -1,0 +1,276 @@
+// Maps precision, recomputation, optimizer, overlap and kernels of Megatron-LM's flags.
+//
+// Rules: NVIDIA/Megatron-LM core 0.14, megatron/training/arguments.py, validate_args(); v2.5 and 23.04 for older flags.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+bool any(const Flags& flags, std::initializer_list<const char*> names) {
+  return std::ranges::any_of(names, [&](const char* name) { return flags.on(name); });
+}
+
+std::string from_any(const Flags& flags, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (flags.find(name) != nullptr) return flags.from(name);
+  return "";
+}
+
+void map_fp8(const Flags& flags) {
+  Report& report = flags.report();
+  const std::initializer_list<const char*> kFormats = {"fp8-format", "fp8", "fp8-hybrid", "fp8-e4m3"};
+  if (!any(flags, kFormats)) return;
+  const std::string recipe = flags.text("fp8-recipe", "precision_recipe.fp8_recipe").value_or("delayed");
+  report.map("precision", recipe == "mxfp8" ? "mxfp8" : "fp8", from_any(flags, kFormats));
+  if (flags.find("fp8-recipe") != nullptr)
+    report.map("precision_recipe.fp8_recipe", recipe, flags.from("fp8-recipe"));
+  else
+    report.assume("precision_recipe.fp8_recipe", recipe, kDefault);
+  if (flags.on("fp8-param-gather")) report.map("precision_recipe.weights", "fp8", flags.from("fp8-param-gather"));
+}
+
+// bf16 accumulates and reduces in fp32 unless told otherwise; fp16 only where asked.
+void map_gradients(const Flags& flags) {
+  Report& report = flags.report();
+  const char *const kReduce = "grad-reduce-in-bf16", *const kKeep = "accumulate-allreduce-grads-in-fp32",
+                    *const kMain = "main-grads-dtype";
+  if (flags.on(kReduce)) return report.map("precision_recipe.gradients", "bf16", flags.from(kReduce));
+  if (flags.on(kKeep)) return report.map("precision_recipe.gradients", "fp32", flags.from(kKeep));
+  if (const auto kept = flags.text(kMain, ""); kept && *kept == "bf16")
+    return report.map("precision_recipe.gradients", "bf16", flags.from(kMain));
+  report.assume("precision_recipe.gradients", flags.on("fp16") ? "fp16" : "fp32",
+                flags.on("fp16") ? "fp16 keeps 16-bit gradients (validate_args)"
+                                 : "bf16 accumulates and reduces gradients in fp32 (validate_args)");
+}
+
+std::string modules_text(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("[],'\"").find(c) != std::string_view::npos; }, ' ');
+  return text;
+}
+
+void map_modules(const Flags& flags) {
+  Report& report = flags.report();
+  const auto stated = flags.text("recompute-modules", "recompute.modules");
+  if (!stated && flags.on("moe-layer-recompute"))
+    return report.map("recompute.modules", {"core_attn", "moe"}, flags.from("moe-layer-recompute"));
+  if (!stated) return;
+  Json list = Json::array();
+  const std::string text = modules_text(*stated);
+  for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    list.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(' ', end);
+  }
+  report.map("recompute.modules", std::move(list), flags.from("recompute-modules"));
+}
+
+void set_full(const Flags& flags, const std::string& from, std::initializer_list<const char*> methods,
+              std::initializer_list<const char*> counts) {
+  Report& report = flags.report();
+  report.map("recompute.granularity", "full", from);
+  std::string method = "uniform";
+  for (const char* name : methods) method = flags.text(name, "recompute.method").value_or(method);
+  report.map("recompute.method", method, from);
+  std::int64_t layers = 1;
+  for (const char* name : counts) layers = flags.whole(name, "recompute.layers").value_or(layers);
+  report.map("recompute.layers", layers, from);
+}
+
+void map_moments(const Flags& flags) {
+  Report& report = flags.report();
+  const auto first = flags.text("exp-avg-dtype", "precision_recipe.moments");
+  const auto second = flags.text("exp-avg-sq-dtype", "precision_recipe.moments");
+  if (!first || !second || !flags.on("use-precision-aware-optimizer")) return;
+  if (*first != *second)
+    return report.refuse("--exp-avg-dtype",
+                         "moments of two formats: " + printable(*first, 20) + " and " + printable(*second, 20),
+                         flags.from("exp-avg-dtype"));
+  report.map("precision_recipe.moments", *first, flags.from("exp-avg-dtype"));
+}
+
+}  // namespace
+
+Era era_of(const Flags& flags) {
+  if (flags.on("deepspeed") || flags.find("zero-stage") != nullptr) return Era::kDeepSpeed;
+  if (flags.on("use-torch-fsdp2")) return Era::kTorchFsdp;
+  if (any(flags, {"use-megatron-fsdp", "use-custom-fsdp"})) return Era::kMegatronFsdp;
+  const bool core = any(flags, {"use-mcore-models", "transformer-impl", "overlap-param-gather", "attention-backend"});
+  if (core) return Era::kCore;
+  if (flags.find("DDP-impl") != nullptr || flags.on("checkpoint-activations")) return Era::k2021;
+  for (const char* name : {"activations-checkpoint-method", "activations-checkpoint-granularity"})
+    if (flags.find(name) != nullptr) return Era::k2022;
+  return Era::kCore;
+}
+
+void check_layers_of_code(const Flags& flags) {
+  const auto spec = flags.text("spec", "");
+  if (spec && spec->find("gpt") == std::string::npos)
+    flags.report().refuse("--spec", "layers of the code's own: " + printable(*spec, 80), flags.from("spec"));
+}
+
+void map_precision(const Flags& flags) {
+  Report& report = flags.report();
+  if (flags.on("bf16"))
+    report.map("precision", "bf16", flags.from("bf16"));
+  else if (flags.on("fp16"))
+    report.map("precision", "fp16", flags.from("fp16"));
+  else
+    report.assume("precision", "fp32", "neither --bf16 nor --fp16");
+  map_gradients(flags);
+  map_fp8(flags);
+  if (const char* const fp4 = "fp4-format"; flags.find(fp4) != nullptr)
+    report.map("precision", "nvfp4", flags.from(fp4));
+  if (report.at("precision") == Json("fp32"))
+    report.refuse("precision fp32", "no profile has products of fp32; add --bf16 or --fp16, or --set precision=bf16");
+  map_moments(flags);
+}
+
+void map_recompute(const Flags& flags) {
+  Report& report = flags.report();
+  const char *const kNew = "recompute-granularity", *const kOld = "activations-checkpoint-granularity",
+                    *const kMethod = "activations-checkpoint-method";
+  for (const char* name : {kNew, kOld}) {
+    const auto granularity = flags.text(name, "recompute");
+    if (!granularity || *granularity == "none" || *granularity == "null") continue;
+    if (*granularity == "full")
+      return set_full(flags, flags.from(name), {"recompute-method", kMethod},
+                      {"recompute-num-layers", "activations-checkpoint-num-layers"});
+    report.map("recompute.granularity", *granularity, flags.from(name));
+    return map_modules(flags);
+  }
+  if (flags.on("recompute-activations")) {
+    report.map("recompute.granularity", "selective", flags.from("recompute-activations"));
+    return map_modules(flags);
+  }
+  if (flags.on("checkpoint-activations"))
+    return set_full(flags, flags.from("checkpoint-activations"), {}, {"checkpoint-num-layers"});
+  if (flags.find(kMethod) != nullptr && flags.text(kMethod, "recompute"))
+    return set_full(flags, flags.from(kMethod), {kMethod}, {"activations-checkpoint-num-layers"});
+  report.assume("recompute.granularity", "none", kDefault);
+}
+
+void map_optimizer(const Flags& flags, Era era) {
+  Report& report = flags.report();
+  const std::string name = flags.text("optimizer", "optimizer.name").value_or("adam");
+  const bool adam = name == "adam" || name == "adamw";
+  if (!adam)
+    report.refuse("--optimizer", in_quotes(name) + " has other costs and memory than Adam", flags.from("optimizer"));
+  if (flags.find("optimizer") != nullptr)
+    report.map("optimizer.name", name, flags.from("optimizer"));
+  else
+    report.assume("optimizer.name", "adam", kDefault);
+  const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
+  if (era == Era::kTorchFsdp) return report.map("optimizer.zero_stage", 3, flags.from("use-torch-fsdp2"));
+  if (era == Era::kMegatronFsdp && sharding) {
+    constexpr std::array kStrategies = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    for (std::size_t stage = 0; stage < kStrategies.size(); ++stage)
+      if (*sharding == kStrategies[stage])
+        return report.map("optimizer.zero_stage", stage, flags.from("data-parallel-sharding-strategy"));
+  }
+  if (era == Era::kDeepSpeed && flags.find("zero-stage") != nullptr)
+    return void(flags.map_whole("zero-stage", "optimizer.zero_stage"));
+  if (flags.on("use-distributed-optimizer"))
+    return report.map("optimizer.zero_stage", 1, flags.from("use-distributed-optimizer"));
+  report.assume("optimizer.zero_stage", 0, "no --use-distributed-optimizer");
+  if (flags.on("optimizer-cpu-offload"))
+    report.refuse("--optimizer-cpu-offload", "an optimizer on the host is not modelled",
+                  flags.from("optimizer-cpu-offload"));
+}
+
+void map_overlap(const Flags& flags, Era era) {
+  Report& report = flags.report();
+  const auto switches = {std::pair("overlap-grad-reduce", "overlap.grad_reduce"),
+                         std::pair("overlap-param-gather", "overlap.param_gather")};
+  const auto ddp = flags.text("DDP-impl", "");
+  for (const auto& [name, key] : switches) {
+    const bool torch = ddp && *ddp == "torch" && std::string_view(key) == "overlap.grad_reduce";
+    if (flags.on(name))
+      report.map(key, true, flags.from(name));
+    else if (torch)
+      report.map(key, true, flags.from("DDP-impl"));
+    else
+      report.assume(key, false, kDefault);
+  }
+  const bool interleaved = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
+  const char* const kNoP2p = "no-overlap-p2p-communication";
+  if (flags.on(kNoP2p))
+    report.map("overlap.p2p", false, flags.from(kNoP2p));
+  else if (era == Era::k2021 || era == Era::k2022 || era == Era::kDeepSpeed)
+    report.assume("overlap.p2p", false, "Megatron-LM before core 0.4 has no overlap of messages");
+  else
+    report.assume("overlap.p2p", interleaved, "messages overlap in the interleaved schedule only (validate_args)");
+  const bool sharded = report.at("parallelism.sequence_parallel") == Json(true);
+  if (flags.on("tp-comm-overlap") && sharded)
+    report.map("overlap.tensor_parallel", true, flags.from("tp-comm-overlap"));
+  else if (flags.on("tp-comm-overlap"))
+    report.refuse("--tp-comm-overlap", "Megatron-LM stops with it where sequence parallelism is off",
+                  flags.from("tp-comm-overlap"));
+  if (const char* const a2a = "overlap-moe-expert-parallel-comm"; flags.on(a2a))
+    report.map("moe.overlap", true, flags.from(a2a));
+  if (const char* const shared = "moe-shared-expert-overlap"; flags.on(shared) && report.has("model.num_experts"))
+    report.map("moe.shared_expert_overlap", true, flags.from(shared));
+}
+
+namespace {
+
+void map_dispatcher(const Flags& flags) {
+  Report& report = flags.report();
+  if (!report.has("model.num_experts")) return;
+  const char* const kType = "moe-token-dispatcher-type";
+  const std::string type = flags.text(kType, "moe.dispatcher").value_or("");
+  const std::string backend = flags.text("moe-flex-dispatcher-backend", "").value_or("deepep");
+  const std::string from = flags.from(kType);
+  if (flags.on("moe-enable-deepep") || type == "flex")
+    report.map("moe.dispatcher", backend == "hybridep" ? "hybridep" : "deepep",
+               type == "flex" ? from : flags.from("moe-enable-deepep"));
+  else if (type == "alltoall" || type == "alltoall_seq")
+    report.map("moe.dispatcher", "all-to-all", from);
+  else if (type == "allgather")
+    report.map("moe.dispatcher", "all-gather", from);
+  else if (!type.empty())
+    report.refuse(std::string("--") + kType, "unknown dispatcher " + in_quotes(type), from);
+  else
+    report.assume("moe.dispatcher", "all-gather", "Megatron-LM's default is allgather");
+  if (const auto factor = flags.number("moe-expert-capacity-factor", "moe.capacity_factor"); factor && *factor > 0)
+    report.map("moe.capacity_factor", *factor, flags.from("moe-expert-capacity-factor"));
+}
+
+void map_graphs(const Flags& flags) {
+  Report& report = flags.report();
+  const std::string kind = flags.text("cuda-graph-impl", "cuda_graphs").value_or("none");
+  for (const char* name : {"cuda-graph-impl", "enable-cuda-graph", "external-cuda-graph"})
+    if (flags.on(name) && (kind != "none" || std::string_view(name) != "cuda-graph-impl"))
+      return report.map("cuda_graphs",
+                        flags.text("cuda-graph-scope", "").value_or("") == "full_iteration" ? "full" : "layer",
+                        flags.from(name));
+}
+
+}  // namespace
+
+void map_attention(const Flags& flags, Era era) {
+  Report& report = flags.report();
+  map_dispatcher(flags);
+  map_graphs(flags);
+  const auto backend = flags.text("attention-backend", "attention");
+  const auto impl = flags.text("transformer-impl", "");
+  if (backend) {
+    const bool unfused = *backend == "unfused" || *backend == "local";
+    return report.map("attention", unfused ? "unfused" : "flash", flags.from("attention-backend"));
+  }
+  for (const char* name : {"use-flash-attn", "use-flash-attn-v2", "use-flash-attn-triton"})
+    if (flags.on(name)) return report.map("attention", "flash", flags.from(name));
+  const bool old = era == Era::k2021 || era == Era::k2022 || era == Era::kDeepSpeed;
+  if (impl) return report.map("attention", *impl == "local" ? "unfused" : "flash", flags.from("transformer-impl"));
+  report.assume(
+      "attention", old ? "unfused" : "flash",
+      old ? "the code of these flags has no fused attention" : "Transformer Engine's attention is the default");
+}
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,82 @@
+// Reads the defaults of a submission's variables.
+#include "sim/io/import/launch/mlperf/defaults.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/base/text.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::mlperf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestConfig = 1 << 20;
+
+// ${oc.env:NAME,DEFAULT}; a default that is itself an expression is left out.
+void add_yaml_defaults(const std::string& text, const std::string& file, Defaults& defaults) {
+  constexpr std::string_view kMark = "oc.env:";
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at + 1)) {
+    const std::size_t begin = at + kMark.size();
+    const std::size_t comma = text.find_first_of(",}\n", begin);
+    if (comma == text.npos || text[comma] != ',') continue;
+    const std::size_t end = text.find_first_of("}\n", comma);
+    if (end == text.npos || text[end] != '}') continue;
+    const std::size_t line = text.rfind('\n', at) + 1;
+    if (text.compare(std::min(text.find_first_not_of(' ', line), at), 11, "fp8_params:") == 0)
+      defaults.emplace("fp8_params", Default{text.substr(begin, comma - begin), file});
+    std::string value = text.substr(comma + 1, end - comma - 1);
+    if (value.find('$') != value.npos) continue;
+    std::erase_if(value, [](char c) { return c == '\'' || c == '"' || c == ' '; });
+    defaults.emplace(text.substr(begin, comma - begin), Default{value, file});
+  }
+}
+
+void add_yaml_folder(const fs::path& folder, Defaults& defaults) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".yaml" && entry.is_regular_file(error) && entry.file_size(error) < kLargestConfig)
+      files.push_back(entry.path());
+  std::ranges::sort(files);
+  constexpr std::size_t kMostFiles = 64;
+  files.resize(std::min(files.size(), kMostFiles));
+  for (const fs::path& file : files) {
+    Findings unread;
+    if (const auto text = read_text_file(file, file.string(), unread))
+      add_yaml_defaults(*text, "conf/" + printable(file.filename().string()), defaults);
+  }
+}
+
+void add_script_defaults(const fs::path& run, const shell::Script& script, Defaults& defaults) {
+  shell::Given given;
+  for (const auto& [name, values] : script.variables.values)
+    if (values.size() == 1) given.variables.emplace_back(name, values.front());
+  Findings unread;
+  const auto started = shell::read_script(run, given, unread);
+  if (!started) return;
+  for (const auto& [name, values] : started->variables.values) {
+    const bool is_new = script.variables.find(name) == nullptr && values.size() == 1;
+    if (is_new && !shell::is_unknown(values.front()))
+      defaults.emplace(name, Default{values.front(), "run_and_time.sh"});
+  }
+}
+
+}  // namespace
+
+Defaults defaults_beside(const fs::path& path, const shell::Script& script) {
+  Defaults defaults;
+  std::error_code error;
+  fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
+  constexpr int kFolders = 3;
+  for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
+    const bool runs = fs::is_regular_file(folder / "run_and_time.sh", error);
+    if (runs) add_script_defaults(folder / "run_and_time.sh", script, defaults);
+    if (fs::is_directory(folder / "conf", error)) add_yaml_folder(folder / "conf", defaults);
+    if (runs) break;
+  }
+  return defaults;
+}
+
+}  // namespace foretoken::io::launch::mlperf

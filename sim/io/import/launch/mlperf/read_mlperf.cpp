@@ -1,0 +1,278 @@
+// Makes a scenario of a submission's variables.
+//
+// Names: mlcommons/training_results_v3.0 to v5.1, NVIDIA/benchmarks/*/implementations: config_common.sh, conf/*.yaml.
+#include "sim/io/import/launch/mlperf/read_mlperf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <initializer_list>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/mlperf/defaults.h"
+
+namespace foretoken::io::launch::mlperf {
+namespace {
+
+struct Stated {
+  std::string value, from;
+  bool is_default = false;
+};
+
+/// Looks variables up: as the scripts set them, then as the submission's defaults have them.
+class Settings {
+ public:
+  Settings(const shell::Script& script, const Defaults& defaults) : script_(script), defaults_(defaults) {}
+
+  [[nodiscard]] std::optional<Stated> find(std::initializer_list<std::string_view> names) const {
+    for (const std::string_view name : names)
+      if (const shell::Texts* found = script_.variables.find(name); found != nullptr && found->size() == 1)
+        return Stated{found->front(), std::string(name)};
+    for (const std::string_view name : names)
+      if (const auto found = defaults_.find(name); found != defaults_.end())
+        return Stated{found->second.value, fmt::format("{} ({})", name, found->second.from), true};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool on(std::initializer_list<std::string_view> names) const {
+    const auto stated = find(names);
+    return stated && switch_of(stated->value).value_or(false);
+  }
+
+ private:
+  const shell::Script& script_;
+  const Defaults& defaults_;
+};
+
+void write(Report& report, std::string_view key, Json value, const Stated& stated) {
+  if (stated.is_default)
+    report.assume(key, std::move(value), "default of the submission: " + stated.from);
+  else
+    report.map(key, std::move(value), stated.from);
+}
+
+std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key,
+                        std::initializer_list<std::string_view> names) {
+  const auto stated = settings.find(names);
+  const bool none =
+      !stated || stated->value.empty() || stated->value == "null" || stated->value == "0" || stated->value == "None";
+  if (none) {
+    report.assume(key, 1, fmt::format("{} is not set", *names.begin()));
+    return 1;
+  }
+  if (shell::is_unknown(stated->value)) {
+    report.ask(key, fmt::format("{} is {}", stated->from, printable(shell::why_unknown(stated->value), 120)));
+    return 1;
+  }
+  const auto value = whole_of(stated->value);
+  constexpr std::int64_t kMost = 1 << 20;
+  if (!value || *value < 1 || *value > kMost) {
+    report.refuse(stated->from, "expected a whole number from 1, found " + in_quotes(stated->value));
+    return 1;
+  }
+  write(report, key, *value, *stated);
+  return *value;
+}
+
+struct Benchmark {
+  std::string_view folder, model;
+  std::int64_t sequence;
+};
+/// Sequences: mlcommons/training, large_language_model and llama rules. Dropout is 0 in every conf (custom.yaml).
+constexpr Benchmark kBenchmarks[] = {{"llama31_405b", "llama-3-405b", 8192},
+                                     {"llama31_8b", "llama-3-8b", 8192},
+                                     {"llama2_70b_lora", "llama-2-70b", 8192},
+                                     {"gpt3", "gpt3-175b", 2048}};
+
+void map_model(const Settings& settings, const std::string& path, Report& report) {
+  const auto size = settings.find({"MODEL_SIZE"});
+  for (const Benchmark& benchmark : kBenchmarks) {
+    if (path.find(benchmark.folder) == path.npos) continue;
+    const bool llama31 = benchmark.folder.starts_with("llama31");
+    std::string model(benchmark.model), from = "the benchmark " + std::string(benchmark.folder);
+    // Folders of the 8B benchmark also hold files of 405B.
+    if (llama31 && size && (size->value == "8b" || size->value == "405b")) {
+      model = "llama-3-" + size->value;
+      from = size->from;
+    }
+    report.map("model", model, from);
+    if (benchmark.folder == "llama2_70b_lora")
+      report.refuse("LoRA", "training of adapters beside frozen weights is not modelled", from);
+    const auto length = settings.find({"MAX_SEQLEN", "SEQ_LEN"});
+    const auto tokens = length ? whole_of(length->value) : std::nullopt;
+    if (tokens && *tokens > 0)
+      write(report, "batch.sequence_length", *tokens, *length);
+    else
+      report.assume("batch.sequence_length", benchmark.sequence, "rules of the benchmark");
+    report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
+    return;
+  }
+  report.ask("model", "the folders of the file name no known benchmark");
+  report.ask("batch.sequence_length", "the folders of the file name no known benchmark");
+}
+
+struct Machine {
+  std::string_view name, cluster;
+};
+constexpr Machine kMachines[] = {{"DGXH100", "dgx-h100-ndr"}, {"DGXH200", "hgx-h200-ndr"},
+                                 {"DGXB200", "dgx-b200-ndr"}, {"GB200", "gb200-nvl72"},
+                                 {"GB300", "gb300-nvl72"},    {"DGXA100", "dgx-a100-80gb-hdr"}};
+
+void map_machine(const std::string& file, Report& report) {
+  for (const Machine& machine : kMachines)
+    if (file.find(machine.name) != file.npos)
+      return report.assume("cluster", machine.cluster, fmt::format("the name of the file says {}", machine.name));
+  for (const char* amd : {"MI300", "MI325", "MI355"})
+    if (file.find(amd) != file.npos) return report.refuse(amd, "GPUs of AMD are not modelled", printable(file));
+}
+
+void map_shape(const Settings& settings, Report& report) {
+  const std::int64_t nodes = map_degree(settings, report, "gpus", {"DGXNNODES"});
+  constexpr std::int64_t kUsualGpus = 8;
+  const bool stated = settings.find({"DGXNGPU"}).has_value();
+  const std::int64_t each = stated ? map_degree(settings, report, "gpus", {"DGXNGPU"}) : kUsualGpus;
+  report.map("gpus", nodes * each, fmt::format("DGXNNODES {} x DGXNGPU {}", nodes, each));
+  const std::int64_t tensor = map_degree(settings, report, "parallelism.tensor", {"TENSOR_MODEL_PARALLEL", "TP"});
+  const std::int64_t stages = map_degree(settings, report, "parallelism.pipeline", {"PIPELINE_MODEL_PARALLEL", "PP"});
+  const std::int64_t context = map_degree(settings, report, "parallelism.context", {"CONTEXT_PARALLEL", "CP"});
+  (void)map_degree(settings, report, "parallelism.virtual_pipeline", {"INTERLEAVED_PIPELINE", "VP"});
+  if (stages == 1) report.assume("parallelism.virtual_pipeline", 1, "one stage has no chunks");
+  (void)map_degree(settings, report, "batch.micro", {"MICRO_BATCH_SIZE", "MBS"});
+  report.assume("parallelism.expert", 1, "the benchmarks' models have no experts");
+  const double replica = static_cast<double>(tensor) * static_cast<double>(stages) * static_cast<double>(context);
+  const auto minibatch = settings.find({"MINIBS"});
+  const auto sequences = minibatch ? whole_of(minibatch->value) : std::nullopt;
+  if (!sequences) return report.ask("batch.global", "MINIBS is not set");
+  const double world = static_cast<double>(nodes) * static_cast<double>(each);
+  const double global = static_cast<double>(*sequences) * world / replica;
+  report.map("batch.global", static_cast<std::int64_t>(std::min(global, 1e12)),
+             fmt::format("MINIBS {} x {:g} replicas", *sequences, world / replica));
+}
+
+void map_switches(const Settings& settings, Report& report) {
+  const auto map_switch = [&](std::string_view key, std::initializer_list<std::string_view> names, bool fallback) {
+    const auto stated = settings.find(names);
+    const auto value = stated ? switch_of(stated->value) : std::nullopt;
+    if (value)
+      write(report, key, *value, *stated);
+    else
+      report.assume(key, fallback, "default of NeMo's recipe");
+  };
+  const bool split = report.whole("parallelism.tensor").value_or(1) > 1;
+  const bool chunked = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
+  if (split)
+    map_switch("parallelism.sequence_parallel", {"SEQ_PARALLEL", "SP"}, false);
+  else
+    report.assume("parallelism.sequence_parallel", false, "one tensor rank has nothing to share");
+  map_switch("overlap.grad_reduce", {"OVERLAP_GRAD_REDUCE", "OVERLAP_GRAD_SYNC", "DDP_OVERLAP_GRAD_REDUCE"}, true);
+  map_switch("overlap.param_gather", {"OVERLAP_PARAM_GATHER", "OVERLAP_PARAM_SYNC", "DDP_OVERLAP_PARAM_GATHER"}, true);
+  if (chunked)
+    map_switch("overlap.p2p", {"OVERLAP_P2P_COMM", "OVERLAP_P2P"}, true);
+  else
+    report.assume("overlap.p2p", false, "messages overlap in the interleaved schedule only");
+  const bool sharded = report.at("parallelism.sequence_parallel") == Json(true);
+  if (sharded)
+    map_switch("overlap.tensor_parallel", {"TP_COMM_OVERLAP"}, false);
+  else
+    report.assume("overlap.tensor_parallel", false, "it needs sequence parallelism");
+  const auto sharding = settings.find({"USE_DIST_OPTIMIZER", "USE_DISTRIBUTED_OPTIMIZER"});
+  const bool distributed = sharding ? switch_of(sharding->value).value_or(true) : true;
+  if (sharding)
+    write(report, "optimizer.zero_stage", distributed ? 1 : 0, *sharding);
+  else
+    report.assume("optimizer.zero_stage", 1, "default of NeMo's recipe");
+  if (settings.on({"ASYM_PP_EMBED"}) && settings.on({"ASYM_PP_LOSS"}) &&
+      report.whole("parallelism.pipeline").value_or(1) > 1)
+    report.map("parallelism.embedding_and_head_as_layers", true, "ASYM_PP_EMBED, ASYM_PP_LOSS");
+}
+
+void map_precision(const Settings& settings, Report& report) {
+  const bool fp4 = settings.on({"FP4"}), fp8 = settings.on({"FP8"});
+  if (fp4)
+    report.map("precision", "nvfp4", settings.find({"FP4"})->from);
+  else if (!fp8)
+    report.assume("precision", "bf16", "FP8 is off");
+  if (fp8 && !fp4) {
+    const auto recipe = settings.find({"FP8_RECIPE"});
+    const std::string word = recipe ? recipe->value : "delayed";
+    write(report, "precision", word == "mxfp8" ? "mxfp8" : "fp8", *settings.find({"FP8"}));
+    if (recipe)
+      write(report, "precision_recipe.fp8_recipe", word, *recipe);
+    else
+      report.assume("precision_recipe.fp8_recipe", word, "default of Transformer Engine");
+    auto weights = settings.find({"FP8_PARAMS", "FP8_PARAM_GATHER", "FP8_PARAM"});
+    // conf/*.yaml may tie fp8_params to another variable.
+    if (const auto tied = settings.find({"fp8_params"}); !weights && tied) weights = settings.find({tied->value});
+    if (weights && switch_of(weights->value).value_or(false))
+      write(report, "precision_recipe.weights", "fp8", *weights);
+    if (settings.on({"FP8_DPA"})) report.map("precision_recipe.attention", "fp8", "FP8_DPA");
+  }
+  report.assume("precision_recipe.gradients", "bf16", "grad_sync_dtype: bf16, conf/optim/distributed_fused_adam.yaml");
+  const auto graphs = settings.find({"FULL_CUDA_GRAPH"});
+  const bool full = graphs && switch_of(graphs->value).value_or(false);
+  if (full)
+    report.map("cuda_graphs", "full", graphs->from);
+  else if (settings.on({"LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH"}) || settings.on({"MCORE_CUDA_GRAPH"}))
+    report.map("cuda_graphs", "layer", "LAYER_CUDA_GRAPH or MCORE_CUDA_GRAPH");
+}
+
+void map_recompute(const Settings& settings, Report& report) {
+  const auto granularity = settings.find({"ACT_CKPT_GRANULARITY", "RECOMPUTE_GRANULARITY"});
+  const bool none =
+      !granularity || granularity->value.empty() || granularity->value == "null" || granularity->value == "None";
+  if (none) return report.assume("recompute.granularity", "none", "ACT_CKPT_GRANULARITY is not set");
+  write(report, "recompute.granularity", granularity->value, *granularity);
+  if (granularity->value != "full") return;
+  const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD"});
+  const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS"});
+  if (method && (method->value == "block" || method->value == "uniform"))
+    write(report, "recompute.method", method->value, *method);
+  if (const auto count = layers ? whole_of(layers->value) : std::nullopt)
+    write(report, "recompute.layers", *count, *layers);
+}
+
+// The rounds of the benchmark belong to software of 2023, 2024 and 2025 (validate/cases/mlperf-*.json).
+void map_runtime(const std::string& path, Report& report) {
+  const char* runtime = "megatron-core";
+  if (path.find("results_v3.") != path.npos) runtime = "megatron-core-2023";
+  if (path.find("results_v4.") != path.npos) runtime = "megatron-core-2024";
+  report.assume("runtime", runtime, "the software of the round; state another with --set runtime=NAME");
+}
+
+void refuse_missing(const shell::Script& script, Report& report) {
+  for (const std::string& missing : script.missing) {
+    const std::string name = std::filesystem::path(missing).filename().string();
+    if (name.find("mount") != name.npos || name.find("data") != name.npos)
+      report.ignore(printable(name, 80), "not there");
+    else
+      report.refuse(printable(name, 80), "incomplete: the script reads this file, and it is not there");
+  }
+}
+
+}  // namespace
+
+bool is_mlperf_script(const shell::Script& script) { return script.variables.find("DGXNNODES") != nullptr; }
+
+void read_mlperf(const shell::Script& script, const std::filesystem::path& path, Report& report) {
+  report.framework = "MLPerf training";
+  std::error_code error;
+  const std::string whole = std::filesystem::absolute(path, error).lexically_normal().generic_string();
+  const Defaults defaults = defaults_beside(path, script);
+  const Settings settings(script, defaults);
+  map_model(settings, whole, report);
+  map_machine(path.filename().string(), report);
+  map_shape(settings, report);
+  map_switches(settings, report);
+  map_precision(settings, report);
+  map_recompute(settings, report);
+  map_runtime(whole, report);
+  if (!settings.find({"MINIBS"}) || !settings.find({"MICRO_BATCH_SIZE", "MBS", "TENSOR_MODEL_PARALLEL", "TP"}))
+    report.refuse("variables",
+                  "no configuration variables of NVIDIA's recipe: MINIBS, MICRO_BATCH_SIZE, TENSOR_MODEL_PARALLEL");
+  refuse_missing(script, report);
+}
+
+}  // namespace foretoken::io::launch::mlperf

@@ -1,0 +1,166 @@
+// Makes a scenario of a nanotron configuration.
+//
+// Names and defaults: huggingface/nanotron v0.4 and main,
+// src/nanotron/config/{config,parallelism_config,models_config}.py.
+#include "sim/io/import/launch/nanotron/read_nanotron.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
+
+namespace foretoken::io::launch::nanotron {
+namespace {
+
+using Document = nlohmann::ordered_json;
+
+/// One section of the file: "parallelism".
+class Section {
+ public:
+  Section(const Document& parent, std::string name) : name_(std::move(name)) {
+    const auto found = parent.find(name_.substr(name_.rfind('.') + 1));
+    if (found != parent.end() && found->is_object()) values_ = *found;
+  }
+
+  [[nodiscard]] const Document& values() const { return values_; }
+  [[nodiscard]] bool has(const char* key) const { return values_.contains(key) && !values_.at(key).is_null(); }
+  [[nodiscard]] std::string from(const char* key) const { return name_ + "." + key; }
+
+  [[nodiscard]] std::string text(const char* key) const {
+    return has(key) && values_.at(key).is_string() ? values_.at(key).get<std::string>() : "";
+  }
+
+  [[nodiscard]] bool on(const char* key) const { return switch_of(text(key)).value_or(false); }
+
+  // Maps a whole number; takes `fallback` where the file has none.
+  std::int64_t map(Report& report, const char* key, std::string_view to, std::int64_t fallback) const {
+    const auto value = whole_of(text(key));
+    if (value)
+      report.map(to, *value, from(key));
+    else if (has(key))
+      report.refuse(from(key), "expected a whole number, found " + in_quotes(values_.at(key).dump()));
+    else
+      report.assume(to, fallback, "nanotron's default");
+    return value.value_or(fallback);
+  }
+
+  // Maps a whole number that the file must have.
+  void require(Report& report, const char* key, std::string_view to) const {
+    const auto value = whole_of(text(key));
+    if (value)
+      report.map(to, *value, from(key));
+    else
+      report.ask(to, from(key) + " states no whole number");
+  }
+
+ private:
+  std::string name_;
+  Document values_ = Document::object();
+};
+
+void map_experts(const Section& config, Report& report) {
+  const Section experts(config.values(), "model.model_config.moe_config");
+  const bool has = experts.has("num_experts");
+  if (!has && !config.has("moe_num_experts")) return;
+  const Section& from = has ? experts : config;
+  from.require(report, has ? "num_experts" : "moe_num_experts", "model.num_experts");
+  from.require(report, has ? "top_k" : "num_experts_per_tok", "model.moe_router_topk");
+  if (has && experts.has("moe_intermediate_size"))
+    experts.require(report, "moe_intermediate_size", "model.moe_ffn_hidden_size");
+  report.refuse("experts", "the layers with experts of nanotron are not modelled");
+}
+
+// nanotron's llama: RMSNorm, SwiGLU, rotary positions, no biases (src/nanotron/models/llama.py)
+void map_model(const Section& config, Report& report) {
+  report.scenario["model"]["model_type"] = "megatron";
+  for (const char* key : {"is_mamba_config", "is_starcoder2_config"})
+    if (config.on(key)) report.refuse(config.from(key), "only the llama and qwen2 models of nanotron are modelled");
+  constexpr std::pair<const char*, const char*> kSizes[] = {{"num_hidden_layers", "model.num_layers"},
+                                                            {"hidden_size", "model.hidden_size"},
+                                                            {"num_attention_heads", "model.num_attention_heads"},
+                                                            {"intermediate_size", "model.ffn_hidden_size"},
+                                                            {"vocab_size", "model.vocab_size"}};
+  for (const auto& [key, to] : kSizes) config.require(report, key, to);
+  const std::int64_t heads = report.whole("model.num_attention_heads").value_or(1);
+  (void)config.map(report, "num_key_value_heads", "model.num_query_groups", heads);
+  const std::int64_t hidden = report.whole("model.hidden_size").value_or(1);
+  if (heads > 0) report.assume("model.kv_channels", hidden / heads, "the hidden size over the heads");
+  report.assume("model.activation", "swiglu", "nanotron's llama");
+  report.assume("model.normalization", "RMSNorm", "nanotron's llama");
+  report.assume("model.position_embedding_type", "rope", "nanotron's llama");
+  report.assume("model.add_bias_linear", false, "nanotron's llama");
+  if (config.on("attention_bias")) report.map("model.add_qkv_bias", true, config.from("attention_bias"));
+  const bool tied = config.on("tie_word_embeddings");
+  report.map("model.untie_embeddings_and_output_weights", !tied, config.from("tie_word_embeddings"));
+  map_experts(config, report);
+}
+
+void map_run(const Section& parallel, const Section& tokens, Report& report) {
+  const std::int64_t tensor = parallel.map(report, "tp", "parallelism.tensor", 1);
+  const std::int64_t stages = parallel.map(report, "pp", "parallelism.pipeline", 1);
+  const std::int64_t context = parallel.map(report, "context_parallel_size", "parallelism.context", 1);
+  const std::int64_t expert = parallel.map(report, "expert_parallel_size", "parallelism.expert", 1);
+  const auto data = whole_of(parallel.text("dp"));
+  const bool scatters = parallel.text("tp_mode") == "REDUCE_SCATTER";
+  report.map("parallelism.sequence_parallel", scatters && tensor > 1, parallel.from("tp_mode"));
+  const std::string engine = parallel.text("pp_engine");
+  report.map("schedule", engine == "afab" ? "gpipe" : "1f1b", parallel.from("pp_engine"));
+  tokens.require(report, "micro_batch_size", "batch.micro");
+  tokens.require(report, "sequence_length", "batch.sequence_length");
+  const std::int64_t rounds = whole_of(tokens.text("batch_accumulation_per_replica")).value_or(1);
+  const std::int64_t micro = report.whole("batch.micro").value_or(1);
+  double gpus = static_cast<double>(data.value_or(1));
+  for (const std::int64_t degree : {tensor, stages, context, expert}) gpus *= static_cast<double>(degree);
+  const double global =
+      static_cast<double>(micro) * static_cast<double>(rounds) * static_cast<double>(data.value_or(1));
+  constexpr double kMost = 1e9;
+  if (!data || gpus < 1 || gpus > kMost || global > kMost)
+    return report.ask("gpus", parallel.from("dp") + " and the other degrees give no number of GPUs");
+  report.map("gpus", static_cast<std::int64_t>(gpus), "dp x tp x pp x context x expert");
+  report.map("batch.global", static_cast<std::int64_t>(global),
+             "micro_batch_size x batch_accumulation_per_replica x dp");
+}
+
+void map_software(const Section& model, const Section& parallel, const Section& optimizer, Report& report) {
+  const std::string type = model.text("dtype");
+  if (type == "bfloat16")
+    report.map("precision", "bf16", model.from("dtype"));
+  else if (type == "float16")
+    report.map("precision", "fp16", model.from("dtype"));
+  else
+    report.refuse(model.from("dtype"), "expected bfloat16 or float16, found " + in_quotes(type));
+  (void)optimizer.map(report, "zero_stage", "optimizer.zero_stage", 0);
+  const bool wide = optimizer.on("accumulate_grad_in_fp32");
+  report.map("precision_recipe.gradients", wide ? "fp32" : "bf16", optimizer.from("accumulate_grad_in_fp32"));
+  const bool recomputed = parallel.on("recompute_layer");
+  report.map("recompute.granularity", recomputed ? "full" : "none", parallel.from("recompute_layer"));
+  if (parallel.on("tp_linear_async_communication"))
+    report.approximate(parallel.from("tp_linear_async_communication"), "the runtime nanotron was fitted on such runs");
+  report.assume("runtime", "nanotron", "the only one of this framework");
+}
+
+}  // namespace
+
+bool is_nanotron(const Document& document) {
+  for (const char* key : {"model", "parallelism", "tokens"})
+    if (!document.is_object() || !document.contains(key) || !document.at(key).is_object()) return false;
+  return document.at("model").contains("model_config");
+}
+
+void read_nanotron(const Document& document, Report& report) {
+  report.framework = "nanotron";
+  const Section model(document, "model"), parallel(document, "parallelism"), tokens(document, "tokens");
+  const Section config(model.values(), "model.model_config"), optimizer(document, "optimizer");
+  map_model(config, report);
+  map_run(parallel, tokens, report);
+  map_software(model, parallel, optimizer, report);
+  if (document.contains("doremi") && !document.at("doremi").is_null())
+    report.refuse("doremi", "a reference model runs beside the trained one");
+  for (const char* section : {"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
+                              "tokenizer", "s3_upload", "metrics_logging", "experiment_logger", "slurm"})
+    if (document.contains(section)) report.ignore(section, "");
+}
+
+}  // namespace foretoken::io::launch::nanotron

@@ -1,0 +1,47 @@
+// Tests configurations of nanotron.
+#include "sim/io/import/launch/nanotron/read_nanotron.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ReadNanotron, AConfigurationBecomesAScenario) {
+  Launch launch;
+  launch.files = {FORETOKEN_SOURCE_DIR "/sim/io/testdata/launch/nanotron.yaml"};
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  Findings findings;
+  const Report report = read_launch(launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  EXPECT_TRUE(report.complete()) << report.json().dump();
+  EXPECT_EQ(report.whole("gpus"), 16 * 2) << "the last of two equal keys";
+  EXPECT_EQ(report.whole("batch.global"), 2 * 4 * 16);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+  EXPECT_EQ(report.whole("model.num_query_groups"), 4);
+  EXPECT_EQ(report.at("precision_recipe.gradients"), Json("fp32"));
+  EXPECT_EQ(report.at("runtime"), Json("nanotron"));
+}
+
+TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
+  const auto document = Json::parse(R"({"model": {"dtype": "float32", "model_config": {"is_mamba_config": "true"}},
+                                        "parallelism": {"tp": "two"}, "tokens": {}, "doremi": {"a": "1"}})");
+  ASSERT_TRUE(nanotron::is_nanotron(document));
+  Report report;
+  nanotron::read_nanotron(document, report);
+  std::string refused, asked;
+  for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
+  for (const Asked& one : report.asked) asked += one.key + " ";
+  for (const char* part : {"is_mamba_config: only the llama", "parallelism.tp: expected a whole number",
+                           "model.dtype: expected bfloat16", "doremi: a reference model"})
+    EXPECT_THAT(refused, HasSubstr(part));
+  for (const char* part : {"model.num_layers", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,30 @@
+// Reads the launch files of training frameworks into scenarios.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/io/import/launch/report.h"
+#include "sim/io/json/node.h"
+
+namespace foretoken::io::launch {
+
+/// A launch as the user hands it over.
+struct Launch {
+  std::vector<std::filesystem::path> files{};                    ///< at most one script or YAML file today
+  std::vector<std::string> words{};                              ///< behind --: arguments of the script, then flags
+  std::vector<std::pair<std::string, std::string>> variables{};  ///< of a script; they win over its assignments
+  std::vector<std::string> sets{};                               ///< KEY=VALUE of the scenario; they win over the file
+  std::vector<std::string> allow{};                              ///< refused settings to go on without
+};
+
+/// Reads a launch. Nothing is executed. Complains about files that cannot be read, or that belong to no known
+/// framework. Settings that cannot be mapped stand in the report.
+[[nodiscard]] Report read_launch(const Launch& launch, Findings& findings);
+
+/// Returns true for the name of a file that may be a launch: it ends in .sh, .slurm, .sbatch, .yaml, .yml or .toml.
+[[nodiscard]] bool is_launch_file(const std::filesystem::path& path);
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,110 @@
+// What became of a launch file.
+#include "sim/io/import/launch/report.h"
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+std::string short_text(const Json& value) {
+  constexpr std::size_t kLongest = 200;
+  const std::string text =
+      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable(text, kLongest);
+}
+
+std::string_view next_part(std::string_view& key) {
+  const std::size_t dot = std::min(key.find('.'), key.size());
+  const std::string_view part = key.substr(0, dot);
+  key.remove_prefix(std::min(dot + 1, key.size()));
+  return part;
+}
+
+}  // namespace
+
+void Report::set(std::string_view key, Json value) {
+  Json* place = &scenario;
+  while (!key.empty()) place = &(*place)[std::string(next_part(key))];
+  *place = std::move(value);
+}
+
+Json Report::at(std::string_view key) const {
+  const Json* place = &scenario;
+  while (!key.empty()) {
+    if (!place->is_object()) return nullptr;
+    const auto found = place->find(std::string(next_part(key)));
+    if (found == place->end()) return nullptr;
+    place = &*found;
+  }
+  return *place;
+}
+
+std::optional<std::int64_t> Report::whole(std::string_view key) const {
+  const Json value = at(key);
+  return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
+}
+
+void Report::remove(std::string_view key) {
+  Json* place = &scenario;
+  while (key.find('.') != key.npos) place = &(*place)[std::string(next_part(key))];
+  place->erase(std::string(key));
+}
+
+void Report::map(std::string_view key, Json value, std::string from) {
+  mapped.push_back({std::string(key), short_text(value), std::move(from)});
+  set(key, std::move(value));
+}
+
+void Report::assume(std::string_view key, Json value, std::string because) {
+  assumed.push_back({std::string(key), short_text(value), std::move(because)});
+  set(key, std::move(value));
+}
+
+void Report::approximate(std::string setting, std::string because) {
+  assumed.push_back({std::move(setting), "", std::move(because)});
+}
+
+void Report::refuse(std::string setting, std::string because, std::string from) {
+  refused.push_back({std::move(setting), std::move(because), std::move(from)});
+}
+
+void Report::ask(std::string_view key, std::string because) {
+  const bool known = std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
+  if (!known) asked.push_back({std::string(key), std::move(because)});
+}
+
+void Report::allow(const std::vector<std::string>& allow) {
+  for (Refused& one : refused)
+    for (const std::string& name : allow)
+      if (name == "all" || one.setting == name || one.setting == "--" + name) one.allowed = true;
+}
+
+void Report::drop_answered() {
+  std::erase_if(asked, [this](const Asked& open) { return has(open.key); });
+}
+
+bool Report::complete() const {
+  return asked.empty() && std::ranges::all_of(refused, [](const Refused& one) { return one.allowed; });
+}
+
+Json Report::json() const {
+  Json answer = {{"complete", complete()}, {"framework", framework}, {"scenario", scenario}};
+  Json& mappings = answer["mapped"] = Json::array();
+  for (const Mapped& one : mapped) mappings.push_back({{"key", one.key}, {"value", one.value}, {"from", one.from}});
+  Json& assumptions = answer["assumed"] = Json::array();
+  for (const Assumed& one : assumed)
+    assumptions.push_back({{"key", one.key}, {"value", one.value}, {"because", one.because}});
+  Json& without_effect = answer["ignored"] = Json::array();
+  for (const Ignored& one : ignored) without_effect.push_back({{"setting", one.setting}, {"from", one.from}});
+  Json& refusals = answer["refused"] = Json::array();
+  for (const Refused& one : refused)
+    refusals.push_back(
+        {{"setting", one.setting}, {"because", one.because}, {"from", one.from}, {"allowed", one.allowed}});
+  Json& questions = answer["asked"] = Json::array();
+  for (const Asked& one : asked) questions.push_back({{"key", one.key}, {"because", one.because}});
+  return answer;
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,82 @@
+// What became of a launch file: its scenario, and every setting as mapped, assumed, ignored, refused or asked for.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken::io::launch {
+
+using Json = nlohmann::ordered_json;
+
+/// A key of the scenario that a setting of the file gives.
+struct Mapped {
+  std::string key, value, from;  ///< "parallelism.tensor", "8", "--tensor-model-parallel-size (run.sh:12)"
+};
+/// A key that the file does not state.
+struct Assumed {
+  std::string key, value, because;
+};
+/// A setting without effect on the time or memory of a training step.
+struct Ignored {
+  std::string setting, from;
+};
+/// A setting that changes the answer and is not modelled.
+struct Refused {
+  std::string setting, because, from;
+  bool allowed = false;  ///< the user goes on without it
+};
+/// A fact that the file does not hold.
+struct Asked {
+  std::string key, because;
+};
+
+/// The answer of an import. Keys are dotted paths of a scenario: "batch.micro".
+class Report {
+ public:
+  Json scenario = Json::object();
+  std::string framework{};  ///< "Megatron-LM"
+  std::vector<Mapped> mapped{};
+  std::vector<Assumed> assumed{};
+  std::vector<Ignored> ignored{};
+  std::vector<Refused> refused{};
+  std::vector<Asked> asked{};
+
+  /// Sets a key of the scenario from a setting.
+  void map(std::string_view key, Json value, std::string from);
+
+  /// Sets a key that the file does not state.
+  void assume(std::string_view key, Json value, std::string because);
+
+  /// Lists something that is taken as different from the file, without a key: "all layers run in fp8".
+  void approximate(std::string setting, std::string because);
+
+  void ignore(std::string setting, std::string from) { ignored.push_back({std::move(setting), std::move(from)}); }
+  void refuse(std::string setting, std::string because, std::string from = "");
+  void ask(std::string_view key, std::string because);
+
+  /// Returns the value of a key; null when it is not set.
+  [[nodiscard]] Json at(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key) const;
+  [[nodiscard]] bool has(std::string_view key) const { return !at(key).is_null(); }
+  void remove(std::string_view key);
+
+  /// Goes on without the refused settings named in `allow`; "all" stands for every one.
+  void allow(const std::vector<std::string>& allow);
+
+  /// Drops questions whose key is now set.
+  void drop_answered();
+
+  /// Returns true when nothing is refused and nothing is open.
+  [[nodiscard]] bool complete() const;
+
+  /// Returns {"complete", "framework", "scenario", "mapped", "assumed", "ignored", "refused", "asked"}.
+  [[nodiscard]] Json json() const;
+
+ private:
+  void set(std::string_view key, Json value);
+};
+
+}  // namespace foretoken::io::launch

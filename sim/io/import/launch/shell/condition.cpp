@@ -1,0 +1,123 @@
+// Conditions of a script, by recursive descent: or, and, not, brackets, tests of one and of two words.
+#include "sim/io/import/launch/shell/condition.h"
+
+#include <charconv>
+#include <optional>
+
+#include "sim/io/import/launch/shell/substitute.h"
+#include "sim/io/import/launch/shell/unknown.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+std::optional<std::int64_t> number_of(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+class Conditions {
+ public:
+  Conditions(const std::vector<std::string>& words, bool patterns) : words_(words), patterns_(patterns) {}
+
+  Outcome any() {
+    Outcome outcome = all();
+    while (take("||") || take("-o")) {
+      const Outcome next = all();
+      if (outcome == Outcome::kYes || next == Outcome::kYes)
+        outcome = Outcome::kYes;
+      else if (next == Outcome::kOpen)
+        outcome = next;
+    }
+    return outcome;
+  }
+
+ private:
+  bool take(std::string_view word) {
+    if (at_ >= words_.size() || words_[at_] != word) return false;
+    ++at_;
+    return true;
+  }
+
+  Outcome all() {
+    Outcome outcome = one();
+    while (take("&&") || take("-a")) {
+      const Outcome next = one();
+      if (outcome == Outcome::kNo || next == Outcome::kNo)
+        outcome = Outcome::kNo;
+      else if (next == Outcome::kOpen)
+        outcome = next;
+    }
+    return outcome;
+  }
+
+  Outcome one() {
+    bool turned = false;
+    while (at_ + 1 < words_.size() && take("!")) turned = !turned;
+    if (depth_ < 64 && take("(")) {
+      ++depth_;
+      const Outcome inner = any();
+      (void)take(")");
+      return turned ? opposite(inner) : inner;
+    }
+    const Outcome tested = test();
+    return turned ? opposite(tested) : tested;
+  }
+
+  Outcome test() {
+    const std::size_t left = words_.size() - at_;
+    if (left == 0) return Outcome::kNo;
+    const std::string& first = words_[at_];
+    if (left >= 3 && is_comparison(words_[at_ + 1])) {
+      at_ += 3;
+      return compare(first, words_[at_ - 2], words_[at_ - 1]);
+    }
+    if (left >= 2 && first.size() == 2 && first[0] == '-') {
+      at_ += 2;
+      return of_one(first[1], words_[at_ - 1]);
+    }
+    ++at_;
+    if (is_unknown(first)) return Outcome::kOpen;
+    return outcome_of(!first.empty());
+  }
+
+  static bool is_comparison(const std::string& word) {
+    for (const char* known : {"=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "<", ">"})
+      if (word == known) return true;
+    return false;
+  }
+
+  // Files belong to the machine of the run, so tests of them are open.
+  static Outcome of_one(char test, const std::string& word) {
+    if (test != 'z' && test != 'n' && test != 'v') return Outcome::kOpen;
+    if (is_unknown(word) || test == 'v') return Outcome::kOpen;
+    return outcome_of(word.empty() == (test == 'z'));
+  }
+
+  [[nodiscard]] Outcome compare(const std::string& a, const std::string& op, const std::string& b) const {
+    if (is_unknown(a) || is_unknown(b) || op == "=~") return Outcome::kOpen;
+    if (op == "=" || op == "==" || op == "!=") {
+      const bool same = patterns_ ? matches_pattern(a, b) : a == b;
+      return outcome_of(same == (op != "!="));
+    }
+    if (op == "<" || op == ">") return outcome_of(op == "<" ? a < b : a > b);
+    const auto x = number_of(a), y = number_of(b);
+    if (!x || !y) return a.empty() || b.empty() ? Outcome::kNo : Outcome::kOpen;
+    if (op == "-eq") return outcome_of(*x == *y);
+    if (op == "-ne") return outcome_of(*x != *y);
+    if (op == "-lt") return outcome_of(*x < *y);
+    if (op == "-le") return outcome_of(*x <= *y);
+    return outcome_of(op == "-gt" ? *x > *y : *x >= *y);
+  }
+
+  const std::vector<std::string>& words_;
+  bool patterns_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Outcome condition(const std::vector<std::string>& words, bool patterns) { return Conditions(words, patterns).any(); }
+
+}  // namespace foretoken::io::shell

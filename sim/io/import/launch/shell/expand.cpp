@@ -1,0 +1,220 @@
+// Expands the words of a script.
+//
+// Forms and their order: POSIX.1-2017, Shell Command Language, section 2.6, and bash's arrays and substitutions.
+#include "sim/io/import/launch/shell/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/io/import/launch/shell/arithmetic.h"
+#include "sim/io/import/launch/shell/known_output.h"
+#include "sim/io/import/launch/shell/lexer.h"
+#include "sim/io/import/launch/shell/substitute.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+constexpr int kDeepestExpansion = 32;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+// Collects fields. A quoted part keeps a field open although it is empty.
+struct Expander::Builder {
+  Texts fields{};
+  std::string current{};
+  bool open = false, splits = true;
+
+  void literal(std::string_view text) {
+    current += text;
+    open = true;
+  }
+
+  void close() {
+    if (open) fields.push_back(std::move(current));
+    current.clear();
+    open = false;
+  }
+
+  void result(std::string_view text, bool quoted) {
+    if (quoted || !splits) return literal(text);
+    bool unknown = false;  // the reason of an unknown part may hold spaces
+    for (const char c : text) {
+      if (c == kUnknown) unknown = !unknown;
+      if (is_blank(c) && !unknown)
+        close();
+      else
+        literal(std::string_view(&c, 1));
+    }
+  }
+
+  void results(const Texts& texts, bool quoted) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (i > 0) splits ? close() : literal(" ");
+      result(texts[i], quoted);
+    }
+  }
+};
+
+void Expander::parts(std::string_view word, bool quoted, Builder& out) {
+  if (depth_ > kDeepestExpansion) return;
+  ++depth_;
+  for (std::size_t at = 0; at < word.size() && !budget_.spent;) {
+    const bool plain = quoted && (word[at] == '"' || word[at] == '\'');
+    const bool place = !quoted && word[at] == '<';
+    std::size_t end = plain ? at + 1 : end_of_part(word, at);
+    if (place) end = std::min(word.find('>', at), word.size() - 1) + 1;
+    part(word.substr(at, end - at), quoted, out);
+    at = end;
+  }
+  --depth_;
+  budget_.take(out.current.size() / 16 + 1);
+}
+
+Texts Expander::fields(std::string_view word) {
+  Builder out;
+  parts(word, false, out);
+  out.close();
+  return std::move(out.fields);
+}
+
+std::string Expander::text(std::string_view word) {
+  Builder out;
+  out.splits = false;
+  parts(word, false, out);
+  return std::move(out.current);
+}
+
+void Expander::part(std::string_view text, bool quoted, Builder& out) {
+  const auto inside = [&](std::size_t open, std::size_t close) {
+    return text.substr(open, text.size() > open + close ? text.size() - open - close : 0);
+  };
+  const char first = text[0];
+  if (first == '\'' && !quoted && text.size() > 1) return out.literal(inside(1, 1));
+  if (first == '"' && !quoted && text.size() > 1) {
+    out.open = true;
+    return parts(inside(1, 1), true, out);
+  }
+  if (first == '\\' && text.size() > 1) {
+    const bool kept = quoted && std::string_view("$`\"\\\n").find(text[1]) == std::string_view::npos;
+    if (kept)
+      out.literal(text);
+    else if (text[1] != '\n')
+      out.literal(text.substr(1));
+    return;
+  }
+  if (first == '<' && !quoted) return out.literal(unknown_because("a place for a value in the script"));
+  if (first == '`') return out.result(output_of(inside(1, 1)), quoted);
+  if (first != '$' || text.size() == 1) return out.literal(text);
+  if (text.starts_with("$((") && text.ends_with("))")) return out.literal(number(inside(3, 2)));
+  if (text[1] == '(') return out.result(output_of(inside(2, 1)), quoted);
+  if (text[1] == '\'') return out.literal(inside(2, 1));
+  parameter(text[1] == '{' ? inside(2, 1) : text.substr(1), quoted, out);
+}
+
+std::string Expander::number(std::string_view expression) {
+  const std::string known = text(expression);
+  if (is_unknown(known)) return unknown_because(why_unknown(known));
+  const auto value = arithmetic(known, [this](std::string_view name) { return value_of(name); });
+  return value ? fmt::format("{}", *value) : unknown_because(fmt::format("$(({}))", known));
+}
+
+// $1 is an argument of the script. Its value is unknown until the user states the arguments.
+Expander::Value Expander::special(std::string_view name) {
+  const Texts& arguments = variables_.arguments;
+  if (name == "0" || name == "BASH_SOURCE") return {{variables_.script}, true};
+  if (name == "PWD") return {{variables_.folder}, true};
+  if (name == "@" || name == "*") return {arguments, !arguments.empty()};
+  if (name == "#") return {{fmt::format("{}", arguments.size())}, true};
+  if (name == "?") return {{"0"}, true};
+  if (name == "RANDOM" || name == "SECONDS" || name == "$" || name == "!") return {{unknown_because(name)}, true};
+  if (name.find_first_not_of("0123456789") != name.npos || name.empty() || name.size() > 4) return {};
+  const auto number = static_cast<std::size_t>(std::stoi(std::string(name)));
+  if (number == 0) return {{variables_.script}, true};
+  if (number <= arguments.size()) return {{arguments[number - 1]}, true};
+  if (variables_.arguments_stated) return {};
+  return {{unknown_because(fmt::format("argument {} of the script", number))}, false};
+}
+
+Expander::Value Expander::read(std::string_view reference) {
+  const std::size_t bracket = reference.find('[');
+  const std::string_view name = reference.substr(0, bracket);
+  const Texts* const found = variables_.find(name);
+  Value value = found != nullptr ? Value{*found, true} : special(name);
+  if (bracket == reference.npos) {
+    if (name != "@" && name != "*" && value.texts.size() > 1) value.texts.resize(1);
+    return value;
+  }
+  const std::string index = text(reference.substr(bracket + 1, reference.size() - bracket - 2));
+  if (index == "@" || index == "*") return value;
+  const auto at = arithmetic(index, [this](std::string_view inner) { return value_of(inner); });
+  if (!at) return {{unknown_because(fmt::format("element {} of {}", index, name))}, true};
+  const auto size = static_cast<std::int64_t>(value.texts.size());
+  if (*at >= size || *at < -size) return {};
+  return {{value.texts[static_cast<std::size_t>(*at < 0 ? *at + size : *at)]}, true};
+}
+
+std::string Expander::value_of(std::string_view name) {
+  const Value value = read(name);
+  return value.texts.empty() ? "" : value.texts.front();
+}
+
+// ${NAME}, ${#NAME}, ${!NAME}, and ${NAME<operator>...}
+void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
+  if (inner.size() > 1 && inner[0] == '#') {
+    const Value value = read(inner.substr(1));
+    const bool elements = inner.ends_with("[@]") || inner.ends_with("[*]");
+    const std::size_t length = value.texts.empty() ? 0 : value.texts[0].size();
+    return out.literal(fmt::format("{}", elements ? value.texts.size() : length));
+  }
+  if (inner.size() > 1 && inner[0] == '!') {
+    const std::string name = value_of(inner.substr(1));
+    return out.results(is_unknown(name) ? Texts{name} : read(name).texts, quoted);
+  }
+  std::size_t end = inner.empty() ? 0 : 1;
+  if (!inner.empty() && (std::isalnum(static_cast<unsigned char>(inner[0])) != 0 || inner[0] == '_'))
+    while (end < inner.size() && (std::isalnum(static_cast<unsigned char>(inner[end])) != 0 || inner[end] == '_'))
+      ++end;
+  if (end < inner.size() && inner[end] == '[') end = std::min(inner.find(']', end), inner.size() - 1) + 1;
+  const std::string_view name = inner.substr(0, end), change = inner.substr(end);
+  const Value value = read(name);
+  if (change.empty()) return out.results(value.texts, quoted);
+  if (choose(name, value, change, quoted, out)) return;
+  Texts texts;
+  for (const std::string& text_of_element : value.texts)
+    texts.push_back(is_unknown(text_of_element) ? text_of_element : substituted(text_of_element, text(change)));
+  out.results(texts, quoted);
+}
+
+// :- - := = :+ + :? ? choose between the value and a word. The colon takes an empty value as unset.
+bool Expander::choose(std::string_view name, const Value& value, std::string_view change, bool quoted, Builder& out) {
+  const bool colon = change[0] == ':';
+  const std::string_view op = change.substr(colon ? 1 : 0, 1),
+                         word = change.substr(std::min<std::size_t>(colon ? 2 : 1, change.size()));
+  if (op.empty() || std::string_view("-=+?").find(op[0]) == std::string_view::npos) return false;
+  const bool empty = value.texts.empty() || (value.texts.size() == 1 && value.texts[0].empty());
+  const bool has = value.is_set && !(colon && empty);
+  if (op == "+") {
+    if (has) parts(word, quoted, out);
+    return true;
+  }
+  if (has || (op == "?" && !value.texts.empty())) return out.results(value.texts, quoted), true;
+  if (op == "?") return out.literal(unknown_because(fmt::format("{}, which the script expects to be set", name))), true;
+  if (op == "=") {
+    const std::string assigned = text(word);
+    variables_.set(std::string(name), {assigned});
+    return out.result(value_of(name), quoted), true;
+  }
+  parts(word, quoted, out);
+  return true;
+}
+
+std::string Expander::output_of(std::string_view command) {
+  const auto expand = [this](std::string_view word) { return fields(word); };
+  if (const auto known = known_output(command, variables_.folder, expand)) return *known;
+  return unknown_because(fmt::format("the output of `{}`", command));
+}
+
+}  // namespace foretoken::io::shell

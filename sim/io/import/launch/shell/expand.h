@@ -1,0 +1,64 @@
+// Expands the words of a script: variables, defaults, arrays, arithmetic. Executes nothing.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "sim/io/import/launch/shell/variables.h"
+
+namespace foretoken::io::shell {
+
+/// The work that one reading may do, so that no script can make it endless.
+struct Budget {
+  std::size_t steps = 20'000;           ///< commands
+  std::size_t characters = 16'000'000;  ///< of expanded texts
+  bool spent = false;
+
+  void step() { spend(steps, 1); }
+  void take(std::size_t count) { spend(characters, count); }
+
+ private:
+  void spend(std::size_t& left, std::size_t count) {
+    if (left < count) spent = true;
+    left -= count < left ? count : left;
+  }
+};
+
+class Expander {
+ public:
+  Expander(Variables& variables, Budget& budget) : variables_(variables), budget_(budget) {}
+
+  /// Returns the fields of a word: unquoted results are split at spaces, and "${a[@]}" gives a field an element.
+  [[nodiscard]] Texts fields(std::string_view word);
+
+  /// Returns the word as one text, as an assignment takes it.
+  [[nodiscard]] std::string text(std::string_view word);
+
+  /// Returns the value of a variable, an element or a special parameter; empty where it is not set.
+  [[nodiscard]] std::string value_of(std::string_view name);
+
+  /// Returns the value of $((expression)) as text. It is unknown where a part is.
+  [[nodiscard]] std::string number(std::string_view expression);
+
+ private:
+  struct Builder;
+  struct Value {
+    Texts texts{};
+    bool is_set = false;
+  };
+
+  void parts(std::string_view word, bool quoted, Builder& out);
+  void part(std::string_view text, bool quoted, Builder& out);
+  void parameter(std::string_view inner, bool quoted, Builder& out);
+  bool choose(std::string_view name, const Value& value, std::string_view change, bool quoted, Builder& out);
+  [[nodiscard]] Value special(std::string_view name);
+  [[nodiscard]] Value read(std::string_view reference);
+  [[nodiscard]] std::string output_of(std::string_view command);
+
+  Variables& variables_;
+  Budget& budget_;
+  int depth_ = 0;
+};
+
+}  // namespace foretoken::io::shell

@@ -1,0 +1,293 @@
+// Walks over the control flow of a script.
+//
+// A condition is known or open. Both branches of an open one are read: variables that they leave different are unknown
+// afterwards, and their commands are uncertain.
+#include "sim/io/import/launch/shell/interpreter.h"
+
+#include <algorithm>
+
+#include "sim/io/import/launch/shell/substitute.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+constexpr int kDeepestNesting = 48;
+
+}  // namespace
+
+bool Interpreter::is(std::string_view word) const { return at_ < tokens_->size() && (*tokens_)[at_].text == word; }
+
+void Interpreter::run(const std::string& text, const std::string& file, int first_line) {
+  if (depth_ >= kDeepestNesting || budget_.spent) {
+    budget_.spent = true;
+    return;
+  }
+  ++depth_;
+  budget_.take(text.size());
+  const Tokens tokens = tokens_of(text, first_line);
+  const Tokens* const outer_tokens = tokens_;
+  const std::size_t outer_at = at_;
+  const std::string outer_file = file_;
+  tokens_ = &tokens;
+  at_ = 0;
+  file_ = file;
+  while (!ended()) {
+    (void)list(Mode::kRun, {});
+    if (!ended()) ++at_;  // a closing word without its opening one
+  }
+  tokens_ = outer_tokens;
+  at_ = outer_at;
+  file_ = outer_file;
+  --depth_;
+}
+
+// Reads statements up to one of the words `ends`, or to any closing word.
+Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> ends) {
+  Outcome outcome = Outcome::kYes;
+  while (!ended()) {
+    const Token& token = (*tokens_)[at_];
+    const bool separates = token.is_operator && (token.text == ";" || token.text == "&");
+    if (separates) {
+      ++at_;
+      continue;
+    }
+    if (std::ranges::find(ends, token.text) != ends.end()) return outcome;
+    if (token.is_operator && (token.text == ")" || token.text == ";;")) return outcome;
+    outcome = statement(mode);
+  }
+  return outcome;
+}
+
+// A chain of commands: A && B || C, and pipes.
+Outcome Interpreter::statement(Mode mode) {
+  Outcome outcome = Outcome::kYes;
+  Mode own = mode;
+  while (!ended()) {
+    budget_.step();
+    bool turned = false;
+    while (is("!")) {
+      turned = !turned;
+      ++at_;
+    }
+    const std::size_t before = at_;
+    Outcome next = Outcome::kYes;
+    if (own == Mode::kOpen && mode == Mode::kRun)
+      open_branch(Mode::kRun, [&](Mode inner) { next = compound(inner); });
+    else
+      next = compound(own);
+    if (turned) next = opposite(next);
+    if (own != Mode::kSkip) outcome = own == Mode::kOpen ? Outcome::kOpen : next;
+    if (at_ == before) ++at_;
+    if (ended()) return outcome;
+    const bool both = is("&&"), either = is("||");
+    if (is("|")) {
+      outcome = Outcome::kOpen;
+    } else if (!both && !either) {
+      return outcome;
+    }
+    ++at_;
+    while (is(";") && !ended()) ++at_;  // a newline behind && or |
+    if (mode == Mode::kSkip) continue;
+    const Outcome wanted = both ? Outcome::kYes : Outcome::kNo;
+    if (both || either) own = outcome == Outcome::kOpen ? Mode::kOpen : outcome == wanted ? mode : Mode::kSkip;
+  }
+  return outcome;
+}
+
+Outcome Interpreter::compound(Mode mode) {
+  if (depth_ > kDeepestNesting) {
+    budget_.spent = true;
+    return Outcome::kOpen;
+  }
+  if (function_definition(mode)) return Outcome::kYes;
+  const Token& token = (*tokens_)[at_];
+  ++depth_;
+  Outcome outcome = Outcome::kYes;
+  if (token.is_operator && token.text == "(") {
+    ++at_;
+    outcome = list(mode, {")"});
+    ++at_;
+  } else if (token.is_operator) {
+    outcome = simple(mode);
+  } else if (token.text == "{") {
+    ++at_;
+    outcome = list(mode, {"}"});
+    ++at_;
+  } else if (token.text == "if") {
+    outcome = if_clause(mode);
+  } else if (token.text == "case") {
+    outcome = case_clause(mode);
+  } else if (token.text == "for" || token.text == "select") {
+    outcome = for_clause(mode);
+  } else if (token.text == "while" || token.text == "until") {
+    outcome = while_clause(mode);
+  } else {
+    outcome = token.text == "[[" ? double_brackets(mode) : simple(mode);
+  }
+  --depth_;
+  return outcome;
+}
+
+// Reads a branch that may or may not run. A variable that it changes is unknown afterwards.
+void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) {
+  if (mode != Mode::kRun) return body(mode);
+  const auto before = script_.variables.values;
+  budget_.take(before.size() * 16);
+  const bool stopped = stopped_;
+  body(Mode::kOpen);
+  stopped_ = stopped;  // an exit in it may not happen
+  for (auto& [name, value] : script_.variables.values) {
+    const auto found = before.find(name);
+    const bool same = found != before.end() && found->second == value;
+    if (!same) value = {unknown_because("a variable that depends on an open condition: " + name)};
+  }
+}
+
+Outcome Interpreter::if_clause(Mode mode) {
+  Outcome taken = Outcome::kNo;  // whether a branch so far has run
+  do {
+    ++at_;
+    const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
+    const Outcome condition = list(asks, {"then"});
+    ++at_;
+    const auto body = [&](Mode inner) { (void)list(inner, {"elif", "else", "fi"}); };
+    if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
+      body(Mode::kSkip);
+    else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
+      open_branch(mode, body);
+    else
+      body(mode);
+    if (condition == Outcome::kYes && taken == Outcome::kNo) taken = condition;
+    if (condition == Outcome::kOpen && taken == Outcome::kNo) taken = condition;
+  } while (is("elif") && !ended());
+  if (is("else") && !ended()) {
+    ++at_;
+    const auto body = [&](Mode inner) { (void)list(inner, {"fi"}); };
+    if (mode == Mode::kSkip || taken == Outcome::kYes)
+      body(Mode::kSkip);
+    else if (taken == Outcome::kOpen)
+      open_branch(mode, body);
+    else
+      body(mode);
+  }
+  if (!stopped_ && is("fi")) ++at_;
+  return Outcome::kYes;
+}
+
+Outcome Interpreter::case_clause(Mode mode) {
+  ++at_;
+  if (ended()) return Outcome::kYes;
+  const std::string subject = mode == Mode::kSkip ? "" : expander_.text((*tokens_)[at_].text);
+  ++at_;
+  while (!ended() && (is(";") || is("in"))) ++at_;
+  bool taken = false;
+  while (!ended() && !is("esac")) {
+    bool matches = false;
+    while (!ended() && !is(")")) {
+      const Token& token = (*tokens_)[at_++];
+      if (!token.is_operator && mode != Mode::kSkip && matches_pattern(subject, expander_.text(token.text)))
+        matches = true;
+    }
+    ++at_;
+    const auto body = [&](Mode inner) { (void)list(inner, {"esac"}); };
+    if (mode == Mode::kSkip || taken)
+      body(Mode::kSkip);
+    else if (is_unknown(subject))
+      open_branch(mode, body);
+    else
+      body(matches ? mode : Mode::kSkip);
+    taken = taken || (matches && !is_unknown(subject));
+    while (!ended() && (is(";;") || is(";"))) ++at_;
+  }
+  if (!stopped_ && is("esac")) ++at_;
+  return Outcome::kYes;
+}
+
+Outcome Interpreter::for_clause(Mode mode) {
+  ++at_;
+  const std::string name = ended() ? "" : (*tokens_)[at_++].text;
+  Texts values;
+  const bool arithmetic = name.starts_with("((");
+  while (!ended() && !is("do")) {
+    const Token& token = (*tokens_)[at_++];
+    if (!token.is_operator && token.text != "in" && mode != Mode::kSkip)
+      for (std::string& value : expander_.fields(token.text)) values.push_back(std::move(value));
+  }
+  const std::size_t body = ++at_;
+  const auto read_body = [&](Mode inner) { (void)list(inner, {"done"}); };
+  if (mode == Mode::kSkip || (values.empty() && !arithmetic)) {
+    read_body(Mode::kSkip);
+  } else if (arithmetic) {
+    open_branch(mode, read_body);
+  } else {
+    for (const std::string& value : values) {
+      at_ = body;
+      script_.variables.set(name, {value});
+      is_unknown(value) ? open_branch(mode, read_body) : read_body(mode);
+      if (ended()) break;
+    }
+  }
+  if (!stopped_ && is("done")) ++at_;
+  return Outcome::kYes;
+}
+
+// The number of rounds is open.
+Outcome Interpreter::while_clause(Mode mode) {
+  ++at_;
+  const Outcome condition = list(mode == Mode::kSkip ? Mode::kSkip : Mode::kOpen, {"do"});
+  ++at_;
+  const auto body = [&](Mode inner) { (void)list(inner, {"done"}); };
+  if (mode == Mode::kSkip || condition == Outcome::kNo)
+    body(Mode::kSkip);
+  else
+    open_branch(mode, body);
+  if (!stopped_ && is("done")) ++at_;
+  return Outcome::kYes;
+}
+
+// name() { ... } and function name { ... }
+bool Interpreter::function_definition(Mode mode) {
+  const auto text = [&](std::size_t ahead) {
+    return at_ + ahead < tokens_->size() ? std::string_view((*tokens_)[at_ + ahead].text) : std::string_view();
+  };
+  const bool worded = text(0) == "function";
+  if (!worded && (text(1) != "(" || text(2) != ")" || (*tokens_)[at_].is_operator)) return false;
+  const std::string name(text(worded ? 1 : 0));
+  at_ += worded ? 2 : 3;
+  if (worded && is("(")) at_ += 2;
+  while (!ended() && is(";")) ++at_;
+  const std::size_t begin = at_;
+  if (!ended()) (void)compound(Mode::kSkip);
+  const std::size_t end = std::min(at_, tokens_->size());
+  if (mode != Mode::kSkip && begin < end)
+    functions_[name] = Tokens(tokens_->begin() + static_cast<std::ptrdiff_t>(begin),
+                              tokens_->begin() + static_cast<std::ptrdiff_t>(end));
+  return true;
+}
+
+void Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
+  if (depth_ >= kDeepestNesting) {
+    budget_.spent = true;
+    return;
+  }
+  const Tokens body = functions_.at(name);
+  budget_.take(body.size());
+  Variables& variables = script_.variables;
+  const Texts outer_arguments = variables.arguments;
+  const bool outer_stated = variables.arguments_stated;
+  variables.arguments.assign(words.begin() + 1, words.end());
+  variables.arguments_stated = true;
+  const Tokens* const outer_tokens = tokens_;
+  const std::size_t outer_at = at_;
+  tokens_ = &body;
+  at_ = 0;
+  ++depth_;
+  (void)compound(mode);
+  --depth_;
+  tokens_ = outer_tokens;
+  at_ = outer_at;
+  variables.arguments = outer_arguments;
+  variables.arguments_stated = outer_stated;
+}
+
+}  // namespace foretoken::io::shell

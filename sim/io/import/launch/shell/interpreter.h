@@ -1,0 +1,79 @@
+// Walks over the tokens of a script and keeps its variables.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/import/launch/shell/condition.h"
+#include "sim/io/import/launch/shell/expand.h"
+#include "sim/io/import/launch/shell/lexer.h"
+#include "sim/io/import/launch/shell/script.h"
+
+namespace foretoken::io::shell {
+
+class Interpreter {
+ public:
+  Interpreter(Script& script, Budget& budget, Findings& findings)
+      : script_(script), budget_(budget), findings_(findings), expander_(script.variables, budget) {}
+
+  /// Reads a text as a script of its own.
+  void run(const std::string& text, const std::string& file, int first_line = 1);
+
+ private:
+  using Tokens = std::vector<Token>;
+  enum class Mode : std::uint8_t { kRun, kOpen, kSkip };  ///< kOpen: inside an open condition
+
+  // Control flow. Every function reads from at_, and leaves it behind what it read.
+  Outcome list(Mode mode, std::initializer_list<std::string_view> ends);
+  Outcome statement(Mode mode);
+  Outcome compound(Mode mode);
+  Outcome if_clause(Mode mode);
+  Outcome case_clause(Mode mode);
+  Outcome for_clause(Mode mode);
+  Outcome while_clause(Mode mode);
+  bool function_definition(Mode mode);
+  void function_call(const std::string& name, const Texts& words, Mode mode);
+  void open_branch(Mode mode, const std::function<void(Mode)>& body);
+
+  // One command.
+  struct Simple {
+    Texts raw{}, assignments{};
+    int line = 0;
+  };
+  Simple simple_words(Mode mode);
+  Outcome simple(Mode mode);
+  Outcome double_brackets(Mode mode);
+  Outcome perform(const Texts& words, Mode mode);
+  Outcome builtin(const Texts& words, Mode mode, bool& known);
+  void declare(const Texts& raw, Mode mode);
+  void assign(std::string_view raw, Mode mode);
+  void redirection(Mode mode);
+  void source(const Texts& words, Mode mode);
+  void start_script(const std::string& path, const Texts& arguments, Mode mode);
+  void inner_text(const std::string& text, Mode mode, bool other_shell);
+  void record(const Texts& words, Mode mode);
+  void scheduler_options(const Texts& words);
+  [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
+
+  [[nodiscard]] bool is(std::string_view word) const;
+  [[nodiscard]] bool ended() const { return budget_.spent || at_ >= tokens_->size() || stopped_; }
+
+  Script& script_;
+  Budget& budget_;
+  Findings& findings_;
+  Expander expander_;
+  const Tokens* tokens_ = nullptr;
+  std::size_t at_ = 0;
+  std::string file_ = "";
+  std::map<std::string, Tokens, std::less<>> functions_{};
+  int depth_ = 0, files_ = 0;
+  bool stopped_ = false;  ///< by exit
+};
+
+}  // namespace foretoken::io::shell

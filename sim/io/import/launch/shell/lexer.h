@@ -1,0 +1,24 @@
+// Splits a shell script into words and operators. Words keep their quotes and dollars, which expansion reads later.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken::io::shell {
+
+/// A word as written, or an operator such as && or a newline (written ";").
+struct Token {
+  std::string text;
+  int line = 1;
+  bool is_operator = false;
+};
+
+/// Returns the tokens of `source`. Comments and the texts of here documents are left out. `NAME=(...)` is one word.
+[[nodiscard]] std::vector<Token> tokens_of(std::string_view source, int first_line = 1);
+
+/// Returns the place behind the quoted or dollar part that begins at `begin`: behind "...", '...', `...`, $(...),
+/// $((...)), ${...} and $NAME. Returns begin + 1 for any other character, and the end for a part that does not end.
+[[nodiscard]] std::size_t end_of_part(std::string_view source, std::size_t begin);
+
+}  // namespace foretoken::io::shell

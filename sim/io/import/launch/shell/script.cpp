@@ -1,0 +1,70 @@
+// Reads a shell script without executing anything.
+#include "sim/io/import/launch/shell/script.h"
+
+#include <fmt/format.h>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/slurm.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::shell {
+
+std::map<std::string, std::string> slurm_directives(std::string_view text) {
+  std::map<std::string, std::string> options;
+  constexpr std::string_view kDirective = "#SBATCH";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with(kDirective)) continue;
+    line.remove_prefix(kDirective.size());
+    Texts words;
+    for (const Token& token : tokens_of(line))
+      if (!token.is_operator) words.push_back(token.text);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::size_t equals = words[i].find('=');
+      const bool next = equals == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with('-');
+      if (!words[i].starts_with('-')) continue;
+      if (equals != std::string::npos)
+        options[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+      else
+        options[words[i]] = next ? words[i + 1] : "";
+    }
+  }
+  return options;
+}
+
+std::optional<Script> read_script_text(const std::string& text, const std::string& file, const std::string& folder,
+                                       const Given& given, Findings& findings) {
+  Script script;
+  script.variables.folder = folder;
+  script.variables.script = (std::filesystem::path(folder) / file).string();
+  script.variables.arguments = given.arguments;
+  script.variables.arguments_stated = !given.arguments.empty();
+  for (const auto& [name, value] : given.variables) {
+    script.variables.set(name, {value});
+    script.variables.fixed.insert(name);
+  }
+  const std::string marked = without_marks(text);
+  script.scheduler = slurm_directives(marked);
+  Budget budget;
+  Interpreter(script, budget, findings).run(marked, file);
+  if (budget.spent) {
+    findings.complaints.push_back(
+        {file, "",
+         "the script does too much to be read: loops, included files or texts without an end; try the "
+         "command line that it starts: foretoken import -- ARGUMENTS"});
+    return std::nullopt;
+  }
+  return script;
+}
+
+std::optional<Script> read_script(const std::filesystem::path& path, const Given& given, Findings& findings) {
+  const auto text = read_text_file(path, printable(path.string()), findings);
+  if (!text) return std::nullopt;
+  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
+  return read_script_text(*text, printable(path.filename().string()), folder, given, findings);
+}
+
+}  // namespace foretoken::io::shell

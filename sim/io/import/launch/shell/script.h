@@ -1,0 +1,50 @@
+// Reads a shell script without executing anything: its variables, and the commands that it would start.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/io/import/launch/shell/variables.h"
+#include "sim/io/json/node.h"
+
+namespace foretoken::io::shell {
+
+/// A command that the script starts, with its words expanded.
+struct Command {
+  Texts words{};
+  std::string file = "";
+  int line = 1;
+  bool certain = true;  ///< false inside a condition that no reading can decide
+};
+
+/// A script as read.
+struct Script {
+  std::vector<Command> commands{};
+  Variables variables{};
+  std::map<std::string, std::string> scheduler{};  ///< Slurm's options: of #SBATCH lines, and of sbatch commands
+  std::vector<std::string> missing{};              ///< sourced files that are not there
+  std::vector<std::string> files{};                ///< that were read
+};
+
+/// Facts that the user states beside the file.
+struct Given {
+  std::vector<std::pair<std::string, std::string>> variables{};  ///< keep their value, whatever the script assigns
+  Texts arguments{};                                             ///< $1, $2, ...
+};
+
+/// Reads the script at `path` and the files that it sources. Complains, and returns nothing, about a file that cannot
+/// be read and about work without an end.
+///
+/// Not executed, and unknown: command substitutions (except pwd, dirname, basename, echo), input, tests of files.
+/// Branches of an open condition are both read. A variable that differs between them is unknown afterwards.
+[[nodiscard]] std::optional<Script> read_script(const std::filesystem::path& path, const Given& given,
+                                                Findings& findings);
+
+/// Reads a script from its text. Sourced files are looked for in `folder`.
+[[nodiscard]] std::optional<Script> read_script_text(const std::string& text, const std::string& file,
+                                                     const std::string& folder, const Given& given, Findings& findings);
+
+}  // namespace foretoken::io::shell

@@ -1,0 +1,156 @@
+// Tests the reading of scripts: values, conditions, commands, and the things that stay unknown.
+#include "sim/io/import/launch/shell/script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Script read(const std::string& text, const Given& given = {}) {
+  Findings findings;
+  const auto script = read_script_text(text, "run.sh", testing::TempDir(), given, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return script.value_or(Script{});
+}
+
+std::string value(const Script& script, const std::string& name) {
+  const Texts* const found = script.variables.find(name);
+  return found == nullptr || found->empty() ? "(unset)" : found->front();
+}
+
+struct ValueCase {
+  const char *what, *text, *value;
+};
+
+constexpr ValueCase kValues[] = {
+    {"a plain value", "X=8", "8"},
+    {"single quotes keep dollars", "A=1; X='$A b'", "$A b"},
+    {"double quotes replace variables", "A=1; X=\"$A b\"", "1 b"},
+    {"a default for an unset variable", "X=${A:-7}", "7"},
+    {"a default inside quotes", "X=${A:-\"7\"}", "7"},
+    {"no default for a set one", "A=3; X=${A:-7}", "3"},
+    {"a colon takes an empty value as unset", "A=; X=${A:-7}", "7"},
+    {"without a colon an empty value counts", "A=; X=${A-7}", ""},
+    {"assignment of a default", ": ${X:=9}", "9"},
+    {"another value for a set variable", "A=1; X=${A:+y}", "y"},
+    {"sums and products", "A=3; X=$((2 * A + 4 % 3))", "7"},
+    {"powers, brackets and comparisons", "X=$(((2 + 1) ** 2 > 8 ? 5 : 6))", "5"},
+    {"the length of a text", "A=abc; X=${#A}", "3"},
+    {"the elements of an array", "A=(a b c); X=${#A[@]}", "3"},
+    {"an element of an array", "A=(a b c); X=${A[1]}", "b"},
+    {"appending to an array, with a comment", "A=(a # first\n b)\nA+=(c); X=${A[2]}", "c"},
+    {"appending to a text", "X=a; X+=b", "ab"},
+    {"a name behind a name", "B=5; A=B; X=${!A}", "5"},
+    {"a cut ending", "A=config.sh; X=${A%.sh}", "config"},
+    {"the longest cut beginning", "A=a/b/c; X=${A##*/}", "c"},
+    {"a replaced part", "A=1-2-3; X=${A//-/x}", "1x2x3"},
+    {"a part of a text", "A=abcdef; X=${A:1:3}", "bcd"},
+    {"capital letters", "A=ab; X=${A^^}", "AB"},
+    {"argument nought is the script", "X=${00##*/}", "run.sh"},
+    {"a line that goes on", "X=a\\\nb", "ab"},
+    {"the file's name", "X=$(basename $0)", "run.sh"},
+    {"a condition with numbers", "N=9; if [ $N -gt 8 ]; then X=big; else X=small; fi", "big"},
+    {"an empty variable", "if [[ -z $A && 1 -eq 1 ]]; then X=none; fi", "none"},
+    {"a pattern", "A=llama-8b; if [[ $A == llama* ]]; then X=yes; fi", "yes"},
+    {"elif", "A=b; if [ $A = a ]; then X=1; elif [ $A = b ]; then X=2; else X=3; fi", "2"},
+    {"and, or", "[ 1 = 2 ] && X=a || X=b", "b"},
+    {"a case", "A=8b; case $A in 70b) X=1 ;; 8b|7b) X=2 ;; *) X=3 ;; esac", "2"},
+    {"a loop over words", "for i in 1 2 3; do X=$X$i; done", "123"},
+    {"a function with arguments", "f() { X=$2; }; f a b", "b"},
+    {"a variable for one command only", "X=1; X=2 true", "1"},
+    {"export and local", "export X=4", "4"},
+    {"a sub-command in brackets", "(X=5)", "5"},
+    {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
+    {"text of a here document is no command", "cat <<EOF > f\nX=2\nEOF\nX=3", "3"}};
+
+TEST(ReadScript, KnowsValues) {
+  for (const ValueCase& one : kValues) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(value(read(one.text), "X"), one.value);
+  }
+}
+
+struct UnknownCase {
+  const char *what, *text, *why;
+};
+
+constexpr UnknownCase kUnknowns[] = {
+    {"the output of a command", "X=$(nvidia-smi | wc -l)", "the output of `nvidia-smi | wc -l`"},
+    {"back quotes", "X=`date`", "the output of `date`"},
+    {"a sum with an unknown part", "X=$(( $(nproc) + 1 ))", "the output of `nproc`"},
+    {"an argument of the script", "X=$3", "argument 3 of the script"},
+    {"a place for a value", "X=<your path here>", "a place for a value"},
+    {"a branch that depends on a file", "X=1; if [ -f data ]; then X=2; fi", "an open condition"},
+    {"a branch that depends on an argument", "if [ $1 = a ]; then X=1; else X=2; fi", "an open condition"},
+    {"a division by zero", "X=$((1 / 0))", "$((1 / 0))"},
+    {"a number that is too large", "X=$((9223372036854775807 + 1))", "$(("},
+    {"input", "read X", "input of the script"}};
+
+TEST(ReadScript, SaysWhatItCannotKnow) {
+  for (const UnknownCase& one : kUnknowns) {
+    SCOPED_TRACE(one.what);
+    const std::string text = value(read(one.text), "X");
+    EXPECT_TRUE(is_unknown(text)) << text;
+    EXPECT_THAT(why_unknown(text), HasSubstr(one.why));
+  }
+}
+
+TEST(ReadScript, NeverExecutes) {
+  const std::string file = testing::TempDir() + "/foretoken-executed";
+  (void)read("X=$(touch " + file + "); `touch " + file + "`; touch " + file + "; eval \"touch " + file + "\"");
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(ReadScript, AUserStatesVariablesAndArguments) {
+  const Script script = read("PP=1; N=$((PP * 3)); A=$2", {{{"PP", "8"}}, {"x", "y"}});
+  EXPECT_EQ(value(script, "N"), "24");
+  EXPECT_EQ(value(script, "A"), "y");
+}
+
+TEST(ReadScript, ListsTheCommandsThatItWouldStart) {
+  const Script script =
+      read("ARGS=(--a \"b c\")\nsrun sh -c \"python train.py --x 1\"\ntorchrun train.py \"${ARGS[@]}\" &> log");
+  ASSERT_EQ(script.commands.size(), 2U);
+  EXPECT_THAT(script.commands[0].words, ElementsAre("python", "train.py", "--x", "1"));
+  EXPECT_THAT(script.commands[1].words, ElementsAre("torchrun", "train.py", "--a", "b c"));
+  EXPECT_EQ(script.commands[1].line, 3);
+}
+
+TEST(ReadScript, KnowsSlurm) {
+  const Script script = read("#SBATCH --nodes=4 --gres=gpu:8\nsbatch --nodes=6 -p part other.txt");
+  EXPECT_EQ(script.scheduler.at("--nodes"), "6");
+  EXPECT_EQ(script.scheduler.at("--gres"), "gpu:8");
+}
+
+struct EndlessCase {
+  const char *what, *text;
+};
+
+constexpr EndlessCase kEndless[] = {
+    {"a function that calls itself", "f() { f; f; }; f"},
+    {"values that double", "X=aaaaaaaaaaaaaaaa; f() { X=$X$X$X$X; f; }; f"},
+    {"loops in loops",
+     "A='1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9'; for a in $A; do for b in $A; do for c in $A; do for d in "
+     "$A; do for e in $A; do for f in $A; do X=1; done; done; done; done; done; done"},
+    {"text that evaluates itself", "X='eval $X'; eval $X"}};
+
+TEST(ReadScript, EndsEverySoonerOrLater) {
+  for (const EndlessCase& one : kEndless) {
+    SCOPED_TRACE(one.what);
+    Findings findings;
+    EXPECT_FALSE(read_script_text(one.text, "run.sh", ".", {}, findings).has_value());
+    EXPECT_THAT(lines_of(findings.complaints), HasSubstr("run.sh: the script does too much to be read"));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::io::shell

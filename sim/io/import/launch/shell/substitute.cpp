@@ -1,0 +1,107 @@
+// Changes of a known value by patterns, as bash does them.
+#include "sim/io/import/launch/shell/substitute.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include "sim/io/import/launch/shell/unknown.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+constexpr std::size_t kLongestValue = 4096;  // patterns take quadratic time
+
+std::string cut_front(const std::string& value, std::string_view pattern, bool longest) {
+  for (std::size_t i = 0; i <= value.size(); ++i) {
+    const std::size_t size = longest ? value.size() - i : i;
+    if (matches_pattern(std::string_view(value).substr(0, size), pattern)) return value.substr(size);
+  }
+  return value;
+}
+
+std::string cut_back(const std::string& value, std::string_view pattern, bool longest) {
+  for (std::size_t i = 0; i <= value.size(); ++i) {
+    const std::size_t begin = longest ? i : value.size() - i;
+    if (matches_pattern(std::string_view(value).substr(begin), pattern)) return value.substr(0, begin);
+  }
+  return value;
+}
+
+std::string replaced(const std::string& value, std::string_view change, bool all) {
+  const std::size_t slash = change.find('/');
+  const std::string_view from = change.substr(0, slash);
+  const std::string_view to = slash == change.npos ? "" : change.substr(slash + 1);
+  if (from.empty() || from.find_first_of("*?[") != from.npos) return unknown_because("a pattern in ${NAME/...}");
+  std::string result;
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t found = value.find(from, at);
+    result += value.substr(at, found == value.npos ? found : found - at);
+    if (found == value.npos) break;
+    result += to;
+    at = found + from.size();
+    if (!all) return result + value.substr(at);
+  }
+  return result;
+}
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string sliced(const std::string& value, std::string_view change) {
+  const std::size_t colon = change.find(':');
+  const auto begin = whole(change.substr(0, colon));
+  const auto length = colon == change.npos ? std::optional<std::int64_t>(1 << 20) : whole(change.substr(colon + 1));
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (!begin || !length || *length < 0) return unknown_because("a part of a text");
+  const std::int64_t from = std::clamp<std::int64_t>(*begin < 0 ? size + *begin : *begin, 0, size);
+  return value.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(*length));
+}
+
+std::string in_case(std::string value, bool upper) {
+  std::ranges::transform(value, value.begin(),
+                         [&](unsigned char c) { return static_cast<char>(upper ? std::toupper(c) : std::tolower(c)); });
+  return value;
+}
+
+}  // namespace
+
+bool matches_pattern(std::string_view text, std::string_view pattern) {
+  std::size_t at = 0, in = 0, star = pattern.npos, mark = 0;
+  while (at < text.size()) {
+    if (in < pattern.size() && pattern[in] == '*') {
+      star = in++;
+      mark = at;
+    } else if (in < pattern.size() && (pattern[in] == '?' || pattern[in] == text[at])) {
+      ++in;
+      ++at;
+    } else if (star != pattern.npos) {
+      in = star + 1;
+      at = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (in < pattern.size() && pattern[in] == '*') ++in;
+  return in == pattern.size();
+}
+
+std::string substituted(const std::string& value, std::string_view change) {
+  if (is_unknown(change) || value.size() > kLongestValue) return unknown_because("a changed text");
+  if (change.starts_with("##")) return cut_front(value, change.substr(2), true);
+  if (change.starts_with("#")) return cut_front(value, change.substr(1), false);
+  if (change.starts_with("%%")) return cut_back(value, change.substr(2), true);
+  if (change.starts_with("%")) return cut_back(value, change.substr(1), false);
+  if (change.starts_with("//")) return replaced(value, change.substr(2), true);
+  if (change.starts_with("/")) return replaced(value, change.substr(1), false);
+  if (change == "^^" || change == ",,") return in_case(value, change == "^^");
+  if (change.starts_with(":")) return sliced(value, change.substr(1));
+  return unknown_because("a changed text");
+}
+
+}  // namespace foretoken::io::shell

@@ -1,0 +1,16 @@
+// Changes of a known value: ${NAME%.sh}, ${NAME/a/b}, ${NAME:0:3}, ${NAME^^}.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace foretoken::io::shell {
+
+/// Returns `value` as the part behind the name in ${NAME...} changes it: "%.sh", "##*/", "//a/b", ":0:3", "^^".
+/// The result is unknown for a change that this does not read.
+[[nodiscard]] std::string substituted(const std::string& value, std::string_view change);
+
+/// Returns true when `text` matches a shell pattern of *, ? and [...].
+[[nodiscard]] bool matches_pattern(std::string_view text, std::string_view pattern);
+
+}  // namespace foretoken::io::shell

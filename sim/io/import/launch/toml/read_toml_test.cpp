@@ -1,0 +1,109 @@
+// Tests the reading of TOML, and of torchtitan's configurations.
+#include "sim/io/import/launch/toml/read_toml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/torchtitan/read_torchtitan.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+
+struct TomlForm {
+  const char *what, *text, *json;
+};
+
+constexpr TomlForm kTomlForms[] = {
+    {"tables and comments", "# a\n[a] # b\nx = 1\n[b.c]\ny = 'z'", R"({"a": {"x": "1"}, "b": {"c": {"y": "z"}}})"},
+    {"dotted and quoted keys", "a.b = 1\n\"c d\" = true", R"({"a": {"b": "1"}, "c d": "true"})"},
+    {"numbers stay as written", "a = 1_000\nb = -1.5e-4\nc = inf", R"({"a": "1_000", "b": "-1.5e-4", "c": "inf"})"},
+    {"arrays over lines", "a = [1, # one\n  2,\n]", R"({"a": ["1", "2"]})"},
+    {"inline tables", "a = {b = 1, c = {d = 2}}", R"({"a": {"b": "1", "c": {"d": "2"}}})"},
+    {"texts over lines", "a = \"\"\"x\ny\"\"\"", R"({"a": "x\ny"})"},
+    {"escapes", R"(a = "x\ty\"z")", R"({"a": "x\ty\"z"})"},
+    {"nothing", "", "{}"}};
+
+TEST(ReadToml, Forms) {
+  for (const TomlForm& form : kTomlForms) {
+    SCOPED_TRACE(form.what);
+    Findings findings;
+    const auto read = read_toml(form.text, "t.toml", findings);
+    ASSERT_TRUE(read.has_value()) << lines_of(findings.complaints);
+    EXPECT_EQ(*read, ordered_json::parse(form.json));
+  }
+}
+
+struct TomlWrong {
+  std::string text;
+  const char* complaint;
+};
+
+TEST(ReadToml, RefusesWithLineAndColumn) {
+  for (const auto& [text, complaint] :
+       {TomlWrong{"a = 1\nb", "t.toml:2:2: not TOML that can be read: expected ="},
+        TomlWrong{"a = ", "expected a value"}, TomlWrong{"a = yes", "expected a value, found \"yes\""},
+        TomlWrong{"a = 1 2", "expected the end of the line"}, TomlWrong{"a = \"x", "a string without its end"},
+        TomlWrong{"a = 1\na = 2", "\"a\" is stated twice"}, TomlWrong{"a = 1\n[a.b]", "\"a\" is no table"},
+        TomlWrong{"[[a]]", "arrays of tables"},
+        TomlWrong{"a = " + std::string(100, '['), "nested deeper than 64 levels"}}) {
+    Findings findings;
+    EXPECT_FALSE(read_toml(text, "t.toml", findings).has_value()) << text;
+    EXPECT_THAT(lines_of(findings.complaints), HasSubstr(complaint));
+  }
+}
+
+Report torchtitan_report(const std::string& text, std::optional<std::int64_t> gpus = std::nullopt) {
+  Findings findings;
+  Report report;
+  torchtitan::read_torchtitan(read_toml(text, "t.toml", findings).value(), gpus, report);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+TEST(ReadTorchtitan, AConfigurationBecomesAScenario) {
+  Launch launch;
+  launch.files = {FORETOKEN_SOURCE_DIR "/sim/io/testdata/launch/llama.toml"};
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  Findings findings;
+  const Report report = read_launch(launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  EXPECT_TRUE(report.refused.empty());
+  EXPECT_TRUE(report.complete());
+  EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
+  EXPECT_EQ(report.whole("gpus"), 8 * 2 * 2);
+  EXPECT_EQ(report.whole("batch.global"), 2 * 8 * 2) << "two sequences for each data rank";
+  EXPECT_EQ(report.at("recompute.modules"), Json({"op"}));
+  EXPECT_EQ(report.at("precision"), Json("fp8"));
+  EXPECT_EQ(report.at("runtime"), Json("torchtitan-compiled"));
+}
+
+TEST(ReadTorchtitan, KeysOfOlderVersions) {
+  const Report report = torchtitan_report(
+      "[model]\nname='llama3'\nflavor='70B'\n[training]\nbatch_size=4\nseq_len=4096\ntensor_parallel_degree=8\n"
+      "[experimental]\npipeline_parallel_degree=2\npipeline_parallel_schedule='Interleaved1F1B'\n"
+      "[float8]\nenable_float8_linear=false",
+      64);
+  EXPECT_EQ(report.whole("parallelism.tensor"), 8);
+  EXPECT_EQ(report.at("schedule"), Json("interleaved-1f1b"));
+  EXPECT_EQ(report.whole("batch.global"), 4 * (64 / 16));
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full")) << "every second layer, by default";
+  EXPECT_EQ(report.whole("recompute.layers"), 80 / 2 / 2);
+}
+
+TEST(ReadTorchtitan, RefusesOtherModelsAndAsksForUnknownOnes) {
+  EXPECT_EQ(torchtitan_report("[model]\nname='flux'\n[training]\nseq_len=8").refused[0].setting, "model.name");
+  EXPECT_EQ(torchtitan_report("[model]\nname='deepseek_v3'\nflavor='671B'\n[training]\nseq_len=8").asked[0].key,
+            "model");
+  EXPECT_EQ(torchtitan_report("[training]\nseq_len=8\n[brand_new]\na=1").refused[0].setting, "[brand_new]");
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,76 @@
+// Unwraps experiments of Primus. Layout: AMD-AGI/Primus, examples/torchtitan/configs and primus/configs/models.
+#include "sim/io/import/launch/torchtitan/primus.h"
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::torchtitan {
+namespace {
+
+namespace fs = std::filesystem;
+using Document = nlohmann::ordered_json;
+
+const Document* trainer_of(const Document& document) {
+  const Document* place = &document;
+  for (const char* key : {"modules", "pre_trainer"}) {
+    if (!place->is_object() || !place->contains(key)) return nullptr;
+    place = &place->at(key);
+  }
+  return place->is_object() ? place : nullptr;
+}
+
+std::string text_of(const Document& trainer, const char* key) {
+  const auto found = trainer.find(key);
+  return found != trainer.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<Document> model_sections(const std::string& name, const fs::path& path) {
+  std::error_code error;
+  fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
+  constexpr int kFolders = 8;
+  for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
+    const fs::path file = folder / "primus/configs/models/torchtitan" / fs::path(name).filename();
+    if (!fs::is_regular_file(file, error)) continue;
+    Findings unread;
+    const auto text = read_text_file(file, file.string(), unread);
+    return text ? read_yaml(*text, file.string(), unread) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// "${NAME:value}" is the value where the environment has no NAME.
+void resolve(Document& value) {
+  if (value.is_structured())
+    for (Document& member : value) resolve(member);
+  if (!value.is_string()) return;
+  const std::string text = value.get<std::string>();
+  const std::size_t colon = text.find(':');
+  if (text.starts_with("${") && text.ends_with('}') && colon != text.npos)
+    value = text.substr(colon + 1, text.size() - colon - 2);
+}
+
+}  // namespace
+
+bool is_primus(const Document& document) {
+  const Document* const trainer = trainer_of(document);
+  return trainer != nullptr && text_of(*trainer, "framework") == "torchtitan";
+}
+
+Document unwrapped(const Document& document, const fs::path& path, Report& report) {
+  const Document& trainer = *trainer_of(document);
+  const std::string name = text_of(trainer, "model");
+  auto sections = model_sections(name, path);
+  if (!sections)
+    report.refuse(printable(name, 80), "the model file of the experiment is not in primus/configs/models/torchtitan");
+  Document merged = sections ? *sections : Document::object();
+  if (const auto found = trainer.find("overrides"); found != trainer.end() && found->is_object())
+    merged.merge_patch(*found);
+  for (const char* own : {"primus_turbo", "sink_level", "file_sink_level", "stderr_sink_level"})
+    if (merged.is_object()) merged.erase(own);
+  if (merged.is_object() && !merged.contains("training")) merged["training"] = Document::object();
+  resolve(merged);
+  return merged;
+}
+
+}  // namespace foretoken::io::launch::torchtitan

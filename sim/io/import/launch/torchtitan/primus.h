@@ -1,0 +1,20 @@
+// Unwraps the YAML files in which Primus (AMD) states runs of torchtitan.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::torchtitan {
+
+/// Returns true for an experiment of Primus with torchtitan: modules.pre_trainer.framework.
+[[nodiscard]] bool is_primus(const nlohmann::ordered_json& document);
+
+/// Returns torchtitan's sections: those of the model file that the experiment names, with its overrides on top. The
+/// model file is looked for in primus/configs/models/torchtitan above `path`. A missing one is refused.
+[[nodiscard]] nlohmann::ordered_json unwrapped(const nlohmann::ordered_json& document,
+                                               const std::filesystem::path& path, Report& report);
+
+}  // namespace foretoken::io::launch::torchtitan

@@ -1,0 +1,277 @@
+// Makes a scenario of a torchtitan configuration.
+//
+// Keys moved over the years: [training] to [experimental] to [parallelism], batch_size to local_batch_size, [float8] to
+// [quantize.linear.float8]. Names and defaults: pytorch/torchtitan, torchtitan/config_manager.py and
+// config/job_config.py.
+#include "sim/io/import/launch/torchtitan/read_torchtitan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/torchtitan/models.h"
+
+namespace foretoken::io::launch::torchtitan {
+namespace {
+
+constexpr const char* kByDefault = "torchtitan's default (config/job_config.py)";
+using Names = std::initializer_list<std::string_view>;
+
+struct Found {
+  std::string text, key;
+};
+
+/// Looks settings up by "section.key".
+class Settings {
+ public:
+  explicit Settings(const nlohmann::ordered_json& document) : document_(document) {}
+
+  [[nodiscard]] const nlohmann::ordered_json* at(std::string_view key) const {
+    const nlohmann::ordered_json* place = &document_;
+    while (place->is_object() && !key.empty()) {
+      const std::size_t dot = std::min(key.find('.'), key.size());
+      const auto found = place->find(std::string(key.substr(0, dot)));
+      if (found == place->end()) return nullptr;
+      place = &*found;
+      key.remove_prefix(std::min(dot + 1, key.size()));
+    }
+    return key.empty() ? place : nullptr;
+  }
+
+  [[nodiscard]] std::optional<Found> find(Names keys) const {
+    for (const std::string_view key : keys)
+      if (const auto* value = at(key); value != nullptr && value->is_string())
+        return Found{value->get<std::string>(), std::string(key)};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool on(Names keys) const {
+    const auto found = find(keys);
+    return found && switch_of(found->text).value_or(false);
+  }
+
+ private:
+  const nlohmann::ordered_json& document_;
+};
+
+std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys) {
+  const auto found = settings.find(keys);
+  const auto value = found ? whole_of(found->text) : std::nullopt;
+  if (found && !value) report.refuse(found->key, "expected a whole number, found " + in_quotes(found->text));
+  return value;
+}
+
+std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key, Names keys) {
+  const auto value = number(settings, report, keys);
+  if (value && *value >= 1)
+    report.map(key, *value, settings.find(keys)->key);
+  else
+    report.assume(key, 1, kByDefault);
+  return value && *value >= 1 ? *value : 1;
+}
+
+// Returns the layers of the model; 0 when only torchtitan's code knows them.
+std::int64_t map_model(const Settings& settings, Report& report) {
+  const auto name = settings.find({"model.name"}), size = settings.find({"model.flavor"});
+  if (!name) {
+    report.ask("model", "the configuration states no model.name");
+    return 0;
+  }
+  for (const char* other : {"flux", "siglip", "vlm", "vision"})
+    if (name->text.find(other) != std::string::npos) {
+      report.refuse("model.name", in_quotes(name->text) + " is not a language model", name->key);
+      return 0;
+    }
+  const std::string flavor = size ? size->text : "";
+  const auto known = flavor_of(name->text, flavor);
+  if (!known) {
+    report.ask("model", fmt::format("the sizes of {} {} stand in torchtitan's code", printable(name->text, 40),
+                                    printable(flavor, 40)));
+    return 0;
+  }
+  report.map("model", known->model, "model.name, model.flavor");
+  return known->layers;
+}
+
+struct Degrees {
+  std::int64_t tensor, stages, context, shard, replicate;
+};
+
+Degrees map_degrees(const Settings& settings, Report& report) {
+  Degrees degrees{};
+  degrees.tensor = map_degree(settings, report, "parallelism.tensor",
+                              {"parallelism.tensor_parallel_degree", "training.tensor_parallel_degree"});
+  degrees.stages = map_degree(settings, report, "parallelism.pipeline",
+                              {"parallelism.pipeline_parallel_degree", "experimental.pipeline_parallel_degree",
+                               "training.pipeline_parallel_degree"});
+  degrees.context = map_degree(settings, report, "parallelism.context",
+                               {"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
+  (void)map_degree(settings, report, "parallelism.expert", {"parallelism.expert_parallel_degree"});
+  degrees.shard = number(settings, report,
+                         {"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
+                          "training.data_parallel_degree"})
+                      .value_or(-1);
+  degrees.replicate = number(settings, report,
+                             {"parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree"})
+                          .value_or(1);
+  report.assume("parallelism.sequence_parallel", degrees.tensor > 1,
+                "tensor parallelism shares the sequence in torchtitan");
+  if (degrees.replicate > 1)
+    report.approximate("data_parallel_replicate_degree", "weights are sharded over all data ranks, without replicas");
+  return degrees;
+}
+
+constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {
+    {"1F1B", "1f1b"},          {"Interleaved1F1B", "interleaved-1f1b"},
+    {"GPipe", "gpipe"},        {"InterleavedZeroBubble", "interleaved-zb"},
+    {"ZBVZeroBubble", "zb-v"}, {"LoopedBFS", "looped-bfs"}};
+
+void map_schedule(const Settings& settings, Report& report) {
+  const auto stated =
+      settings.find({"parallelism.pipeline_parallel_schedule", "experimental.pipeline_parallel_schedule"});
+  if (report.whole("parallelism.pipeline").value_or(1) == 1 || !stated) return;
+  for (const auto& [theirs, ours] : kSchedules)
+    if (stated->text == theirs) {
+      report.map("schedule", ours, stated->key);
+      if (theirs.starts_with("Interleaved") || theirs == "LoopedBFS")
+        report.assume("parallelism.virtual_pipeline", 2,
+                      "two chunks a stage, torchtitan's default of looped schedules");
+      return;
+    }
+  report.refuse(stated->key, "the schedule " + in_quotes(stated->text) + " is not modelled");
+}
+
+// The batch of a data rank is one micro-batch, or with a pipeline several.
+void map_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus, Report& report) {
+  const auto length = number(settings, report, {"training.seq_len"});
+  report.map("batch.sequence_length", length.value_or(2048), length ? "training.seq_len" : kByDefault);
+  const Names kLocal = {"training.local_batch_size", "training.batch_size"};
+  const std::int64_t local = number(settings, report, kLocal).value_or(8);
+  const auto part = number(settings, report, {"parallelism.pipeline_parallel_microbatch_size"});
+  const bool piped = degrees.stages > 1;
+  const auto from = settings.find(kLocal);
+  report.map("batch.micro", piped ? part.value_or(1) : local, from ? from->key : kByDefault);
+  const auto global = number(settings, report, {"training.global_batch_size"});
+  if (global && *global > 0) return report.map("batch.global", *global, "training.global_batch_size");
+  const double replica =
+      static_cast<double>(degrees.tensor) * static_cast<double>(degrees.stages) * static_cast<double>(degrees.context);
+  if (!gpus && degrees.shard > 0 && degrees.replicate > 0) {
+    const double all = static_cast<double>(degrees.shard) * static_cast<double>(degrees.replicate) * replica;
+    constexpr double kMost = 1 << 20;
+    if (all <= kMost) gpus = static_cast<std::int64_t>(all);
+    if (gpus) report.map("gpus", *gpus, "the product of all parallel degrees");
+  }
+  if (!gpus)
+    return report.ask("batch.global", "the batch is stated for each data-parallel rank; it follows from --gpus");
+  const double data = static_cast<double>(*gpus) / replica;
+  constexpr double kMostSequences = 1e9;
+  report.map("batch.global", static_cast<std::int64_t>(std::min(static_cast<double>(local) * data, kMostSequences)),
+             fmt::format("{} sequences for each of {:g} data ranks", local, data));
+}
+
+bool has_float8(const Settings& settings) {
+  if (settings.on({"float8.enable_float8_linear", "training.fp8_linear"})) return true;
+  const auto* converters = settings.at("model.converters");
+  if (converters == nullptr || !converters->is_array()) return false;
+  return std::ranges::any_of(*converters, [](const auto& one) {
+    return one.is_string() && (one == "float8" || one == "quantize.linear.float8");
+  });
+}
+
+void map_precision(const Settings& settings, Report& report) {
+  const bool float8 = has_float8(settings);
+  if (!float8)
+    report.assume("precision", "bf16", "training.mixed_precision_param is bfloat16 by default");
+  else
+    report.map("precision", "fp8", "float8");
+  if (float8) report.assume("precision_recipe.fp8_recipe", "tensorwise", "default of torchao's float8");
+  const auto recipe = settings.find({"float8.recipe_name", "quantize.linear.float8.recipe_name"});
+  if (float8 && recipe && recipe->text != "tensorwise")
+    report.refuse(recipe->key, "float8 scales by " + in_quotes(recipe->text) + " are not modelled");
+}
+
+// "op" saves every second product; a number recomputes every n-th layer in full.
+void map_recompute(const Settings& settings, std::int64_t layers, Report& report) {
+  const auto stated = settings.find({"activation_checkpoint.mode"});
+  const std::optional<Found> mode =
+      stated ? stated : Found{"selective", "activation_checkpoint.mode, selective by default"};
+  if (mode->text == "none" || mode->text == "full") return report.map("recompute.granularity", mode->text, mode->key);
+  if (mode->text != "selective") return report.refuse(mode->key, "unknown mode " + in_quotes(mode->text));
+  const auto option = settings.find({"activation_checkpoint.selective_ac_option"});
+  const std::string kind = option ? option->text : "2";
+  if (kind == "op") {
+    report.map("recompute.granularity", "selective", mode->key);
+    return report.map("recompute.modules", {"op"}, option->key);
+  }
+  const auto every = whole_of(kind);
+  if (!every || *every < 1)
+    return report.refuse("activation_checkpoint.selective_ac_option", "found " + in_quotes(kind));
+  report.map("recompute.granularity", "full", option ? option->key : "selective_ac_option is 2 by default");
+  if (layers == 0 || *every == 1) return;
+  report.map("recompute.method", "block", mode->key);
+  const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
+  report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
+}
+
+void map_software(const Settings& settings, Report& report) {
+  const auto reshard = settings.find({"parallelism.fsdp_reshard_after_forward"});
+  const bool kept = reshard && reshard->text == "never";
+  if (kept)
+    report.map("optimizer.zero_stage", 2, reshard->key);
+  else
+    report.assume("optimizer.zero_stage", 3, "FSDP shards weights, gradients and optimizer states");
+  const bool compiled = settings.on({"compile.enable", "training.compile"});
+  report.assume("runtime", compiled ? "torchtitan-compiled" : "torchtitan",
+                compiled ? "compile is on" : "compile is off");
+  const Names kAsync = {"parallelism.enable_async_tensor_parallel", "experimental.enable_async_tensor_parallel"};
+  if (settings.on(kAsync) && report.whole("parallelism.tensor").value_or(1) > 1)
+    report.refuse(settings.find(kAsync)->key, "asynchronous tensor parallelism of PyTorch is not modelled");
+  const auto optimizer = settings.find({"optimizer.name"});
+  if (optimizer && optimizer->text != "AdamW" && optimizer->text != "Adam")
+    report.refuse(optimizer->key, in_quotes(optimizer->text) + " has other costs and memory than Adam");
+}
+
+/// Sections without effect on a step, and those that rules read.
+void sort_sections(const nlohmann::ordered_json& document, Report& report) {
+  constexpr std::string_view kIgnored[] = {"job",  "profiling",  "metrics",           "lr_scheduler", "checkpoint",
+                                           "comm", "validation", "memory_estimation", "inference",    "hf_transformers",
+                                           "debug"};
+  constexpr std::string_view kRead[] = {
+      "model",  "training", "optimizer", "parallelism", "experimental", "compile", "activation_checkpoint",
+      "float8", "quantize"};
+  for (const auto& [section, content] : document.items()) {
+    if (std::ranges::find(kIgnored, section) != std::end(kIgnored))
+      report.ignore("[" + section + "]", "");
+    else if (section == "fault_tolerance" && content.is_object() &&
+             content.value("enable", std::string("false")) == "false")
+      report.ignore("[fault_tolerance]", "");
+    else if (std::ranges::find(kRead, section) == std::end(kRead))
+      report.refuse("[" + printable(section, 60) + "]",
+                    "an unknown section; if it changes neither time nor memory, allow it");
+  }
+}
+
+}  // namespace
+
+bool is_torchtitan(const nlohmann::ordered_json& document) {
+  return document.is_object() && document.contains("training") &&
+         (document.contains("model") || document.contains("job"));
+}
+
+void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "torchtitan";
+  const Settings settings(document);
+  const std::int64_t layers = map_model(settings, report);
+  const Degrees degrees = map_degrees(settings, report);
+  map_schedule(settings, report);
+  map_batch(settings, degrees, gpus, report);
+  map_precision(settings, report);
+  map_recompute(settings, layers, report);
+  map_software(settings, report);
+  sort_sections(document, report);
+}
+
+}  // namespace foretoken::io::launch::torchtitan

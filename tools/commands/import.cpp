@@ -1,0 +1,122 @@
+// The command `foretoken import`: makes a scenario of the launch files of a training framework.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/options/question_options.h"
+#include "tools/output/output.h"
+#include "tools/text/import_text.h"
+
+namespace foretoken::tools {
+namespace import_command {
+namespace {
+
+constexpr const char* kAsker = "foretoken import";
+
+struct Options {
+  QuestionOptions asked;
+  std::vector<std::string> files, sets, variables, allow, passed;
+  std::string out;
+  bool json = false;
+};
+
+// NAME=VALUE
+std::pair<std::string, std::string> variable_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw ConfigError({{kAsker, "", "--env: expected NAME=VALUE, found " + in_quotes(word)}});
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+io::launch::Launch launch_of(const Options& options) {
+  io::launch::Launch launch;
+  launch.files.assign(options.files.begin(), options.files.end());
+  launch.words = options.passed;
+  for (const std::string& word : options.variables) launch.variables.push_back(variable_of(word));
+  for (const std::string& set : sets_of(options.asked))
+    if (set != "parallelism.data=null") launch.sets.push_back(set);  // an import states no such degree
+  launch.sets.insert(launch.sets.end(), options.sets.begin(), options.sets.end());
+  launch.allow = options.allow;
+  return launch;
+}
+
+// Checks the scenario by reading it. Rules that it breaks are refused like a flag.
+void check(io::launch::Report& report) {
+  if (!report.asked.empty()) return;
+  try {
+    (void)io::read_scenario_text(report.scenario.dump(), kAsker);
+  } catch (const ConfigError& error) {
+    for (const Complaint& complaint : error.complaints())
+      report.refuse(complaint.pointer.empty() ? "the scenario" : complaint.pointer, complaint.message);
+  }
+}
+
+int run(const Options& options) {
+  if (options.files.empty() && options.passed.empty())
+    throw ConfigError({{kAsker, "", "FILE is required, or arguments behind --; try foretoken import --help"}});
+  const std::vector<std::filesystem::path> inputs(options.files.begin(), options.files.end());
+  refuse_same_files(std::array{NamedFile{"--out", options.out}}, inputs);
+  io::Findings findings;
+  io::launch::Report report = io::launch::read_launch(launch_of(options), findings);
+  findings.throw_if_wrong();
+  check(report);
+  report.allow(options.allow);
+  const bool complete = report.complete();
+  const std::string scenario = report.scenario.dump(2, ' ', false, io::launch::Json::error_handler_t::replace) + "\n";
+  if (complete && !options.out.empty()) write_file(options.out, scenario);
+  if (options.json) {
+    print(report.json().dump(2, ' ', false, io::launch::Json::error_handler_t::replace) + "\n");
+  } else {
+    print(import_text(report, page_paint("never")));
+    if (complete && options.out.empty()) print("\n" + scenario);
+    if (complete && !options.out.empty()) print("\nwritten to " + printable(options.out) + "\n");
+  }
+  return complete ? 0 : kRefused;
+}
+
+constexpr const char* kFooter =
+    "Nothing is executed. Words behind -- are arguments of the script, or flags of Megatron-LM.\n"
+    "Exit status: 0 a whole scenario; 1 a setting is refused or a fact is missing; 2 unreadable.\n\nExamples:\n"
+    "  foretoken import train.sh --cluster dgx-h100-ndr --set model.vocab_size=32000 --out mine.json\n"
+    "  foretoken import train.sh --env NNODES=16 --cluster dgx-h100-ndr --json -- /data/corpus\n"
+    "  foretoken import model_config.yaml --gpus 8 --cluster dgx-h100-ndr\n"
+    "  foretoken import --cluster dgx-h100-ndr --gpus 8 -- --num-layers 24 --hidden-size 2048 --bf16\n";
+
+}  // namespace
+}  // namespace import_command
+
+void add_import(CLI::App& program, Action& chosen, std::vector<std::string> passed) {
+  using namespace import_command;
+  const auto options = std::make_shared<Options>();
+  options->passed = std::move(passed);
+  CLI::App* command = program.add_subcommand("import", "Make a scenario of a training framework's launch files");
+  command->footer(kFooter);
+  command->add_option("FILE", options->files, "A script or YAML file that starts a training");
+  add_question_options(*command, options->asked);
+  add_size_options(*command, options->asked);
+  command->add_option("--set", options->sets, "Set KEY=VALUE of the scenario; it wins over the file")
+      ->type_name("KEY=VALUE");
+  command->add_option("--env", options->variables, "Set a variable of the script; it wins over its assignments")
+      ->type_name("NAME=VALUE");
+  command->add_option("--allow", options->allow, "Go on without this refused setting; all: without any")
+      ->type_name("SETTING");
+  command->add_option("-o,--out", options->out, "Write the scenario here")->type_name("FILE");
+  command->add_flag("--json", options->json, "Print the scenario and the report as JSON");
+  command->callback([&chosen, options] {
+    chosen = [options] { return with_given_names(options->asked, [&] { return run(*options); }); };
+  });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,244 @@
+// Tests `foretoken import` from outside: answers, exit statuses, hostile files, and real files where a folder is given.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/test_sanitized.h"
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kTrain = FORETOKEN_SOURCE_DIR "/sim/io/testdata/launch/train.sh";
+
+TEST(Import, AScriptBecomesAScenarioThatSimulateTakes) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("mine.json");
+  const Ran ran = run_foretoken({"import", kTrain, "--cluster", "dgx-h100-ndr", "--out", file});
+  ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("Megatron-LM: a whole scenario"));
+  EXPECT_THAT(ran.out, HasSubstr("parallelism.tensor = 4, from"));
+  const Ran simulated = run_foretoken({"simulate", file, "--json"});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  // The script itself stands for the same scenario.
+  const Ran direct = run_foretoken({"simulate", kTrain, "--cluster", "dgx-h100-ndr", "--json"});
+  ASSERT_EQ(direct.status, 0) << direct.err;
+  EXPECT_EQ(json::parse(direct.out).at("step_time_s"), json::parse(simulated.out).at("step_time_s"));
+}
+
+TEST(Import, MissingFactsAreNamedAndNothingIsWritten) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("mine.json");
+  const Ran ran = run_foretoken({"import", kTrain, "--out", file, "--json"});
+  EXPECT_EQ(ran.status, 1);
+  const json answer = json::parse(ran.out);
+  EXPECT_FALSE(answer.at("complete"));
+  EXPECT_EQ(answer.at("asked")[0].at("key"), "cluster");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  const Ran simulated = run_foretoken({"simulate", kTrain});
+  EXPECT_EQ(simulated.status, 2);
+  EXPECT_THAT(simulated.err, HasSubstr("missing cluster: launch files do not name the machine"));
+}
+
+TEST(Import, VariablesArgumentsAndFlagsComeFromTheCommandLine) {
+  const Ran ran = run_foretoken(
+      {"import", kTrain, "--cluster", "dgx-h100-ndr", "--env", "NNODES=4", "--json", "--", "/data/checkpoints"});
+  ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_EQ(json::parse(ran.out).at("scenario").at("gpus"), 32);
+  const Ran flags = run_foretoken({"import",
+                                   "--cluster",
+                                   "dgx-h100-ndr",
+                                   "--gpus",
+                                   "8",
+                                   "--json",
+                                   "--",
+                                   "--num-layers",
+                                   "4",
+                                   "--hidden-size",
+                                   "512",
+                                   "--num-attention-heads",
+                                   "8",
+                                   "--seq-length",
+                                   "512",
+                                   "--max-position-embeddings",
+                                   "512",
+                                   "--micro-batch-size",
+                                   "1",
+                                   "--vocab-size",
+                                   "1024",
+                                   "--bf16"});
+  ASSERT_EQ(flags.status, 0) << flags.err << flags.out;
+  EXPECT_EQ(json::parse(flags.out).at("scenario").at("batch").at("global"), 8);
+}
+
+TEST(Import, ARuleOfScenariosIsRefusedLikeASetting) {
+  const Ran ran = run_foretoken({"import", kTrain, "--cluster", "dgx-h100-ndr", "--set", "batch.micro=2048", "--json"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_FALSE(json::parse(ran.out).at("refused").empty());
+}
+
+/// A file that is no launch, or a hostile one.
+struct Hostile {
+  std::string what, name, text;
+};
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::vector<Hostile> hostile_scripts() {
+  return {{"an empty script", "a.sh", ""},
+          {"only a comment", "a.sh", "# nothing\n"},
+          {"no training", "a.sh", "echo hello\nls -la\n"},
+          {"a binary", "a.sh",
+           std::string("\x7f"
+                       "ELF\0\1\2\3",
+                       8)},
+          {"bytes that are no text", "a.sh", "\xff\xfe\xfd\xfc"},
+          {"an open quote", "a.sh", "X=\"never closed\n"},
+          {"an open single quote", "a.sh", "X='never closed\n"},
+          {"an open command substitution", "a.sh", "X=$(echo $(echo $(\n"},
+          {"an open brace", "a.sh", "X=${A:-${B:-${C\n"},
+          {"an open array", "a.sh", "A=(a b c\n"},
+          {"an open here document", "a.sh", "cat <<EOF\nnever closed\n"},
+          {"a file that sources itself", "a.sh", "source a.sh\n"},
+          {"two files that source each other", "a.sh", "source ./a.sh; source a.sh; source a.sh\n"},
+          {"a file that starts itself", "a.sh", "bash a.sh\nbash a.sh\n"},
+          {"a missing file is sourced", "a.sh", "source missing.sh\n"},
+          {"a folder is sourced", "a.sh", "source /\n"},
+          {"a device is sourced", "a.sh", "source /dev/zero\n"},
+          {"a function that calls itself", "a.sh", "f() { f; f; }; f\n"},
+          {"two functions that call each other", "a.sh", "f() { g; }; g() { f; }; f\n"},
+          {"a value that doubles", "a.sh", "f() { X=$X$X; f; }; X=aaaa; f\n"},
+          {"an array that doubles", "a.sh", "f() { X=(${X[@]} ${X[@]}); f; }; X=(a b); f\n"},
+          {"text that evaluates itself", "a.sh", "X='eval $X'; eval $X\n"},
+          {"an endless loop", "a.sh", "while true; do X=1; done\n"},
+          {"loops in loops", "a.sh", repeated("for i in 1 2 3 4 5 6 7 8 9; do ", 9) + "X=1" + repeated("; done", 9)}};
+}
+
+std::vector<Hostile> hostile_sizes() {
+  const std::string flags = " --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --bf16";
+  return {{"deep brackets", "a.sh", "X=" + repeated("$(", 20000)},
+          {"deep braces", "a.sh", "X=" + repeated("${A:-", 20000)},
+          {"deep blocks", "a.sh", repeated("{ ", 20000)},
+          {"deep conditions", "a.sh", repeated("if true; then ", 20000)},
+          {"deep arithmetic", "a.sh", "X=$((" + repeated("(", 20000) + "))\n"},
+          {"many minus signs", "a.sh", "X=$((" + repeated("-", 4000) + "1))\n"},
+          {"a long line", "a.sh", "X=" + repeated("a", 3'000'000)},
+          {"more than 4 MiB", "a.sh", repeated("# a comment\n", 400'000)},
+          {"command substitution in a size", "a.sh", "python pretrain_gpt.py" + flags + " --kv-channels $(rm -rf /)\n"},
+          {"a huge size", "a.sh", "python pretrain_gpt.py" + flags + " --kv-channels 99999999999999999999\n"},
+          {"a negative degree", "a.sh", "python pretrain_gpt.py" + flags + " --tensor-model-parallel-size -8\n"},
+          {"a degree of nothing", "a.sh", "python pretrain_gpt.py" + flags + " --tensor-model-parallel-size 0\n"},
+          {"a huge layout", "a.sh",
+           "python pretrain_gpt.py" + flags + " --pipeline-model-parallel-layout '(t*99999999)*99999999'\n"},
+          {"escapes of a terminal", "a.sh", "python pretrain_gpt.py" + flags + " --\x1b[2J\x1b[31m x\n"}};
+}
+
+std::vector<Hostile> hostile_others() {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 30; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + ", " + last + ", " + last + "]\n";
+  }
+  return {{"an empty document", "a.yaml", ""},
+          {"a list", "a.yaml", "- 1\n- 2\n"},
+          {"another framework", "a.yaml", "a: 1\n"},
+          {"no arguments", "model_config.yaml", "MODEL_ARGS:\n"},
+          {"arguments that are a list", "model_config.yaml", "MODEL_ARGS: [1, 2]\n"},
+          {"settings of NeMo", "model_config.yaml", "MODEL_ARGS:\n  trainer.devices: 8\n"},
+          {"sizes that are objects", "model_config.yaml", "MODEL_ARGS:\n  --num-layers: {a: [1]}\n"},
+          {"aliases that grow", "a.yaml", bomb},
+          {"deep lists", "a.yaml", repeated("[", 100'000)},
+          {"deep blocks", "a.yaml", repeated("- ", 100'000)},
+          {"a tab", "a.yaml", "\ta: 1\n"},
+          {"an open bracket", "a.yaml", "a: [1, 2\n"},
+          {"an open quote", "a.yaml", "a: \"never closed\n"},
+          {"no text", "a.yaml", std::string("a: \0b\n", 6)},
+          {"wrong UTF-8", "a.yaml", "a: \xff\n"},
+          {"no TOML", "a.toml", "[model\n"},
+          {"a key stated twice", "a.toml", "[model]\na = 1\na = 2\n"},
+          {"deep arrays", "a.toml", "a = " + repeated("[", 100'000)},
+          {"an open text", "a.toml", "a = \"never closed\n"},
+          {"an array of tables", "a.toml", "[[model]]\na = 1\n"},
+          {"another TOML", "a.toml", "[tool.poetry]\nname = \"x\"\n"},
+          {"a scenario", "a.json", "{}"},
+          {"a picture", "a.png", "\x89PNG"},
+          {"no extension", "a", "hello"}};
+}
+
+// Every hostile file is refused with short lines, quickly, and without running anything.
+void expect_refused(const Hostile& hostile) {
+  SCOPED_TRACE(hostile.what);
+  const TemporaryFolder folder;
+  const std::string file = folder.put(hostile.name, hostile.text);
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = run_foretoken({"import", file, "--cluster", "dgx-h100-ndr"});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_THAT(ran.status, testing::AnyOf(1, 2)) << ran.out << ran.err;
+  if (ran.status == 2) {
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+  }
+  EXPECT_EQ((ran.out + ran.err).find('\x1b'), std::string::npos);
+  EXPECT_LT(seconds.count(), kSanitized ? 60 : 5);  // far above what is usual, for busy machines
+  EXPECT_EQ(folder.names().size(), 1U);
+}
+
+TEST(Import, HostileScriptsAreRefused) {
+  for (const Hostile& hostile : hostile_scripts()) expect_refused(hostile);
+  for (const Hostile& hostile : hostile_sizes()) expect_refused(hostile);
+}
+
+TEST(Import, OtherHostileFilesAreRefused) {
+  for (const Hostile& hostile : hostile_others()) expect_refused(hostile);
+}
+
+TEST(Import, CommandLinesThatAreWrong) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"no file", {"import"}, "FILE is required, or arguments behind --"},
+           {"a missing file", {"import", "/nowhere/train.sh"}, "/nowhere/train.sh"},
+           {"a folder", {"import", "/tmp"}, "/tmp"},
+           {"no value of a variable", {"import", kTrain, "--env", "NNODES"}, "--env: expected NAME=VALUE"},
+           {"the file as its own output", {"import", kTrain, "--out", kTrain}, "--out"},
+           {"an unknown option", {"import", kTrain, "--jsn"}, "--json"}}) {
+    SCOPED_TRACE(wrong.what);
+    const Ran ran = run_foretoken(wrong.arguments);
+    EXPECT_EQ(ran.status, 2) << ran.out;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
+  }
+}
+
+// FORETOKEN_LAUNCH_FILES names a folder of real launch files, of which none stands in this repository.
+TEST(Import, RealFilesAreImportedOrRefusedByName) {
+  const char* const folder = std::getenv("FORETOKEN_LAUNCH_FILES");
+  if (folder == nullptr) GTEST_SKIP() << "FORETOKEN_LAUNCH_FILES names no folder";
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (!entry.is_regular_file() || (extension != ".sh" && extension != ".yaml" && extension != ".toml")) continue;
+    SCOPED_TRACE(entry.path().string());
+    ++files;
+    const Ran ran = run_foretoken({"import", entry.path().string(), "--cluster", "dgx-h100-ndr", "--json"});
+    EXPECT_THAT(ran.status, testing::AnyOf(0, 1, 2)) << ran.err;
+    if (ran.status == 2) {
+      EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+      continue;
+    }
+    const json answer = json::parse(ran.out);
+    const bool reason = !answer.at("refused").empty() || !answer.at("asked").empty();
+    EXPECT_TRUE(ran.status == 0 || reason) << "an answer of no names the reason";
+  }
+  EXPECT_GT(files, 0U);
+}
+
+}  // namespace
+}  // namespace foretoken::tools
