@@ -46,17 +46,25 @@ fast::BlockEnds least_gradient_blocks(const job::Job& job, const step::Passes& p
   return blocks;
 }
 
+// Returns the least time of a forward pass, in a pair or not.
+Duration least_forward(const job::Job& job, std::span<const step::Passes> passes, Stage stage, Chunk chunk) {
+  const Duration forward = shortest(passes, stage, chunk, OpKind::kForward);
+  if (!job.schedule.pairs_passes) return forward;
+  return std::min(forward, shortest(passes, stage, chunk, OpKind::kPairedForward));
+}
+
 // Returns the least time of all passes of a chunk over one micro-batch.
 Duration least_work(const job::Job& job, std::span<const step::Passes> passes, Stage stage, Chunk chunk) {
   Duration backward = shortest(passes, stage, chunk, OpKind::kBackward);
+  if (job.schedule.pairs_passes) backward = std::min(backward, shortest(passes, stage, chunk, OpKind::kPairedBackward));
   if (job.schedule.splits_backward)
     backward = std::min(backward, shortest(passes, stage, chunk, OpKind::kBackwardInput) +
                                       shortest(passes, stage, chunk, OpKind::kBackwardWeight));
-  return shortest(passes, stage, chunk, OpKind::kForward) + backward;
+  return least_forward(job, passes, stage, chunk) + backward;
 }
 
 // Returns the earliest arrival of a micro-batch at a stage: it comes down to one of the chunks there.
-Instant first_arrival(const step::MessageDurations& messages, std::span<const step::Passes> passes,
+Instant first_arrival(const job::Job& job, const step::MessageDurations& messages, std::span<const step::Passes> passes,
                       const schedule::Placement& placement, Stage stage) {
   using schedule::Neighbour;
   std::optional<Instant> first;
@@ -64,7 +72,7 @@ Instant first_arrival(const step::MessageDurations& messages, std::span<const st
     Instant arrival;
     schedule::Place at{stage, chunk};
     while (const schedule::Place* const before = placement.neighbour(at, Neighbour::kPrevious)) {
-      arrival = arrival + shortest(passes, before->stage, before->chunk, OpKind::kForward);
+      arrival = arrival + least_forward(job, passes, before->stage, before->chunk);
       if (placement.neighbour_elsewhere(at, Neighbour::kPrevious) != nullptr)
         arrival = arrival + std::min(messages.to_next[before->stage], messages.to_previous[before->stage]);
       at = *before;
@@ -84,7 +92,7 @@ Duration least_step_time_of_any(const job::Job& job, std::span<const step::Passe
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
       work += least_work(job, passes, stage, chunk);
     const auto microbatches = static_cast<std::int64_t>(job.microbatches()) / placement.ways();
-    ends.finished.push_back(first_arrival(messages, passes, placement, stage) + microbatches * work);
+    ends.finished.push_back(first_arrival(job, messages, passes, placement, stage) + microbatches * work);
     ends.last = std::max(ends.last, ends.finished.back());
   }
   ends.reduced = true;  // nothing is known of the order of the last backward passes

@@ -12,7 +12,8 @@ namespace {
 using des::Duration;
 using schedule::OpKind;
 
-const std::vector<OpKind> kKinds{OpKind::kForward, OpKind::kBackward, OpKind::kBackwardInput, OpKind::kBackwardWeight};
+const std::vector<OpKind> kKinds{OpKind::kForward,        OpKind::kBackward,      OpKind::kBackwardInput,
+                                 OpKind::kBackwardWeight, OpKind::kPairedForward, OpKind::kPairedBackward};
 
 // Returns a duration for every kind, chunk and stage. No two are equal.
 Duration duration_of(OpKind kind, Stage stage, Chunk chunk) {
@@ -51,11 +52,13 @@ void expect_equal(const schedule::Program& program, schedule::PipelineShape shap
   EXPECT_EQ(run.last, des::run(workload.graph).makespan);
 }
 
-TEST(PipelinePlan, ReplaysSplitAndPlacedProgramsAsTheEngineDoes) {
-  const nlohmann::json golden = schedule::golden_file("golden_split_schedules.json");
-  for (const auto& row : golden.at("cases")) {
-    SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());
-    expect_equal(schedule::golden_program(row), schedule::shape_of(row));
+TEST(PipelinePlan, ReplaysSplitPlacedAndPairedProgramsAsTheEngineDoes) {
+  for (const char* file : {"golden_split_schedules.json", "golden_paired_schedules.json"}) {
+    const nlohmann::json golden = schedule::golden_file(file);
+    for (const auto& row : golden.at("cases")) {
+      SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());
+      expect_equal(schedule::golden_program(row), schedule::shape_of(row));
+    }
   }
 }
 

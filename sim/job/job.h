@@ -22,6 +22,7 @@ namespace foretoken::job {
 
 struct Parallelism {
   int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1;
+  int copies = 1;  ///< of the model on one pipeline; its schedule says so, and each of them has chunks of its own
   int expert = 1, expert_tensor = 1;  ///< experts are dealt out over their own grid of the same GPUs
   bool sequence_parallel = false;
   model::ContextExchange exchange = model::ContextExchange::kRing;

@@ -70,12 +70,14 @@ Stage stage_where(const Job& job, bool Ends::*end) {
 // Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: both count as a layer.
 Dealing::Dealing(std::int64_t layers, const Parallelism& parallelism)
     : stages_(parallelism.pipeline),
-      chunks_a_stage_(parallelism.virtual_pipeline),
+      chunks_a_stage_(std::max(1, parallelism.virtual_pipeline / parallelism.copies)),
       extra_(parallelism.embedding_and_head_as_layers ? 1 : 0),
       share_((layers + 2 * extra_) / (std::int64_t{stages_} * chunks_a_stage_)),
-      stated_(parallelism.layers_per_stage) {}
+      stated_(parallelism.layers_per_stage),
+      whole_copies_(parallelism.virtual_pipeline % parallelism.copies == 0) {}
 
 bool Dealing::works(std::int64_t layers) const {
+  if (!whole_copies_) return false;
   if (stated_.empty()) {
     const bool even = (layers + 2 * extra_) % chunks() == 0;
     return even && layers >= 1 && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 0;
@@ -87,7 +89,7 @@ bool Dealing::works(std::int64_t layers) const {
 }
 
 int Dealing::layers(Stage stage, int at, int ends) const {
-  if (states_chunks()) return stated_.at(static_cast<std::size_t>(at));
+  if (states_chunks() || (!stated_.empty() && chunks_a_stage_ == 1)) return stated_.at(static_cast<std::size_t>(at));
   if (!stated_.empty()) return stated_.at(stage.index()) / chunks_a_stage_;
   return static_cast<int>(share_ - ends * extra_);
 }

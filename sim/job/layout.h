@@ -1,8 +1,8 @@
 // The layers on every model chunk, and the places of embedding and head.
 //
-// The chunks of all stages form a line with the model's layers in forward order. The placement of the job's schedule
-// defines this line. The embedding stands before the first layer, on the first chunk of the line. The head stands after
-// the last layer, on the last chunk.
+// The chunks of all stages form a line with the model's layers in forward order, or a line for each copy of the model.
+// The placement of the job's schedule defines these lines. The embedding stands before the first layer, on the first
+// chunk of the line. The head stands after the last layer, on the last chunk.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@
 
 namespace foretoken::job {
 
-/// Layers dealt out to the chunks of all stages.
+/// Layers dealt out to the chunks of all stages. Where a pipeline holds several copies of the model, every copy is
+/// dealt out the same way along its own line.
 class Dealing {
  public:
   /// Counts the layers of one chunk, where virtual stage k p + r is chunk k of stage r.
@@ -36,10 +37,11 @@ class Dealing {
     return chunks_a_stage_ > 1 && static_cast<int>(stated_.size()) == chunks();
   }
 
-  int stages_, chunks_a_stage_;
-  std::int64_t extra_;       // layers that embedding and head count for, each
-  std::int64_t share_;       // layers of a chunk in the middle, unless the user states them
-  std::vector<int> stated_;  // layers of each stage, or of each virtual stage
+  int stages_, chunks_a_stage_;  // chunks of one copy of the model
+  std::int64_t extra_;           // layers that embedding and head count for, each
+  std::int64_t share_;           // layers of a chunk in the middle, unless the user states them
+  std::vector<int> stated_;      // layers of each stage, or of each virtual stage
+  bool whole_copies_;            // every copy has as many chunks a stage
 };
 
 /// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one

@@ -133,6 +133,28 @@ TEST(Layout, FollowsThePlacementOfTheSchedule) {
   EXPECT_FALSE(stages_share_embedding(job)) << "on one stage";
 }
 
+// Both copies of the model are whole, and each goes its own way over the stages.
+TEST(Layout, TwoWaysHoldTwoCopiesOfTheModel) {
+  Job job = mixed_job();
+  job.schedule = schedule::schedule_named("chimera");
+  job.parallelism.pipeline = 4;
+  job.parallelism.virtual_pipeline = job.parallelism.copies = 2;
+  const auto at = [&](std::uint32_t stage, std::uint32_t chunk) {
+    return contents_of(job, Stage{stage}, Chunk{chunk});
+  };
+  for (std::uint32_t stage = 0; stage < 4; ++stage) EXPECT_EQ(at(stage, 0), at(3 - stage, 1)) << stage;
+  EXPECT_TRUE(at(0, 0).embedding && at(3, 0).head && at(3, 1).embedding && at(0, 1).head);
+  int layers = 0;
+  for (std::uint32_t stage = 0; stage < 4; ++stage) layers += at(stage, 0).layer_count();
+  EXPECT_EQ(layers, job.model.layers);
+  EXPECT_FALSE(stages_share_embedding(job)) << "both ends stand on one stage, and copies reduce all gradients";
+  job.parallelism.layers_per_stage = {1, static_cast<int>(job.model.layers) - 3, 1, 1};
+  EXPECT_EQ(at(1, 0).layer_count(), job.model.layers - 3);
+  EXPECT_EQ(at(2, 1).layer_count(), job.model.layers - 3);
+  job.parallelism.virtual_pipeline = 3;
+  EXPECT_FALSE(deal_layers(job.model.layers, job.parallelism)) << "no half of a chunk for a copy";
+}
+
 TEST(Layout, TheLastStageHasACopyOfTheEmbeddingWhereItNeedsOne) {
   Job job;
   EXPECT_FALSE(stages_share_embedding(job)) << "one stage";

@@ -42,6 +42,8 @@ void take_choices(const Question& question, Job& job) {
   const Choices& choices = question.choices;
   job.gpus = choices.gpus;
   job.parallelism = stated(choices.parallelism);
+  if (choices.schedule) job.parallelism.copies = choices.schedule->copies;
+  if (!choices.parallelism.virtual_pipeline) job.parallelism.virtual_pipeline = job.parallelism.copies;
   job.batch = {.micro = choices.batch.micro.value_or(1),
                .global = choices.batch.global,
                .sequence_length = choices.batch.sequence_length,

@@ -30,6 +30,8 @@ std::string_view words_of(const Communication& row) {
       return "parameters: all-gather";
     case Purpose::kTiedEmbedding:
       return "gradient of the tied embedding: all-reduce of first and last stage";
+    case Purpose::kCopyGradients:
+      return "gradients: all-reduce of both copies of the model";
     case Purpose::kNormGradients:
     case Purpose::kGradientNorm:
       return row.name;
@@ -53,8 +55,10 @@ class Sums {
     part.time += time;
   }
 
-  // Returns true for rows that show the groups over the axis. The pair of stages that ties embeddings does not.
-  [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
+  // Returns true for rows that show the groups over the axis. Pairs of stages that reduce gradients do not.
+  [[nodiscard]] bool has_group() const {
+    return first_ && first_->purpose != Purpose::kTiedEmbedding && first_->purpose != Purpose::kCopyGradients;
+  }
 
   // Returns the traffic of one of `steps` steps.
   [[nodiscard]] GroupTraffic total(const std::string& group, Seconds exposed, int steps) const {

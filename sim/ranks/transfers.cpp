@@ -119,6 +119,7 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage,
     case step::Purpose::kParameters:
       return members.size() > 1 ? collective(row, moving, members) : Kept{};
     case step::Purpose::kTiedEmbedding:
+    case step::Purpose::kCopyGradients:
       return collective(row, moving, members);
     case step::Purpose::kGradientNorm:
       return {};  // one number

@@ -45,8 +45,10 @@ bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.be
 Activity activity_of(schedule::OpKind kind) {
   switch (kind) {
     case schedule::OpKind::kForward:
+    case schedule::OpKind::kPairedForward:
       return Activity::kForward;
     case schedule::OpKind::kBackward:
+    case schedule::OpKind::kPairedBackward:
       return Activity::kBackward;
     case schedule::OpKind::kBackwardInput:
       return Activity::kBackwardInput;
@@ -86,7 +88,7 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
 std::vector<PassKind> passes_in(std::span<const Gantt> charts) {
   std::vector<PassKind> kinds;
   for (const schedule::OpTraits& one : schedule::kOpTraits) {
-    if (!one.is_pass) continue;
+    if (!one.is_pass || schedule::unpaired(one.kind) != one.kind) continue;  // pairs look like their passes
     const Activity activity = activity_of(one.kind);
     if (std::any_of(charts.begin(), charts.end(), [&](const Gantt& chart) { return shows(chart, activity); }))
       kinds.push_back({activity, one.name});

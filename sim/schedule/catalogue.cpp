@@ -44,6 +44,9 @@ std::span<const Schedule> all_schedules() {
       pipedream(),
       pipedream_2bw(),
       pipemare(),
+      chimera(),
+      dual_pipe(),
+      dual_pipe_v(),
   };
   return kSchedules;
 }

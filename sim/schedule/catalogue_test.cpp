@@ -26,7 +26,7 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
   }
   EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b", "eager-1f1b",
                                                   "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb", "zb-v", "v-zb",
-                                                  "v-half", "v-min"}));
+                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipev"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 
@@ -81,6 +81,36 @@ const ReasonCase kReasons[] = {
      "zb-v",
      {4, 8, 3},
      "zb-v: expected 2 chunks a stage (virtual pipeline), found 3; try 2 chunks"},
+    {"two ways of three chunks",
+     "chimera",
+     {4, 8, 3},
+     "chimera: expected 2 chunks a stage (virtual pipeline), one of each copy of the model, found 3; try "
+     "virtual_pipeline 2"},
+    {"two ways over an odd number of stages",
+     "dualpipe",
+     {3, 12, 2},
+     "dualpipe: expected an even number of pipeline stages, found 3; try pipeline 4"},
+    {"half a unit",
+     "chimera",
+     {4, 6, 2},
+     "chimera: expected a multiple of 4 micro-batches (the pipeline stages), "
+     "found 6; try 8"},
+    {"two ways in groups",
+     "chimera",
+     {4, 8, 2, 4},
+     "chimera: expected no micro-batch group (only interleaved-1f1b has one), found 4; try without it"},
+    {"too few for pairs",
+     "dualpipe",
+     {4, 6, 2},
+     "dualpipe: expected at least 8 micro-batches (twice the pipeline stages), found 6; try 8"},
+    {"an odd number over two ways",
+     "dualpipe",
+     {4, 9, 2},
+     "dualpipe: expected an even number of micro-batches, half of them each way, found 9; try 10"},
+    {"too few for pairs in a V",
+     "dualpipev",
+     {4, 7, 2},
+     "dualpipev: expected at least 8 micro-batches (twice the pipeline stages), found 7; try 8"},
     {"fewer micro-batches than stages",
      "interleaved-1f1b",
      {4, 3, 2},

@@ -83,7 +83,7 @@ class Completeness {
   }
 
   void check_backward(Place at, MicroBatch microbatch) {
-    const auto times = [&](OpKind kind) { return counts_.times(at, kind, microbatch); };
+    const auto times = [&](OpKind kind) { return times_of(at, kind, microbatch); };
     if (!has_parts_ || times(OpKind::kBackwardInput) + times(OpKind::kBackwardWeight) == 0) {
       expect_once(at, OpKind::kBackward, microbatch);
       return;
@@ -96,23 +96,51 @@ class Completeness {
 
   void expect_once(Place at, OpKind kind, MicroBatch microbatch) {
     const bool comes_here = ways_.empty() || ways_[microbatch][static_cast<std::size_t>(placement_.way_of(at))];
-    if (comes_here && counts_.times(at, kind, microbatch) == 0)
+    if (comes_here && times_of(at, kind, microbatch) == 0)
       problems_.add(at.stage, {kind, microbatch, at.chunk}, "is missing");
     expect_at_most_once(at, kind, microbatch);
   }
 
   void expect_at_most_once(Place at, OpKind kind, MicroBatch microbatch) {
-    const int found = counts_.times(at, kind, microbatch);
+    const int found = times_of(at, kind, microbatch);
     if (found > 1) problems_.add(at.stage, {kind, microbatch, at.chunk}, fmt::format("appears {} times", found));
+  }
+
+  // Counts an op and, of a pass, the same pass in a pair.
+  [[nodiscard]] int times_of(Place at, OpKind kind, MicroBatch microbatch) const {
+    int times = counts_.times(at, kind, microbatch);
+    if (!has_pairs_) return times;
+    for (const OpKind paired : {OpKind::kPairedForward, OpKind::kPairedBackward})
+      if (unpaired(paired) == kind) times += counts_.times(at, paired, microbatch);
+    return times;
   }
 
   const Placement& placement_;
   PipelineShape shape_;
   Problems& problems_;
   const OpCounts& counts_;
+  bool has_pairs_ = counts_.any(OpKind::kPairedForward) || counts_.any(OpKind::kPairedBackward);
   bool has_parts_ = counts_.any(OpKind::kBackwardInput) || counts_.any(OpKind::kBackwardWeight);
   Table<MicroBatch, std::vector<bool>> ways_;  // of each micro-batch; empty where there is one way only
 };
+
+/// Checks that both passes of every pair stand beside each other, and that neither makes what the other needs.
+void check_pairs(const Program& program, Problems& problems) {
+  for (const Stage stage : program.stages.ids()) {
+    const StageProgram& ops = program.stages[stage];
+    for (std::size_t at = 0; at < ops.size(); ++at) {
+      if (ops[at].kind == OpKind::kPairedBackward) problems.add(stage, ops[at], "follows no forward of its pair");
+      if (ops[at].kind != OpKind::kPairedForward) continue;
+      if (at + 1 == ops.size() || ops[at + 1].kind != OpKind::kPairedBackward) {
+        problems.add(stage, ops[at], "comes before no backward of its pair");
+        continue;
+      }
+      const StageOp& backward = ops[++at];
+      if (backward.chunk == ops[at - 1].chunk && backward.microbatch == ops[at - 1].microbatch)
+        problems.add(stage, backward, "is in a pair with its own forward");
+    }
+  }
+}
 
 /// Records the results of the earlier passes, in a replay without times.
 class Made {
@@ -175,11 +203,13 @@ class Replay {
     }
   }
 
-  /// Returns the op at which `stage` stopped, or nothing when the stage has finished.
+  /// Returns the op that `stage` waits with, or nothing when the stage has finished. Of a pair it is one that cannot
+  /// run.
   [[nodiscard]] std::optional<PlacedOp> stopped_at(Stage stage) const {
     const StageProgram& ops = program_.stages[stage];
-    if (next_[stage] == ops.size()) return std::nullopt;
-    return PlacedOp{stage, ops[next_[stage]]};
+    const std::size_t next = next_[stage];
+    if (next == ops.size()) return std::nullopt;
+    return PlacedOp{stage, ops[can_run(stage, ops[next]) ? next + 1 : next]};
   }
 
  private:
@@ -192,8 +222,14 @@ class Replay {
     const StageProgram& ops = program_.stages[stage];
     std::size_t& next = next_[stage];
     const std::size_t before = next;
-    while (next < ops.size() && can_run(stage, ops[next])) made_.run(stage, ops[next++]);
+    while (next < ops.size() && can_start(stage, next)) made_.run(stage, ops[next++]);
     return next > before;
+  }
+
+  /// Both passes of a pair start together.
+  [[nodiscard]] bool can_start(Stage stage, std::size_t at) const {
+    const StageProgram& ops = program_.stages[stage];
+    return can_run(stage, ops[at]) && (ops[at].kind != OpKind::kPairedForward || can_run(stage, ops[at + 1]));
   }
 
   [[nodiscard]] bool can_run(Stage stage, const StageOp& op) const {
@@ -239,6 +275,7 @@ std::vector<std::string> check_program(const Program& program, PipelineShape sha
   check_inside(program, shape, problems);
   const OpCounts counts(program, shape);
   if (problems.none()) Completeness(program, shape, counts, problems).check();
+  if (problems.none()) check_pairs(program, problems);
   if (problems.none()) check_order(program, shape, counts, problems);
   if (problems.none()) check_deadlock(program, shape, counts, problems);
   return problems.take();

@@ -40,10 +40,20 @@ std::optional<StageOp> parse_op(std::string_view text) {
   return StageOp{*kind, id_of<MicroBatch>(*microbatch), id_of<Chunk>(*chunk)};
 }
 
+StageProgram parse_word(std::string_view word) {
+  const std::size_t plus = word.find('+');
+  const std::optional<StageOp> first = parse_op(word.substr(0, plus));
+  if (plus == std::string_view::npos) return first ? StageProgram{*first} : StageProgram{};
+  const std::optional<StageOp> second = parse_op(word.substr(plus + 1));
+  if (!first || !second || first->kind != OpKind::kForward || second->kind != OpKind::kBackward) return {};
+  return {{OpKind::kPairedForward, first->microbatch, first->chunk},
+          {OpKind::kPairedBackward, second->microbatch, second->chunk}};
+}
+
 std::string to_text(const StageProgram& ops, int chunks) {
   std::string text;
   for (const StageOp& op : ops) {
-    if (!text.empty()) text += ' ';
+    if (!text.empty()) text += op.kind == OpKind::kPairedBackward ? '+' : ' ';
     text += to_text(op, chunks);
   }
   return text;

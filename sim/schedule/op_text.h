@@ -15,7 +15,10 @@ namespace foretoken::schedule {
 /// Returns the op that `text` names (chunk 0 when it names none), or nothing when the text is no op.
 [[nodiscard]] std::optional<StageOp> parse_op(std::string_view text);
 
-/// Returns the ops of one stage, separated by spaces.
+/// Returns the op that a word names, or both passes of a pair: "F1.1+B0.0". Nothing when the word is neither.
+[[nodiscard]] StageProgram parse_word(std::string_view word);
+
+/// Returns the ops of one stage, separated by spaces. A + joins the passes of a pair.
 [[nodiscard]] std::string to_text(const StageProgram& ops, int chunks);
 
 /// The letters in a program's text: "F forward, B backward".

@@ -11,19 +11,23 @@ namespace foretoken::schedule {
 
 /// The work of a stage on one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts. The
 /// first part makes the gradient of its input, for which the previous virtual stage waits. The second makes the
-/// gradient of its weights.
+/// gradient of its weights. A forward and a whole backward pass may be a pair: they run together, as one unit of the
+/// stage, and hide each other's exchanges. The pair starts when the inputs of both are there. Both results exist when
+/// it ends.
 enum class OpKind : std::uint8_t {
   kForward,
   kBackward,
   kBackwardInput,
   kBackwardWeight,
-  kRecompute,  ///< the forward pass again, to restore its activations
-  kSendAway,   ///< activations leave the GPU
-  kBringBack,  ///< activations return to the GPU
-  kUpdate,     ///< the weights change, in schedules without a flush
+  kRecompute,       ///< the forward pass again, to restore its activations
+  kSendAway,        ///< activations leave the GPU
+  kBringBack,       ///< activations return to the GPU
+  kUpdate,          ///< the weights change, in schedules without a flush
+  kPairedForward,   ///< the forward pass of a pair; its partner is the next op of the stage
+  kPairedBackward,  ///< the whole backward pass of a pair; its partner is the op before it
 };
 
-inline constexpr std::size_t kOpKinds = 8;
+inline constexpr std::size_t kOpKinds = 10;
 
 /// The result of an op, for later ops of the same micro-batch.
 enum class Result : std::uint8_t { kOutput, kInputGradient, kWeightGradient, kSentAway };
@@ -67,25 +71,35 @@ struct OpTraits {
   bool is_pass = false;  ///< runs kernels on the compute stream
 };
 
+inline constexpr OpTraits kForwardTraits{.kind = OpKind::kForward,
+                                         .letter = 'F',
+                                         .name = "forward",
+                                         .input_from = Neighbour::kPrevious,
+                                         .result_to = Neighbour::kNext,
+                                         .makes = Results(Result::kOutput),
+                                         .stash = Stash::kStores,
+                                         .is_pass = true};
+inline constexpr OpTraits kBackwardTraits{.kind = OpKind::kBackward,
+                                          .letter = 'B',
+                                          .name = "backward",
+                                          .input_from = Neighbour::kNext,
+                                          .result_to = Neighbour::kPrevious,
+                                          .follows = Result::kOutput,
+                                          .makes = Results(Result::kInputGradient, Result::kWeightGradient),
+                                          .stash = Stash::kFrees,
+                                          .is_pass = true};
+
+/// Returns the meaning of the same pass in a pair.
+[[nodiscard]] constexpr OpTraits in_pair(OpTraits pass, OpKind kind, std::string_view name) {
+  pass.kind = kind;
+  pass.name = name;
+  return pass;
+}
+
 /// One row a kind, in the order of OpKind.
 inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
-    {.kind = OpKind::kForward,
-     .letter = 'F',
-     .name = "forward",
-     .input_from = Neighbour::kPrevious,
-     .result_to = Neighbour::kNext,
-     .makes = Results(Result::kOutput),
-     .stash = Stash::kStores,
-     .is_pass = true},
-    {.kind = OpKind::kBackward,
-     .letter = 'B',
-     .name = "backward",
-     .input_from = Neighbour::kNext,
-     .result_to = Neighbour::kPrevious,
-     .follows = Result::kOutput,
-     .makes = Results(Result::kInputGradient, Result::kWeightGradient),
-     .stash = Stash::kFrees,
-     .is_pass = true},
+    kForwardTraits,
+    kBackwardTraits,
     {.kind = OpKind::kBackwardInput,
      .letter = 'I',
      .name = "backward for input",
@@ -114,9 +128,17 @@ inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
      .follows = Result::kSentAway,
      .stash = Stash::kStores},
     {.kind = OpKind::kUpdate, .letter = 'U', .name = "update", .follows = Result::kWeightGradient},
+    in_pair(kForwardTraits, OpKind::kPairedForward, "forward in a pair"),
+    in_pair(kBackwardTraits, OpKind::kPairedBackward, "backward in a pair"),
 }};
 
 [[nodiscard]] constexpr const OpTraits& traits(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
+
+/// Returns the same pass outside a pair.
+[[nodiscard]] constexpr OpKind unpaired(OpKind kind) {
+  if (kind == OpKind::kPairedForward) return OpKind::kForward;
+  return kind == OpKind::kPairedBackward ? OpKind::kBackward : kind;
+}
 
 /// Returns the data that come from that neighbour: outputs from the previous virtual stage, input gradients from the
 /// next.

@@ -45,8 +45,14 @@ Placement placement_of(const Schedule& schedule, PipelineShape shape) {
 }
 
 std::vector<OpKind> pass_kinds(const Schedule& schedule) {
-  if (!schedule.splits_backward) return {OpKind::kForward, OpKind::kBackward};
-  return {OpKind::kForward, OpKind::kBackward, OpKind::kBackwardInput, OpKind::kBackwardWeight};
+  std::vector<OpKind> kinds{OpKind::kForward, OpKind::kBackward};
+  const auto add = [&](OpKind first, OpKind second) {
+    kinds.push_back(first);
+    kinds.push_back(second);
+  };
+  if (schedule.splits_backward) add(OpKind::kBackwardInput, OpKind::kBackwardWeight);
+  if (schedule.pairs_passes) add(OpKind::kPairedForward, OpKind::kPairedBackward);
+  return kinds;
 }
 
 std::optional<std::string> why_not(const Schedule& schedule, PipelineShape shape) {

@@ -31,10 +31,14 @@ struct WithoutFlush {
 
 /// One schedule. The catalogue holds the schedules that have a name in scenarios. A job may hold any other.
 struct Schedule {
-  std::string name;                                    ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
-  std::string description;                             ///< one line for `schedule list`, with its source
-  bool interleaves = false;                            ///< needs chunks > 1
-  bool splits_backward = false;                        ///< has backward ops for input and for weight
+  std::string name;              ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
+  std::string description;       ///< one line for `schedule list`, with its source
+  bool interleaves = false;      ///< needs chunks > 1
+  bool splits_backward = false;  ///< has backward ops for input and for weight
+  bool pairs_passes = false;     ///< has pairs of a forward and a backward pass
+  /// Copies of the model on the pipeline: 2 in two-way schedules. Every copy is a way of the placement, and takes as
+  /// many micro-batches as the others.
+  int copies = 1;
   Posting posting = Posting::kAsProduced;              ///< kAsInMegatron needs Program::warm_up
   std::function<Program(PipelineShape)> build = {};    ///< precondition: `why_not` returns nothing for the shape
   std::function<Placement(PipelineShape)> place = {};  ///< the placement of the programs built; none: looped

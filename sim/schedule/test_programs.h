@@ -16,7 +16,8 @@ namespace foretoken::schedule {
 inline StageProgram ops_of(const std::string& text) {
   StageProgram ops;
   std::istringstream words(text);
-  for (std::string word; words >> word;) ops.push_back(parse_op(word).value());
+  for (std::string word; words >> word;)
+    for (const StageOp& op : parse_word(word)) ops.push_back(op);
   return ops;
 }
 
@@ -40,17 +41,23 @@ inline PipelineShape shape_of(const nlohmann::json& row) {
           .group = grouped ? row.at("group").get<int>() : 0};
 }
 
-/// Builds a golden case of golden_split_schedules.json.
+/// Builds a golden case with a placement of its own. The micro-batches of DualPipe's second way are numbered from 0
+/// there, and after those of the first way here.
 inline Program golden_program(const nlohmann::json& row) {
   const PipelineShape shape = shape_of(row);
   const std::string name = row.at("schedule");
-  Program program{.placement = name == "chimera"   ? Placement::two_way(shape.stages)
+  const bool two_way = name == "chimera" || name == "dualpipe";
+  Program program{.placement = two_way             ? Placement::two_way(shape.stages)
                                : shape.chunks == 2 ? Placement::v_shaped(shape.stages)
                                                    : Placement::looped(shape.stages, 1),
                   .stages = {}};
   for (const auto& order : row.at("orders")) {
     StageProgram& ops = program.stages.emplace_back();
-    for (const std::string text : order) ops.push_back(parse_op(text).value());
+    for (const std::string text : order)
+      for (const StageOp& op : parse_word(text)) ops.push_back(op);
+    if (name != "dualpipe") continue;
+    for (StageOp& op : ops)
+      if (op.chunk == Chunk{1}) op.microbatch = id_of<MicroBatch>(op.microbatch.number() + shape.microbatches / 2);
   }
   return program;
 }

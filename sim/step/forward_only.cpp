@@ -45,9 +45,10 @@ schedule::Program forward_passes(const job::Job& job) {
   if (job.schedule.place && job::placement_of(job).ways() == 1)
     return as_ready(job::placement_of(job), job::pipeline_shape(job).microbatches);
   schedule::Program program = program_of(job);
-  for (const Stage stage : program.stages.ids())
-    std::erase_if(program.stages[stage],
-                  [](const schedule::StageOp& op) { return op.kind != schedule::OpKind::kForward; });
+  for (schedule::StageProgram& ops : program.stages) {
+    for (schedule::StageOp& op : ops) op.kind = schedule::unpaired(op.kind);
+    std::erase_if(ops, [](const schedule::StageOp& op) { return op.kind != schedule::OpKind::kForward; });
+  }
   program.warm_up = {};
   return program;
 }

@@ -34,6 +34,9 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     if (job.optimizer.zero_stage >= 1) rows.push_back(expert_parameter_gather(part, stage, 1));
   }
   if (job::stages_share_embedding(job)) rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
+  if (job.parallelism.copies > 1)
+    for (const Stage stage : ids<Stage>(job.parallelism.pipeline / 2))
+      rows.push_back(copy_reduction(job, parts, stage, 1));
   if (job.gpus > 1) rows.push_back(gradient_norm(job, parts));
 }
 

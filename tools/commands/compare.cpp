@@ -63,7 +63,7 @@ ScheduleChoice parse_choice(const std::string& text) {
     throw ConfigError({wrong_choice(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
-  ScheduleChoice choice{.label = text, .schedule = *known};
+  ScheduleChoice choice{.label = text, .schedule = *known, .chunks = known->copies};
   if (colon != text.npos) {
     const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
     if (!chunks) throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});

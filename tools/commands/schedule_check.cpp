@@ -46,13 +46,16 @@ Stages parse_stages(const std::string& text, const std::string& file) {
     std::istringstream words(line);
     schedule::StageProgram ops;
     for (std::string word; words >> word;) {
-      const auto op = schedule::parse_op(word);
-      if (op && op->microbatch.number() < kMostNumber && op->chunk.number() < kMostNumber) {
-        ops.push_back(*op);
+      const schedule::StageProgram found = schedule::parse_word(word);
+      const bool sound = std::ranges::all_of(found, [](const schedule::StageOp& op) {
+        return op.microbatch.number() < kMostNumber && op.chunk.number() < kMostNumber;
+      });
+      if (sound && !found.empty()) {
+        ops.insert(ops.end(), found.begin(), found.end());
       } else if (complaints.size() < kMostComplaints) {
-        complaints.push_back(
-            {printable(file), "",
-             fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, in_quotes(word))});
+        complaints.push_back({printable(file), "",
+                              fmt::format("line {}: expected an op like F0, B3 or F2.1, or a pair like F4+B3, found {}",
+                                          number, in_quotes(word))});
       }
     }
     if (!ops.empty()) stages.push_back(std::move(ops));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,8 +39,8 @@ constexpr double kLongestMs = 1e9;
 
 struct Options {
   std::string name, svg, csv, colour;
-  schedule::PipelineShape shape;
-  std::vector<double> forward_ms{1}, backward_ms{2}, input_ms, weight_ms;
+  schedule::PipelineShape shape{.chunks = 0};  // 0: one for each copy of the model
+  std::vector<double> forward_ms{1}, backward_ms{2}, input_ms, weight_ms, pair_ms;
   double message_ms = 0;
   int steps = 1;  // without a flush
   bool blocking = false, json = false, plain = false;
@@ -73,6 +74,23 @@ std::vector<double> part_of_backward(const Options& options, const std::vector<d
   return half;
 }
 
+// Adds the times of passes in pairs: both are shorter in the same proportion.
+void add_pairs(const Options& options, study::ReplayTimes& times) {
+  using schedule::OpKind;
+  Table<Chunk, des::Duration> forward = times.passes[OpKind::kForward], backward = times.passes[OpKind::kBackward];
+  const Table<Chunk, des::Duration> pair = options.pair_ms.empty()
+                                               ? Table<Chunk, des::Duration>{}
+                                               : durations("--pair", options.pair_ms, options.shape.chunks);
+  for (const Chunk chunk : pair.ids()) {
+    const des::Duration apart = forward[chunk] + backward[chunk];
+    const double part = apart.ps == 0 ? 0 : static_cast<double>(forward[chunk].ps) / static_cast<double>(apart.ps);
+    forward[chunk] = {std::llround(part * static_cast<double>(pair[chunk].ps))};
+    backward[chunk] = pair[chunk] - forward[chunk];
+  }
+  times.passes[OpKind::kPairedForward] = std::move(forward);
+  times.passes[OpKind::kPairedBackward] = std::move(backward);
+}
+
 // Returns the times of all kinds of passes. Both parts of a backward pass, if stated, make the whole.
 study::ReplayTimes times_of(const Options& options) {
   using schedule::OpKind;
@@ -86,10 +104,10 @@ study::ReplayTimes times_of(const Options& options) {
                   durations("--backward-weight", part_of_backward(options, options.weight_ms), chunks)}},
       .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
       .blocking = options.blocking};
-  if (options.input_ms.empty()) return times;
-  for (const Chunk chunk : ids<Chunk>(chunks))
+  for (const Chunk chunk : ids<Chunk>(options.input_ms.empty() ? 0 : chunks))
     times.passes[OpKind::kBackward][chunk] =
         times.passes[OpKind::kBackwardInput][chunk] + times.passes[OpKind::kBackwardWeight][chunk];
+  add_pairs(options, times);
   return times;
 }
 
@@ -97,7 +115,8 @@ study::ReplayTimes times_of(const Options& options) {
 void check_length(const Options& options) {
   constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
   double passes_ms = 0;
-  for (const auto* ms : {&options.forward_ms, &options.backward_ms, &options.input_ms, &options.weight_ms})
+  for (const auto* ms :
+       {&options.forward_ms, &options.backward_ms, &options.input_ms, &options.weight_ms, &options.pair_ms})
     for (const Chunk chunk : ids<Chunk>(options.shape.chunks))
       passes_ms += ms->empty() ? 0 : ms->size() == 1 ? ms->front() : (*ms)[chunk.index()];
   const double ops = static_cast<double>(options.shape.stages) * options.shape.microbatches;
@@ -127,8 +146,7 @@ void add_steady_state(Shown& shown, const schedule::Schedule& chosen, const Opti
   shown.steady = study::steady_step(chosen, options.shape, times);
 }
 
-Shown build(const Options& options) {
-  const schedule::Schedule chosen = find(options.name);
+Shown build(const Options& options, const schedule::Schedule& chosen) {
   if (const auto reason = schedule::why_not(chosen, options.shape)) throw wrong(*reason);
   if (options.steps > 1 && !chosen.without_flush)
     throw wrong(
@@ -214,9 +232,10 @@ std::string backward_text(const Options& options, const schedule::Program& progr
   for (const schedule::StageProgram& ops : program.stages)
     for (const schedule::StageOp& op : ops)
       if (op.kind == schedule::OpKind::kBackwardInput)
-        return fmt::format("backward {} ms for input and {} ms for weight",
+        return fmt::format("backward {} ms for input and {} ms for weight{}",
                            list_of(part_of_backward(options, options.input_ms)),
-                           list_of(part_of_backward(options, options.weight_ms)));
+                           list_of(part_of_backward(options, options.weight_ms)),
+                           options.pair_ms.empty() ? "" : fmt::format(", a pair {} ms", list_of(options.pair_ms)));
   return fmt::format("backward {} ms", list_of(options.backward_ms));
 }
 
@@ -272,8 +291,10 @@ std::string csv_of(const schedule::Program& program) {
   return schedule::to_csv(program);
 }
 
-int show(const Options& options) {
-  const Shown shown = build(options);
+int show(Options options) {
+  const schedule::Schedule chosen = find(options.name);
+  if (options.shape.chunks == 0) options.shape.chunks = chosen.copies;
+  const Shown shown = build(options, chosen);
   if (!options.csv.empty()) write_file(options.csv, csv_of(shown.program));
   const std::string title = fmt::format("{}, {}", options.name, pipeline_text(options.shape));
   if (!options.svg.empty())
@@ -293,7 +314,9 @@ void add_shape_options(CLI::App& command, Options& options) {
       ->required()
       ->check(whole_number(1, kMostMicrobatches))
       ->type_name("M");
-  command.add_option("--chunks", options.shape.chunks, "Model chunks of a stage, for interleaved schedules")
+  command
+      .add_option("--chunks", options.shape.chunks,
+                  "Model chunks of a stage, for interleaved schedules (2 of two-way ones)")
       ->check(whole_number(1, kMostChunks))
       ->type_name("V");
   command.add_option("--group", options.shape.group, "Micro-batch group of interleaving (default: the stages)")
@@ -330,6 +353,13 @@ void add_time_options(CLI::App& command, Options& options) {
   CLI::Option* const weight = part("--backward-weight", options.weight_ms, "weight");
   input->needs(weight)->excludes(whole);
   weight->needs(input)->excludes(whole);
+  command
+      .add_option("--pair", options.pair_ms,
+                  "Milliseconds of a forward and a backward pass in a pair (the sum of both), or V values")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(number_between(0, kLongestMs))
+      ->type_name("MS");
   command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages (0)")
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
@@ -380,6 +410,7 @@ void add_schedule_show(CLI::App& schedule, Action& chosen) {
       "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18 --backward 27 --comm 0.6\n"
       "  foretoken schedule show zb-h1 --stages 8 --microbatches 24 --forward 18.5 --backward-input 18.1 "
       "--backward-weight 9.3\n"
+      "  foretoken schedule show dualpipe --stages 8 --microbatches 20 --forward 10 --backward 20 --pair 25\n"
       "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n"
       "  foretoken schedule show 1f1b --stages 4 --microbatches 8 --csv schedule.csv\n");
   command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();

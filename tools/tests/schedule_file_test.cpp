@@ -44,6 +44,10 @@ TEST(ScheduleFile, EveryScheduleIsWrittenAndChecked) {
     const Ran shown = run_foretoken(show);
     if (shown.status != 0) continue;  // a schedule of other shapes
     show.insert(show.end(), {"--csv", file});
+    if (each.copies > 1) {
+      EXPECT_THAT(run_foretoken(show).err, HasSubstr("--csv: PyTorch's CSV has "));
+      continue;
+    }
     ASSERT_EQ(run_foretoken(show).status, 0);
     const Ran checked = run_foretoken({"schedule", "check", file});
     EXPECT_EQ(checked.status, 0) << checked.err;

@@ -57,7 +57,7 @@ TEST(ReadSchedule, AFileBecomesTheScheduleOfTheJob) {
   EXPECT_EQ(made.job.schedule.name, "dualpipev_4rank_10mb.csv");
   EXPECT_EQ(job::placement_of(made.job), schedule::Placement::v_shaped(4));
   EXPECT_EQ(made.job.schedule.build(job::pipeline_shape(made.job)).stages[Stage{3}].size(), 44U);
-  EXPECT_THAT(made.notes.assumptions, Contains(HasSubstr("41 OVERLAP_F_B: assumed to take the time of both passes")));
+  EXPECT_THAT(made.notes.assumptions, Contains(HasSubstr("41 OVERLAP_F_B: both passes run as a pair")));
 }
 
 TEST(ReadSchedule, APathIsRelativeToItsScenario) {

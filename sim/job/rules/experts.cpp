@@ -55,6 +55,9 @@ void check_hidden_exchanges(Draft& draft) {
                           .recomputes_experts = recomputes_experts(recompute.granularity, recompute.modules),
                           .shared_expert_overlap = draft.job.routing.shared_expert_overlap});
   if (reason) draft.complain("/moe/overlap", fmt::format("expected false: {}", *reason));
+  if (asked.schedule && asked.schedule->pairs_passes)
+    draft.complain("/moe/overlap", fmt::format("expected false: schedule {} has pairs of passes that hide exchanges",
+                                               in_quotes(asked.schedule->name)));
 }
 
 // Returns the reason why a job cannot recompute a module, if there is one.

@@ -17,7 +17,8 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   const Parallelism& parallelism = job.parallelism;
   const std::vector<int>& stated = parallelism.layers_per_stage;
   if (parallelism.embedding_and_head_as_layers) return "expected only without embedding_and_head_as_layers";
-  const std::int64_t stages = parallelism.pipeline, chunks = stages * parallelism.virtual_pipeline;
+  const std::int64_t stages = parallelism.pipeline;
+  const std::int64_t chunks = stages * (parallelism.copies > 1 ? 1 : parallelism.virtual_pipeline);
   const auto numbers = static_cast<std::int64_t>(stated.size());
   if (numbers != stages && numbers != chunks)
     return fmt::format("expected {} numbers (the pipeline degree){}, found {}", stages,
@@ -28,7 +29,7 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
     return fmt::format("expected a sum of {} (the model's layers), found {}", job.model.layers, sum);
   if (numbers == chunks) return std::nullopt;
   for (const int layers : stated)
-    if (layers % parallelism.virtual_pipeline != 0)
+    if (parallelism.copies == 1 && layers % parallelism.virtual_pipeline != 0)
       return fmt::format("expected multiples of virtual_pipeline {}, found {}", parallelism.virtual_pipeline, layers);
   return std::nullopt;
 }
@@ -47,7 +48,8 @@ Choice degrees_that_work(const Job& job, int Parallelism::*degree, std::string k
 /// Returns a list of layers for every stage, as even as the chunks allow. Only short lists are shown.
 Choice stated_layers(const Job& job) {
   constexpr int kMostShown = 16;
-  const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
+  const int stages = job.parallelism.pipeline;
+  const int chunks = job.parallelism.copies > 1 ? 1 : job.parallelism.virtual_pipeline;
   const std::int64_t rounds = job.model.layers / chunks;
   Choice choice{.key = "parallelism.layers_per_stage", .tries = {}};
   if (stages > kMostShown || job.model.layers % chunks != 0 || rounds < stages) return choice;
@@ -89,19 +91,22 @@ void check_stack(Draft& draft) {
 bool layers_split(Draft& draft) {
   const Parallelism& degrees = draft.job.parallelism;
   const std::int64_t layers = draft.job.model.layers;
+  if (degrees.virtual_pipeline % degrees.copies != 0) return false;  // the schedule's rule says it
   if (!degrees.layers_per_stage.empty()) {
     const std::optional<std::string> wrong = why_not_as_stated(draft.job);
     if (wrong) draft.complain("/parallelism/layers_per_stage", *wrong);
     return !wrong;
   }
-  const std::int64_t chunks = std::int64_t{degrees.pipeline} * degrees.virtual_pipeline;
+  const int chunks_a_stage = std::max(1, degrees.virtual_pipeline / degrees.copies);  // of one copy of the model
+  const std::int64_t chunks = std::int64_t{degrees.pipeline} * chunks_a_stage;
   if (chunks <= layers + 2 && deal_layers(layers, degrees)) return true;
   const char* noun = layers == 1 ? "layer does" : "layers do";
   if (degrees.embedding_and_head_as_layers) noun = "layers + 2 (embedding, head) do";
-  draft.complain("/parallelism/pipeline",
-                 fmt::format("the {} {} not split evenly over pipeline {} x virtual_pipeline {} = {} chunks", layers,
-                             noun, degrees.pipeline, degrees.virtual_pipeline, chunks),
-                 [&] { return layers_that_work(draft.job); });
+  draft.complain(
+      "/parallelism/pipeline",
+      fmt::format("the {} {} not split evenly over pipeline {} x {} {} = {} chunks", layers, noun, degrees.pipeline,
+                  degrees.copies > 1 ? "chunks of a copy of the model" : "virtual_pipeline", chunks_a_stage, chunks),
+      [&] { return layers_that_work(draft.job); });
   return false;
 }
 

@@ -87,6 +87,11 @@ bool settle_schedule(Draft& draft) {
       draft.question.choices.schedule ? *draft.question.choices.schedule : default_schedule(chunks > 1);
   draft.job.schedule = schedule;
   if (schedule.only_shape) return has_own_shape(draft, schedule);
+  if (schedule.copies > 1)
+    draft.notes.assumptions.push_back(fmt::format(
+        "schedule {}: every pipeline holds two copies of the model, each with optimizer states of its own; their "
+        "gradients are reduced between them after the last pass (docs/modeller/schedules.md)",
+        schedule.name));
   if (schedule.interleaves == (chunks > 1)) return true;
   const std::string name = in_quotes(schedule.name);
   if (schedule.interleaves) {

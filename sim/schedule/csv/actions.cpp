@@ -71,8 +71,7 @@ CsvCell parse_action(std::string_view cell) {
   return {.actions = {{.word = found->word, .pass = found->pass, .stage = *stage, .microbatch = *microbatch}}};
 }
 
-// Reads a forward and a backward pass that share a cell. They become two passes in a row, in the order of the cell:
-// programs have no op for both.
+// Reads a forward and a backward pass that share a cell.
 CsvCell parse_pair(std::string_view cell) {
   const auto refused = [&] {
     return wrong(fmt::format("expected a forward and a backward pass like (0F1;3B0){}, found {}; try that form",

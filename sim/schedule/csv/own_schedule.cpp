@@ -13,9 +13,9 @@
 namespace foretoken::schedule {
 namespace {
 
-bool splits_backward(const Program& program) {
-  return std::ranges::any_of(program.stages, [](const StageProgram& ops) {
-    return std::ranges::find(ops, OpKind::kBackwardInput, &StageOp::kind) != ops.end();
+bool has(const Program& program, OpKind kind) {
+  return std::ranges::any_of(program.stages, [&](const StageProgram& ops) {
+    return std::ranges::find(ops, kind, &StageOp::kind) != ops.end();
   });
 }
 
@@ -46,7 +46,8 @@ Schedule own_schedule(std::string name, ImportedSchedule imported) {
   Schedule schedule{.name = std::move(name),
                     .description = "read from a file",
                     .interleaves = shape.chunks > 1,
-                    .splits_backward = splits_backward(*program),
+                    .splits_backward = has(*program, OpKind::kBackwardInput),
+                    .pairs_passes = has(*program, OpKind::kPairedForward),
                     .build = [program](PipelineShape) { return *program; },
                     .own_rule = [shape](PipelineShape asked) { return own_rule(shape, asked); },
                     .only_shape = shape};

@@ -22,16 +22,36 @@ std::vector<Place> places_of(const CsvSheet& sheet) {
   return places;
 }
 
-Program program_of(const CsvSheet& sheet) {
+/// Returns true for the first of two actions that become a pair. A part of a backward pass runs after its forward pass.
+bool opens_pair(const CsvRow& row, std::size_t at) {
+  if (at + 1 >= row.actions.size()) return false;
+  const CsvAction &first = row.actions[at], &second = row.actions[at + 1];
+  if (first.column != second.column) return false;
+  return first.pass == OpKind::kBackward || second.pass == OpKind::kBackward;
+}
+
+/// `pairs` makes pairs of the passes that share a cell. Otherwise they run one after the other.
+Program program_of(const CsvSheet& sheet, bool pairs) {
   const std::vector<Place> places = places_of(sheet);
   const int ranks = static_cast<int>(sheet.rows.size());
   Program program{.placement = Placement(ranks, sheet.stages / ranks, {places}), .stages = {}};
   for (const CsvRow& row : sheet.rows) {
     StageProgram& ops = program.stages.emplace_back();
-    for (const CsvAction& action : row.actions)
-      if (action.pass)
-        ops.push_back(
-            {*action.pass, id_of<MicroBatch>(action.microbatch), places[static_cast<std::size_t>(action.stage)].chunk});
+    const auto add = [&](const CsvAction& action, OpKind kind) {
+      ops.push_back({kind, id_of<MicroBatch>(action.microbatch), places[static_cast<std::size_t>(action.stage)].chunk});
+    };
+    for (std::size_t at = 0; at < row.actions.size(); ++at) {
+      const CsvAction& action = row.actions[at];
+      if (!action.pass) continue;
+      if (!pairs || !opens_pair(row, at)) {
+        add(action, *action.pass);
+        continue;
+      }
+      const CsvAction& other = row.actions[++at];
+      const bool forward_first = action.pass == OpKind::kForward;
+      add(forward_first ? action : other, OpKind::kPairedForward);
+      add(forward_first ? other : action, OpKind::kPairedBackward);
+    }
   }
   return program;
 }
@@ -48,7 +68,7 @@ std::size_t count_of(const CsvSheet& sheet, std::initializer_list<CsvWord> words
   return count;
 }
 
-std::vector<std::string> remarks_of(const CsvSheet& sheet, const Placement& placement) {
+std::vector<std::string> remarks_of(const CsvSheet& sheet, const Placement& placement, bool pairs) {
   using enum CsvWord;
   std::vector<std::string> remarks = {fmt::format("{} became {} with {} each, {}", with_noun(placement.stages(), "row"),
                                                   with_noun(placement.stages(), "stage"),
@@ -66,7 +86,8 @@ std::vector<std::string> remarks_of(const CsvSheet& sheet, const Placement& plac
   remark(count_of(sheet, {kReduceGrad}), "REDUCE_GRAD", "REDUCE_GRAD",
          "checked, then ignored: overlap.grad_reduce of the job says when gradients are reduced");
   remark(sheet.pairs, "OVERLAP_F_B", "OVERLAP_F_B",
-         "assumed to take the time of both passes, one after the other in the order of the cell");
+         pairs ? "both passes run as a pair, which hides exchanges of experts (docs/modeller/schedules.md)"
+               : "one pass after the other in the order of the cell, because as pairs they would wait for each other");
   remark(sheet.idle_cells, "idle cell", "idle cells", "ignored: a pass starts once its input exists");
   return remarks;
 }
@@ -86,12 +107,14 @@ std::variant<ImportedSchedule, CsvFault> read_csv(std::string_view text) {
   if (!fault) fault = check_progress(sheet, passes);
   if (fault) return *std::move(fault);
 
-  ImportedSchedule imported{.program = program_of(sheet), .shape = {}, .remarks = {}};
-  const Placement& placement = imported.program.placement;
+  // Two passes of a cell may follow each other where a pair could not start: the first makes what the second awaits.
+  ImportedSchedule imported{.program = program_of(sheet, true), .shape = {}, .remarks = {}};
+  const Placement placement = imported.program.placement;
   imported.shape = {.stages = placement.stages(), .microbatches = sheet.microbatches, .chunks = placement.chunks()};
-  imported.remarks = remarks_of(sheet, placement);
-  const std::vector<std::string> problems = check_program(imported.program, imported.shape);
-  expects(problems.empty(), "a file without faults is a valid program");
+  const bool pairs = check_program(imported.program, imported.shape).empty();
+  if (!pairs) imported.program = program_of(sheet, false);
+  imported.remarks = remarks_of(sheet, placement, pairs);
+  expects(pairs || check_program(imported.program, imported.shape).empty(), "a file without faults is a valid program");
   return imported;
 }
 

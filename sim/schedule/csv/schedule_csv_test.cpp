@@ -110,12 +110,33 @@ TEST(ScheduleCsv, LettersOf2024MeanTheSamePasses) {
   EXPECT_THAT(to_text(older.stages[Stage{0}], 2), HasSubstr("B0.1"));
 }
 
-TEST(ScheduleCsv, APairBecomesTwoPassesInTheOrderOfItsCell) {
-  const Program program = imported("0F0,0F1,(0B0;0F2)OVERLAP_F_B,0B1,0B2\n").program;
-  EXPECT_EQ(to_text(program.stages[Stage{0}], 1), "F0 F1 B0 F2 B1 B2");
+TEST(ScheduleCsv, APairOfACellRunsAsOne) {
+  const std::string text = "0F0,0F1,(0B0;0F2)OVERLAP_F_B,0B1,0B2\n";
+  const Program program = imported(text).program;
+  EXPECT_EQ(to_text(program.stages[Stage{0}], 1), "F0 F1 F2+B0 B1 B2");
+  EXPECT_EQ(to_csv(program), "0F0,0F1,(0F2;0B0)OVERLAP_F_B,0B1,0B2\n");
+  EXPECT_TRUE(own_schedule("pairs.csv", imported(text)).pairs_passes);
+}
+
+// PyTorch's own file of DualPipeV, and the schedule of the catalogue.
+TEST(ScheduleCsv, PyTorchsDualPipeVIsTheOneOfTheCatalogue) {
   const ImportedSchedule dual = imported(published("dualpipev_4rank_10mb.csv"));
-  EXPECT_THAT(to_text(dual.program.stages[Stage{0}], 2), HasSubstr("F3.1 F7.0 B3.1 F4.1 B0.0"));
-  EXPECT_THAT(dual.remarks, Contains(HasSubstr("41 OVERLAP_F_B: assumed to take the time of both passes")));
+  EXPECT_EQ(dual.program.stages, schedule_named("dualpipev").build(dual.shape).stages);
+  EXPECT_THAT(dual.remarks, Contains(HasSubstr("41 OVERLAP_F_B: both passes run as a pair")));
+}
+
+// A pair would wait for its own forward, or for a stage that waits for it. The file's two passes do not.
+TEST(ScheduleCsv, PassesOfACellThatNeedEachOtherFollowEachOther) {
+  for (const char* text : {"0F0,(0F1;0B1)OVERLAP_F_B,0B0\n", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n"}) {
+    const ImportedSchedule read = imported(text);
+    EXPECT_THAT(to_text(read.program.stages[Stage{0}], 1), testing::StartsWith("F0 F1 B"));
+    EXPECT_THAT(read.remarks, Contains(HasSubstr("1 OVERLAP_F_B: one pass after the other")));
+  }
+}
+
+// A part of a backward pass makes no pair.
+TEST(ScheduleCsv, APartOfABackwardPassFollowsItsForward) {
+  EXPECT_EQ(to_text(imported("0F0,(0F1;0I0)OVERLAP_F_B,0W0,0B1\n").program.stages[Stage{0}], 1), "F0 F1 I0 W0 B1");
 }
 
 TEST(ScheduleCsv, PlacementFollowsFromTheRows) {

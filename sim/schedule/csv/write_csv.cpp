@@ -13,7 +13,7 @@ namespace foretoken::schedule {
 namespace {
 
 const CsvWordTraits* word_of(OpKind kind) {
-  const auto found = std::ranges::find(kCsvWordTraits, std::optional(kind), &CsvWordTraits::pass);
+  const auto found = std::ranges::find(kCsvWordTraits, std::optional(unpaired(kind)), &CsvWordTraits::pass);
   return found == kCsvWordTraits.end() ? nullptr : &*found;
 }
 
@@ -42,11 +42,13 @@ std::string to_csv(const Program& program) {
   expects(!why_no_csv(program), "the format can hold the program");
   std::string text;
   for (const Stage stage : program.stages.ids()) {
-    const char* comma = "";
+    const char* before = "";
     for (const StageOp& op : program.stages[stage]) {
-      fmt::format_to(std::back_inserter(text), "{}{}{}{}", comma, program.placement.position_of({stage, op.chunk}),
-                     word_of(op.kind)->text, op.microbatch.number());
-      comma = ",";
+      const bool opens = op.kind == OpKind::kPairedForward, closes = op.kind == OpKind::kPairedBackward;
+      fmt::format_to(std::back_inserter(text), "{}{}{}{}{}", closes ? ";" : before, opens ? "(" : "",
+                     program.placement.position_of({stage, op.chunk}), word_of(op.kind)->text, op.microbatch.number());
+      if (closes) fmt::format_to(std::back_inserter(text), "){}", kOverlapWord);
+      before = ",";
     }
     text += '\n';
   }

@@ -21,5 +21,11 @@ namespace foretoken::schedule {
 [[nodiscard]] Schedule v_zb();
 [[nodiscard]] Schedule v_half();
 [[nodiscard]] Schedule v_min();
+/// Two copies of the model. Half of the micro-batches go down the stages, the others up (arXiv:2107.06925).
+[[nodiscard]] Schedule chimera();
+/// The same with pairs of a forward and a backward pass, and split backward passes at its ends (arXiv:2412.19437).
+[[nodiscard]] Schedule dual_pipe();
+/// One copy of the model in a V, with the pairs of DualPipe (deepseek-ai/DualPipe, dualpipev.py).
+[[nodiscard]] Schedule dual_pipe_v();
 
 }  // namespace foretoken::schedule

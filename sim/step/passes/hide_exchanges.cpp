@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "sim/base/check.h"
+#include "sim/job/hidden_exchanges.h"
 
 namespace foretoken::step {
 namespace {
@@ -32,9 +33,9 @@ double kernels(Ops from, Ops to) {
   return sum;
 }
 
-void hide(TimedOp& exchange, double beside, int microbatches, double held) {
+void hide(TimedOp& exchange, double beside, double with_partner, double held) {
   const double alone = static_cast<double>(exchange.duration.ps) * (1 - held);
-  exchange.duration.ps -= std::llround(std::min(alone, beside) * (1 - 1.0 / microbatches));
+  exchange.duration.ps -= std::llround(std::min(alone, beside) * with_partner);
 }
 
 }  // namespace
@@ -62,16 +63,26 @@ double held_by_exchanges(const job::Job& job) {
   return all > 0 ? std::min(1.0, static_cast<double>(held_multiprocessors(job)) / all) : 0;
 }
 
-void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held) {
-  expects(microbatches >= 1 && held >= 0 && held <= 1, "a step has a micro-batch, and a GPU its multiprocessors");
+bool pairs_hide_exchanges(const job::Job& job) {
+  if (!job.schedule.pairs_passes) return false;
+  const job::ExchangeSetting setting{
+      .expert = job.parallelism.expert,
+      .dispatcher = job.routing.dispatcher,
+      .recomputes_experts = job::recomputes_experts(job.recompute.granularity, job.recompute.modules),
+      .shared_expert_overlap = job.routing.shared_expert_overlap};
+  return !job::why_exchanges_stay(setting);
+}
+
+void hide_exchanges(TimedOps& forward, TimedOps& backward, double with_partner, double held) {
+  expects(with_partner >= 0 && with_partner <= 1 && held >= 0 && held <= 1, "both are parts of a whole");
   const Parts ahead(forward), back(backward);
   if (ahead.first == ahead.last || back.first == back.last) return;
   const double attention = kernels(ahead.begin, ahead.first), experts = kernels(ahead.first, ahead.last);
   const double experts_back = kernels(back.first, back.last), attention_back = kernels(back.last, back.end);
-  hide(*ahead.first, experts_back, microbatches, held);
-  hide(*ahead.last, attention_back, microbatches, held);
-  hide(*back.first, attention, microbatches, held);
-  hide(*back.last, experts, microbatches, held);
+  hide(*ahead.first, experts_back, with_partner, held);
+  hide(*ahead.last, attention_back, with_partner, held);
+  hide(*back.first, attention, with_partner, held);
+  hide(*back.last, experts, with_partner, held);
 }
 
 }  // namespace foretoken::step

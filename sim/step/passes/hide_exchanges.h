@@ -15,10 +15,17 @@ namespace foretoken::step {
 ///   gradient of dispatch  beside the forward pass of the experts
 ///
 /// An exchange holds a part `held` of the multiprocessors while it runs, so the kernels beside it lose that part of its
-/// time. This loss stays with the exchange: of a time c beside kernels of b, min(c (1 - held), b) is hidden. The first
-/// forward and the last backward pass of a step have no partner, so 1 / `microbatches` of a hidden time stays. Holds
-/// for: ranks whose passes alternate. Precondition: microbatches >= 1, 0 <= held <= 1.
-void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held);
+/// time. This loss stays with the exchange: of a time c beside kernels of b, min(c (1 - held), b) is hidden. A part
+/// `with_partner` of the passes has a partner, and the others hide nothing. Where passes alternate, only the first
+/// forward and the last backward pass of a step have none: with m micro-batches the part is 1 - 1/m. Both passes of a
+/// pair have one. Precondition: with_partner and held are from 0 to 1.
+void hide_exchanges(TimedOps& forward, TimedOps& backward, double with_partner, double held);
+
+/// Returns the part of the passes with a partner where passes alternate. Precondition: microbatches >= 1.
+[[nodiscard]] constexpr double with_partner_in_turn(int microbatches) { return 1 - 1.0 / microbatches; }
+
+/// Returns true when the pairs of passes of the job's schedule hide exchanges of experts.
+[[nodiscard]] bool pairs_hide_exchanges(const job::Job& job);
 
 /// Returns the multiprocessors that an exchange of the job's experts holds.
 [[nodiscard]] int held_multiprocessors(const job::Job& job);

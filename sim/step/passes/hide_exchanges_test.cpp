@@ -22,7 +22,7 @@ TEST(HideExchanges, EachStandsBesideItsPartner) {
   // 70
   TimedOps forward{busy(100), exchange(90), busy(50), exchange(80)};
   TimedOps backward{exchange(80), busy(60), exchange(90), busy(70)};
-  hide_exchanges(forward, backward, 10, 0);
+  hide_exchanges(forward, backward, with_partner_in_turn(10), 0);
   // hidden: min(90, 60), min(80, 70), min(80, 100), min(90, 50); a tenth of it stays
   EXPECT_EQ(times(forward), (std::vector<std::int64_t>{100, 90 - 54, 50, 80 - 63}));
   EXPECT_EQ(times(backward), (std::vector<std::int64_t>{80 - 72, 60, 90 - 45, 70}));
@@ -31,7 +31,7 @@ TEST(HideExchanges, EachStandsBesideItsPartner) {
 TEST(HideExchanges, KernelsBesideThemLoseTheMultiprocessorsThatTheyHold) {
   TimedOps forward{busy(100), exchange(90), busy(50), exchange(80)};
   TimedOps backward{exchange(80), busy(60), exchange(90), busy(70)};
-  hide_exchanges(forward, backward, 10, 0.25);
+  hide_exchanges(forward, backward, with_partner_in_turn(10), 0.25);
   // hidden: min(67.5, 60), min(60, 70), min(60, 100), min(67.5, 50); a tenth of it stays
   EXPECT_EQ(times(forward), (std::vector<std::int64_t>{100, 90 - 54, 50, 80 - 54}));
   EXPECT_EQ(times(backward), (std::vector<std::int64_t>{80 - 54, 60, 90 - 45, 70}));
@@ -39,14 +39,14 @@ TEST(HideExchanges, KernelsBesideThemLoseTheMultiprocessorsThatTheyHold) {
 
 TEST(HideExchanges, OneMicrobatchHasNoPartner) {
   TimedOps forward{busy(100), exchange(90), busy(50), exchange(80)}, backward = forward;
-  hide_exchanges(forward, backward, 1, 0.2);
+  hide_exchanges(forward, backward, with_partner_in_turn(1), 0.2);
   EXPECT_EQ(times(forward), (std::vector<std::int64_t>{100, 90, 50, 80}));
   EXPECT_EQ(times(backward), times(forward));
 }
 
 TEST(HideExchanges, LayersWithoutExpertsStay) {
   TimedOps forward{busy(100)}, backward{busy(200)};
-  hide_exchanges(forward, backward, 8, 0.2);
+  hide_exchanges(forward, backward, with_partner_in_turn(8), 0.2);
   EXPECT_EQ(times(forward), std::vector<std::int64_t>{100});
   EXPECT_EQ(times(backward), std::vector<std::int64_t>{200});
 }

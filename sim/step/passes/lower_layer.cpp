@@ -129,7 +129,12 @@ TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const 
   timed_ops.forward = timed(job, model::forward_kernels(block, context), host.forward, rows);
   TimedOps backward = timed(job, model::backward_kernels(block, context), host.backward, rows);
   add_wait(job, timed_ops.forward);
-  if (job.overlap.exchanges) hide_exchanges(timed_ops.forward, backward, job.microbatches(), held_by_exchanges(job));
+  if (job.overlap.exchanges)
+    hide_exchanges(timed_ops.forward, backward, with_partner_in_turn(job.microbatches()), held_by_exchanges(job));
+  if (job.schedule.pairs_passes)
+    timed_ops.pair = {.forward = timed_ops.forward, .backward = backward, .recomputing = {}};
+  if (pairs_hide_exchanges(job))
+    hide_exchanges(timed_ops.pair.forward, timed_ops.pair.backward, 1, held_by_exchanges(job));
   timed_ops.backward = TimedBackward(std::move(backward));
   return timed_ops;
 }
@@ -143,6 +148,10 @@ TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const 
   TimedOps ops = timed(job, repeated, host.forward, rows);
   add_wait(job, ops);
   for (TimedOp& op : ops) op.recomputed = true;
+  if (job.schedule.pairs_passes) {
+    block.pair.recomputing = ops;
+    block.pair.recomputing.insert(block.pair.recomputing.end(), block.pair.backward.begin(), block.pair.backward.end());
+  }
   ops.insert(ops.end(), block.backward.whole.begin(), block.backward.whole.end());
   block.recomputing = TimedBackward(std::move(ops));
   return block;

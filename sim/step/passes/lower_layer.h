@@ -52,11 +52,18 @@ struct TimedBackward {
   TimedOps for_input, for_weight, whole;
 };
 
+/// The passes of a block in a pair with the pass of another micro-batch, which hides exchanges of experts.
+struct TimedPair {
+  TimedOps forward, backward;
+  TimedOps recomputing;  ///< the backward pass with the recomputation that the job asks for
+};
+
 /// The passes of one block: a layer of one kind, the embedding or the head.
 struct TimedBlock {
   TimedOps forward;
   TimedBackward backward;     ///< without recomputation
   TimedBackward recomputing;  ///< with the recomputation that the job asks for
+  TimedPair pair;             ///< empty unless the schedule has pairs
 };
 
 /// The timed op lists of a job. Every pass of every chunk is made of these blocks.

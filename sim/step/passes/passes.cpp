@@ -83,19 +83,25 @@ class OpEmitter {
   std::vector<EmittedOp> tasks_;
 };
 
-const TimedOps& backward_ops(const TimedBackward& backward, schedule::OpKind kind) {
+// Returns the ops of a backward pass of a block, with or without the recomputation that the job asks for.
+const TimedOps& backward_ops(const TimedBlock& block, schedule::OpKind kind, bool recomputing) {
+  if (kind == schedule::OpKind::kPairedBackward) return recomputing ? block.pair.recomputing : block.pair.backward;
+  const TimedBackward& backward = recomputing ? block.recomputing : block.backward;
   if (kind == schedule::OpKind::kBackwardInput) return backward.for_input;
   if (kind == schedule::OpKind::kBackwardWeight) return backward.for_weight;
   return backward.whole;
 }
 
 PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
+  const auto ops_of = [&](const TimedBlock& block) {
+    return make.kind == schedule::OpKind::kPairedForward ? &block.pair.forward : &block.forward;
+  };
   PassBlocks pass;
-  if (make.embedding) pass.push_back(&blocks.embedding.forward);
+  if (make.embedding) pass.push_back(ops_of(blocks.embedding));
   for (const model::LayerCount& run : make.layers)
     pass.insert(pass.end(), static_cast<std::size_t>(run.count),
-                &blocks.layers[static_cast<std::size_t>(run.kind)].forward);
-  if (make.head) pass.push_back(&blocks.head.forward);
+                ops_of(blocks.layers[static_cast<std::size_t>(run.kind)]));
+  if (make.head) pass.push_back(ops_of(blocks.head));
   return pass;
 }
 
@@ -103,20 +109,20 @@ PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
 PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
   PassBlocks pass;
   int recomputing = make.recomputed;
-  if (make.embedding) pass.push_back(&backward_ops(blocks.embedding.backward, make.kind));
+  if (make.embedding) pass.push_back(&backward_ops(blocks.embedding, make.kind, false));
   for (const model::LayerCount& run : make.layers) {
     const TimedBlock& layer = blocks.layers[static_cast<std::size_t>(run.kind)];
-    for (int i = 0; i < run.count; ++i)
-      pass.push_back(&backward_ops(recomputing-- > 0 ? layer.recomputing : layer.backward, make.kind));
+    for (int i = 0; i < run.count; ++i) pass.push_back(&backward_ops(layer, make.kind, recomputing-- > 0));
   }
-  if (make.head) pass.push_back(&backward_ops(blocks.head.backward, make.kind));
+  if (make.head) pass.push_back(&backward_ops(blocks.head, make.kind, false));
   std::reverse(pass.begin(), pass.end());
   return pass;
 }
 
 PassMake make_of(const job::Job& job, const job::ChunkContents& contents, schedule::OpKind kind) {
   PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
-  if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
+  if (unpaired(kind) != schedule::OpKind::kForward)
+    make.recomputed = job::recomputed_layers(job, contents.layer_count());
   return make;
 }
 
@@ -171,7 +177,8 @@ PassTiming time_pass(const PassBlocks& blocks) {
 PassBlocks PassLibrary::blocks_of(const PassMake& make) const {
   expects(schedule::traits(make.kind).is_pass && make.kind != schedule::OpKind::kRecompute,
           "passes of other kinds have no kernels yet");
-  return make.kind == schedule::OpKind::kForward ? forward_blocks(blocks_, make) : backward_blocks(blocks_, make);
+  return unpaired(make.kind) == schedule::OpKind::kForward ? forward_blocks(blocks_, make)
+                                                           : backward_blocks(blocks_, make);
 }
 
 const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {

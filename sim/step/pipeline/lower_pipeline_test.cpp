@@ -58,7 +58,9 @@ Replay replay(const char* name, PipelineShape shape, Duration forward, Duration 
                 {{OpKind::kForward, forward},
                  {OpKind::kBackward, backward},
                  {OpKind::kBackwardInput, {backward.ps / 2}},
-                 {OpKind::kBackwardWeight, {backward.ps / 2}}},
+                 {OpKind::kBackwardWeight, {backward.ps / 2}},
+                 {OpKind::kPairedForward, forward},
+                 {OpKind::kPairedBackward, backward}},
                 comm, policy);
 }
 
@@ -173,10 +175,10 @@ void expect_golden(const Replay& replayed, const nlohmann::json& metrics) {
 
 Costs costs_of(const nlohmann::json& cost) {
   const auto of = [&cost](const char* key) { return Duration{cost.at(key).get<std::int64_t>()}; };
-  return {{OpKind::kForward, of("F")},
-          {OpKind::kBackward, of("B")},
-          {OpKind::kBackwardInput, of("I")},
-          {OpKind::kBackwardWeight, of("W")}};
+  return {
+      {OpKind::kForward, of("F")},       {OpKind::kBackward, of("B")},
+      {OpKind::kBackwardInput, of("I")}, {OpKind::kBackwardWeight, of("W")},
+      {OpKind::kPairedForward, of("F")}, {OpKind::kPairedBackward, cost.contains("X") ? of("X") - of("F") : of("B")}};
 }
 
 TEST(LowerPipeline, GoldenStartTimesMakespansAndIdleTimesAreExact) {
@@ -212,6 +214,57 @@ TEST(LowerPipeline, SplitAndPlacedGoldenSchedulesAreExact) {
     ++cases;
   }
   EXPECT_EQ(cases, 10);
+}
+
+// Both results of a pair may leave on one link. The golden latency does not make the second wait for the first.
+TEST(LowerPipeline, GoldenSchedulesWithPairsAreExact) {
+  int cases = 0;
+  const nlohmann::json file = schedule::golden_file("golden_paired_schedules.json");
+  for (const auto& c : file.at("cases")) {
+    SCOPED_TRACE(c.at("schedule").get<std::string>() + " p " + c.at("p").dump() + " m " + c.at("m").dump());
+    const char* name = c.at("schedule") == "dualpipe" ? "dualpipe" : "dualpipev";
+    const schedule::Program program = schedule::schedule_named(name).build(schedule::shape_of(c));
+    for (const char* kind : {"metrics_equal", "metrics_unequal", "metrics_overlap"}) {
+      SCOPED_TRACE(kind);
+      const auto& cost = c.at(kind).at("cost");
+      expect_golden(replay(program, costs_of(cost), {cost.at("comm")}), c.at(kind));
+      if (cost.at("comm") == 0)
+        expect_golden(replay(program, costs_of(cost), {}, MessagePolicy::kAsProduced), c.at(kind));
+    }
+    ++cases;
+  }
+  EXPECT_EQ(cases, 5);
+}
+
+// DeepSeek's table (github.com/deepseek-ai/DualPipe, README): a pipeline of p stages waits for
+// (p/2 - 1) (F&B + B - 3W), where F&B is a pair. It counts the backward for input as a forward: B = F + W. The middle
+// stages wait that long. A V of p stages is half of a DualPipe of 2p.
+TEST(LowerPipeline, BubblesOfDualPipeAreThoseOfItsTable) {
+  struct Times {
+    std::int64_t forward, weight, pair;
+  };
+  for (const auto& [f, w, pair] : {Times{1, 1, 2}, {1, 1, 3}, {10, 8, 28}, {10, 8, 20}, {10, 9, 25}, {7, 7, 14}})
+    for (const auto& [name, stages, half] : {std::tuple{"dualpipe", 2, 1},
+                                             {"dualpipe", 4, 2},
+                                             {"dualpipe", 8, 4},
+                                             {"dualpipe", 16, 8},
+                                             {"dualpipev", 4, 4},
+                                             {"dualpipev", 8, 8}}) {
+      SCOPED_TRACE(testing::Message() << name << " p " << stages << " F " << f << " W " << w << " pair " << pair);
+      const PipelineShape shape{.stages = stages, .microbatches = 2 * stages + 6, .chunks = 2};
+      const Replay replayed = replay(schedule::schedule_named(name).build(shape),
+                                     {{OpKind::kForward, {f}},
+                                      {OpKind::kBackward, {f + w}},
+                                      {OpKind::kBackwardInput, {f}},
+                                      {OpKind::kBackwardWeight, {w}},
+                                      {OpKind::kPairedForward, {1}},
+                                      {OpKind::kPairedBackward, {pair - 1}}},
+                                     {});
+      std::int64_t work = 0;
+      for (const PassTasks& pass : replayed.workload.passes[id_of<Stage>(half - 1)])
+        work += (replayed.run.end[pass.last.value] - replayed.run.start[pass.first.value]).ps;
+      EXPECT_EQ(replayed.run.makespan.ps - work, (half - 1) * (pair + (f + w) - 3 * w));
+    }
 }
 
 TEST(LowerPipeline, ASplitBackwardPassShortensTheBubbleAsInTheZeroBubblePaper) {

@@ -10,17 +10,22 @@ namespace {
 using schedule::Neighbour;
 using schedule::Place;
 using schedule::Placement;
-using schedule::StageOp;
 
-// Receives are posted long before, and a send costs its stage no time. Only the wait for an op's own input counts.
+// Receives are posted long before, and a send costs its stage no time. Only the wait for an op's own input counts. A
+// pair waits for the inputs of both its passes, and sends both results when it ends.
 std::vector<Action> actions_as_produced(const schedule::Program& program, Stage stage) {
+  const schedule::StageProgram& ops = program.stages[stage];
   std::vector<Action> actions;
-  actions.reserve(program.stages[stage].size() * 3);
-  for (const StageOp& op : program.stages[stage]) {
-    if (const Place* const sender = sender_to(program.placement, stage, op))
-      actions.emplace_back(ActionKind::kWait, needed_by(op, *sender));
-    actions.emplace_back(op);
-    if (is_sent(program.placement, stage, op)) actions.emplace_back(ActionKind::kPost, sent_by(stage, op));
+  actions.reserve(ops.size() * 3);
+  for (auto begin = ops.begin(); begin != ops.end();) {
+    const auto end = begin + (begin->kind == schedule::OpKind::kPairedForward ? 2 : 1);
+    for (auto op = begin; op != end; ++op)
+      if (const Place* const sender = sender_to(program.placement, stage, *op))
+        actions.emplace_back(ActionKind::kWait, needed_by(*op, *sender));
+    for (auto op = begin; op != end; ++op) actions.emplace_back(*op);
+    for (auto op = begin; op != end; ++op)
+      if (is_sent(program.placement, stage, *op)) actions.emplace_back(ActionKind::kPost, sent_by(stage, *op));
+    begin = end;
   }
   return actions;
 }

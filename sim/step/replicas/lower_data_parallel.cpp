@@ -4,7 +4,8 @@
 // optimizer/optimizer.py):
 //   1. gradient reduction over data x context ranks,
 //   2. all-reduce of norm gradients over tensor ranks (sequence parallelism),
-//   3. all-reduce of the tied embedding between first and last stage,
+//   3. all-reduce of the tied embedding between first and last stage, or of all gradients between the two copies of the
+//      model that a two-way schedule has,
 //   4. gradient norm over all ranks (a barrier), optimizer, parameter all-gather.
 // With overlap only the first chunk of the first stage reduces bucket by bucket during its last backward pass. Every
 // other chunk has one bucket, launched when its last backward pass ends (Megatron-Core's param_and_grad_buffer.py and
@@ -12,6 +13,7 @@
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -130,6 +132,7 @@ class StepEnd {
   void reduce_gradients(const PipelineEnds& ends);
   void reduce_norm_gradients();
   void tie_embedding();
+  void reduce_copies();
   void norm_and_optimizer();
   /// Reduces the gradients of one stage and updates its weights, whatever other stages do.
   TaskId update(Stage stage, TaskId ready, TaskId last, bool ends_step);
@@ -178,6 +181,7 @@ class StepEnd {
   [[nodiscard]] std::vector<TaskId> reduce_at_once(Stage stage, std::vector<TaskId> before);
   [[nodiscard]] std::vector<TaskId> reduce_norms(Stage stage, std::vector<TaskId> before);
   TaskId optimize(Stage stage);
+  void add_between(Communication row);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
   [[nodiscard]] bool ties_embedding() const { return job::stages_share_embedding(job_); }
@@ -255,18 +259,34 @@ void StepEnd::reduce_norm_gradients() {
   }
 }
 
-void StepEnd::tie_embedding() {
-  if (!ties_embedding()) return;
-  const Stage first = job::stage_of_embedding(job_), last = job::stage_of_head(job_);
-  Communication row = tied_embedding_reduction(job_, parts_, token_table_);
-  const std::vector<des::StreamId> members{streams(first).comm(Axis::kData), streams(last).comm(Axis::kData)};
+// Adds a collective of the ranks of two stages, after all that both of them reduce.
+void StepEnd::add_between(Communication row) {
+  const std::array<Stage, 2> stages{row.from, row.to};
+  std::vector<des::StreamId> members;
+  for (const Stage stage : stages) members.push_back(streams(stage).comm(Axis::kData));
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
   note(task, std::move(row), Chunk{0});
-  for (const Stage stage : {first, last}) {
+  for (const Stage stage : stages) {
     auto& before = before_norm_[stage];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
     before = {task};
   }
+}
+
+void StepEnd::tie_embedding() {
+  if (ties_embedding()) add_between(tied_embedding_reduction(job_, parts_, token_table_));
+}
+
+// Each copy first reduces over its own replicas. Then a rank and its partner reduce what the rank holds: its shard of
+// the gradients where the optimizer is sharded.
+void StepEnd::reduce_copies() {
+  if (job_.parallelism.copies == 1) return;
+  const net::RankGrid grid = job_.grid();
+  const double ranks = shards_optimizer() ? grid.degree(net::kReplicaAxes) : 1;
+  const double expert_ranks = shards_optimizer() ? grid.degree(Axis::kExpertData) : 1;
+  for (const Stage stage : ids<Stage>(stages_ / 2))
+    add_between(
+        copy_reduction(job_, parts_, stage, stage_parameters_[stage] / ranks + stage_experts_[stage] / expert_ranks));
 }
 
 void StepEnd::norm_and_optimizer() {
@@ -346,6 +366,7 @@ void lower_step_end(Workload& workload, const job::Job& job, const BlockParamete
   step.reduce_gradients(ends);
   step.reduce_norm_gradients();
   step.tie_embedding();
+  step.reduce_copies();
   step.norm_and_optimizer();
 }
 

@@ -37,6 +37,15 @@ GroupShape tied_pair(const job::Job& part, bool mixed) {
           .groups_per_node = std::min(domain, part.grid().stage_ranks())};
 }
 
+// Returns true when any rank of a stage and its partner on another stage of the same part stand on different nodes.
+bool on_two_nodes(const job::Job& part, Stage one, Stage other) {
+  const net::RankGrid grid = part.grid();
+  const int domain = part.cluster.links.gpus;
+  for (const StageRank rank : ids<StageRank>(grid.stage_ranks()))
+    if (grid.rank_of(one, rank).number() / domain != grid.rank_of(other, rank).number() / domain) return true;
+  return false;
+}
+
 // Adds a site on the nodes of each kind. `group` and `links` describe the ranks there.
 template <class Group, class Links>
 void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, const Group& group,
@@ -141,6 +150,39 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
   add_sites(
       row, parts, stages, [&](const job::Job& part) { return tied_pair(part, mixed); },
       [&](const job::Job& part) { return mixed ? part.cluster.links : net::tied_links(part.cluster, part.grid()); });
+  return row;
+}
+
+Stage twin_of(const job::Job& job, Stage stage) { return id_of<Stage>(job.parallelism.pipeline - 1 - stage.number()); }
+
+// All ranks of the pipeline are in such a pair, so all GPUs of a node share its NICs.
+Communication copy_reduction(const job::Job& job, const job::Parts& parts, Stage stage, double parameters) {
+  const Stage twin = twin_of(job, stage);
+  Communication row{.name = "reduce both copies",
+                    .purpose = Purpose::kCopyGradients,
+                    .collective = CollectiveKind::kAllReduce,
+                    .axes = Axis::kPipeline,
+                    .counts_for = Axis::kData,
+                    .payload = Bytes(parameters * job.recipe.reduce_bytes),
+                    .from = stage,
+                    .to = twin};
+  const bool mixed = &parts.of(stage) != &parts.of(twin);
+  const bool crosses = mixed || on_two_nodes(parts.of(stage), parts.local(stage), parts.local(twin));
+  if (crosses) row.factor = job.runtime.data_comm_factor;
+  std::vector<Stage> stages{stage};
+  if (mixed) stages.push_back(twin);
+  add_sites(
+      row, parts, stages,
+      [&](const job::Job& part) {
+        const int gpus = std::min(part.cluster.links.gpus, part.gpus);
+        return GroupShape{.ranks = 2,
+                          .nodes = crosses ? 2 : 1,
+                          .ranks_per_node = crosses ? 1 : 2,
+                          .groups_per_node = crosses ? gpus : gpus / 2};
+      },
+      [&](const job::Job& part) {
+        return crosses ? part.cluster.links : net::collective_links(part.cluster, part.grid().groups(Axis::kPipeline));
+      });
   return row;
 }
 

@@ -31,6 +31,16 @@ namespace foretoken::step {
 /// `table` counts the parameters of the table on one tensor rank.
 [[nodiscard]] Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts, double table);
 
+/// Returns the all-reduce of gradients between the ranks of `stage` and their partners on stage p-1-r, which hold the
+/// same layers in another copy of the model. `parameters` counts those that one rank has to reduce. Where the runtime
+/// shards optimizer states, it is the rank's shard. Across nodes the runtime's factor counts.
+/// Precondition: the pipeline holds two copies of the model, and `stage` is in its first half.
+[[nodiscard]] Communication copy_reduction(const job::Job& job, const job::Parts& parts, Stage stage,
+                                           double parameters);
+
+/// Returns the stage with the same layers as `stage` in the other copy of the model.
+[[nodiscard]] Stage twin_of(const job::Job& job, Stage stage);
+
 /// Returns the all-reduce of one number over all ranks: the gradient norm, a barrier.
 [[nodiscard]] Communication gradient_norm(const job::Job& job, const job::Parts& parts);
 

@@ -156,25 +156,29 @@ void Space::add_pipelines(Candidate candidate) {
     if (stated.degrees[Axis::kData].value_or(data) != data) continue;
     if (asked.choices.batch.global % data != 0) continue;
     const int first = stated.virtual_pipeline.value_or(1);
-    const int last = stated.virtual_pipeline.value_or(static_cast<int>((layers + 2) / pipeline));
+    constexpr int kMostCopies = 2;  // of the model in two-way schedules: each of them has a chunk on every stage
+    const int most = std::max(kMostCopies, static_cast<int>((layers + 2) / pipeline));
+    const int last = stated.virtual_pipeline.value_or(most);
     for (int chunks = first; chunks <= last; ++chunks) {
       shape.pipeline = static_cast<int>(pipeline);
       shape.virtual_pipeline = chunks;
-      if (!job::deal_layers(layers, shape)) continue;
       candidate.degrees[Axis::kPipeline] = shape.pipeline;
       candidate.degrees[Axis::kData] = data;
       candidate.virtual_pipeline = chunks;
-      add_batches(candidate);
+      add_batches(candidate, shape);
     }
   }
 }
 
-void Space::add_batches(Candidate candidate) {
+// `shape` deals out the layers.
+void Space::add_batches(Candidate candidate, job::Parallelism shape) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
   const std::int64_t data = candidate.degrees[Axis::kData];
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
     const schedule::Schedule& schedule = schedules_[s];
     if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
+    shape.copies = schedule.copies;
+    if (!job::deal_layers(question_->asked().model.layers, shape)) continue;
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
@@ -325,6 +329,7 @@ bool Space::may_overlap_exchanges(const Candidate& candidate) const {
   const job::Question& asked = question_->asked();
   const bool interleaves = candidate.degrees[Axis::kPipeline] == 1 || candidate.virtual_pipeline > 1;
   if (!candidate.dispatcher || !interleaves || asked.model.prediction_layers > 1) return false;
+  if (schedules_[static_cast<std::size_t>(candidate.schedule)].pairs_passes) return false;  // they hide them already
   const auto modules = asked.choices.recompute ? asked.choices.recompute->modules : model::SelectiveModules{};
   return !job::why_exchanges_stay({.expert = candidate.degrees[Axis::kExpert],
                                    .dispatcher = *candidate.dispatcher,

@@ -83,7 +83,7 @@ class Space {
 
   void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
-  void add_batches(Candidate candidate);
+  void add_batches(Candidate candidate, job::Parallelism shape);
   [[nodiscard]] std::optional<int> group_for(int schedule, schedule::PipelineShape shape);
   void add_group(Candidate candidate);
   void add_executions(Candidate candidate);
