@@ -19,8 +19,11 @@ using schedule::OpKind;
 Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   Bytes peak;
   const step::JobMemory memory(job);
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
-    peak = std::max(peak, memory.held(stage).total() + observe::peak_live_bytes(memory, stage, program.stages[stage]));
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const Bytes kept = observe::kept_for_partner(job, memory, program, stage);
+    peak = std::max(peak,
+                    memory.held(stage).total() + observe::peak_live_bytes(memory, stage, program.stages[stage], kept));
+  }
   return peak;
 }
 

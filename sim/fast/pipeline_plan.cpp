@@ -21,12 +21,13 @@ using schedule::StageOp;
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 // Slots of durations: messages to the next and to the previous stage (one a stage each), passes, blocks of passes,
-// gathers, the wait before a pass, and nothing.
+// gathers, moves of activations, the wait before a pass, and nothing.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
         chunks(static_cast<std::size_t>(shape.chunks)),
         gathers(shape.gates.size()),
+        moves(shape.moves ? stages : 0),
         kinds(shape.kinds.size()),
         blocks_before{0} {
     for (std::size_t at = 0; at < kinds; ++at) kind_at[static_cast<std::size_t>(shape.kinds[at])] = at;
@@ -46,11 +47,12 @@ struct Slots {
   [[nodiscard]] std::size_t pass(Stage stage, const StageOp& op) const { return 2 * stages + place(stage, op); }
   [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
   [[nodiscard]] std::size_t gather(std::size_t at) const { return block(blocks_before.back() + at); }
-  [[nodiscard]] std::size_t still() const { return gather(gathers); }
+  [[nodiscard]] std::size_t move(Stage stage) const { return gather(gathers) + stage.index(); }
+  [[nodiscard]] std::size_t still() const { return gather(gathers) + moves; }
   [[nodiscard]] std::size_t nothing() const { return still() + 1; }
   [[nodiscard]] std::size_t count() const { return nothing() + 1; }
 
-  std::size_t stages, chunks, gathers, kinds;
+  std::size_t stages, chunks, gathers, moves, kinds;
   std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its position among the plan's kinds
   std::vector<std::size_t> blocks_before;                                // by pass, and all of them at the end
 };
@@ -70,9 +72,14 @@ class PlanTasks {
   PlanTasks(const PlanShape& shape, const Slots& slots, std::size_t passes)
       : slots_(slots), in_order_(shape.policy != step::MessagePolicy::kLatency), stands_still_(shape.stands_still) {
     to_next_.assign(slots.stages, kNone);
-    to_previous_ = compute_ = gathers_ = to_next_;
+    to_previous_ = compute_ = gathers_ = moves_ = to_next_;
     tasks_.reserve((stands_still_ ? 3 : 2) * passes);
     edges_.reserve(4 * passes);
+  }
+
+  std::optional<TaskId> move(Stage stage, const StageOp& /*op*/) {
+    if (slots_.moves == 0) return std::nullopt;
+    return append(slots_.move(stage), moves_, stage);
   }
 
   TaskId gather(Stage stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
@@ -138,7 +145,8 @@ class PlanTasks {
   bool in_order_, stands_still_;
   std::vector<Task> tasks_;
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> to_next_, to_previous_, compute_, gathers_;  // last tasks of the stages' streams
+  std::vector<std::uint32_t> to_next_, to_previous_, compute_, gathers_,
+      moves_;  // last tasks of the stages' streams
   std::vector<std::uint32_t> first_of_stage_;
 };
 
@@ -260,8 +268,12 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
-  const std::array parts = {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
-                            &times.block_lengths, &times.gathers};
+  const std::array parts = {&times.messages.to_next.values(),
+                            &times.messages.to_previous.values(),
+                            &times.passes,
+                            &times.block_lengths,
+                            &times.gathers,
+                            &times.moves.values()};
   std::size_t count = 2;
   for (const auto* part : parts) count += part->size();
   std::vector<std::int64_t> slots;

@@ -37,6 +37,7 @@ struct PlanShape {
   std::vector<int> blocks = {};
   std::vector<Gate> gates = {};  ///< parameter gathers that delay first passes, in the order of their tasks
   bool stands_still = false;     ///< the GPU waits a while before every pass
+  bool moves = false;            ///< activations move to a partner stage and back
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
 };
 
@@ -46,6 +47,7 @@ struct PlanTimes {
   std::vector<des::Duration> block_lengths = {};  ///< of all passes in turn; empty when no pass is cut
   step::MessageDurations messages = {};
   std::vector<des::Duration> gathers = {};  ///< in the order of PlanShape::gates
+  Table<Stage, des::Duration> moves = {};   ///< of activations; empty unless PlanShape::moves
   des::Duration pass_overhead = {};         ///< zero unless PlanShape::stands_still
 };
 

@@ -35,10 +35,15 @@ void expect_equal(const schedule::Program& program, schedule::PipelineShape shap
       }
   }
   times.messages = messages;
+  for (const Stage stage : ids<Stage>(shape.stages)) times.moves.push_back(Duration{210 + 5 * stage.number()});
 
   step::Workload workload;
   step::add_stage_streams(workload, shape.stages);
-  const step::PipelineOptions options{.policy = step::MessagePolicy::kAsProduced, .messages = messages};
+  const step::PipelineOptions options{
+      .policy = step::MessagePolicy::kAsProduced,
+      .messages = messages,
+      .moves = times.moves,
+      .move_row = [](Stage from) { return step::bare_message(from, from, step::Purpose::kMovedActivations); }};
   (void)step::lower_pipeline(workload, program, options, *step::fixed_passes(passes));
 
   const PlanShape plan_shape{.schedule = "of the test",
@@ -46,14 +51,15 @@ void expect_equal(const schedule::Program& program, schedule::PipelineShape shap
                              .chunks = shape.chunks,
                              .microbatches = shape.microbatches,
                              .kinds = kKinds,
-                             .policy = step::MessagePolicy::kAsProduced};
+                             .policy = step::MessagePolicy::kAsProduced,
+                             .moves = true};
   std::vector<std::int64_t> scratch;
   const PlanRun run = PipelinePlan(plan_shape, program).replay(times, scratch);
   EXPECT_EQ(run.last, des::run(workload.graph).makespan);
 }
 
 TEST(PipelinePlan, ReplaysSplitPlacedAndPairedProgramsAsTheEngineDoes) {
-  for (const char* file : {"golden_split_schedules.json", "golden_paired_schedules.json"}) {
+  for (const char* file : {"golden_split_schedules.json", "golden_paired_schedules.json", "golden_bpipe.json"}) {
     const nlohmann::json golden = schedule::golden_file(file);
     for (const auto& row : golden.at("cases")) {
       SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());

@@ -52,16 +52,18 @@ void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipelin
 }
 
 PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
-  PlannedPipeline pipeline{
-      .shape = {.schedule = job.schedule.name,
-                .stages = job.parallelism.pipeline,
-                .chunks = job.parallelism.virtual_pipeline,
-                .microbatches = job.microbatches(),
-                .group = job.batch.microbatch_group.value_or(0),
-                .kinds = passes.kinds(),
-                .policy = step::message_policy(job),
-                .gradient_blocks = job.overlap.grad_reduce},
-      .times = {.messages = step::message_durations(job), .pass_overhead = step::pass_overhead(job)}};
+  PlannedPipeline pipeline{.shape = {.schedule = job.schedule.name,
+                                     .stages = job.parallelism.pipeline,
+                                     .chunks = job.parallelism.virtual_pipeline,
+                                     .microbatches = job.microbatches(),
+                                     .group = job.batch.microbatch_group.value_or(0),
+                                     .kinds = passes.kinds(),
+                                     .policy = step::message_policy(job),
+                                     .gradient_blocks = job.overlap.grad_reduce},
+                           .times = {.messages = step::message_durations(job),
+                                     .moves = step::move_durations(job),
+                                     .pass_overhead = step::pass_overhead(job)}};
+  pipeline.shape.moves = !pipeline.times.moves.empty();
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (job.overlap.param_gather) add_gathers(job, passes, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();

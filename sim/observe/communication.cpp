@@ -30,6 +30,8 @@ std::string_view words_of(const Communication& row) {
       return "parameters: all-gather";
     case Purpose::kTiedEmbedding:
       return "gradient of the tied embedding: all-reduce of first and last stage";
+    case Purpose::kMovedActivations:
+      return "activations to a partner stage and back";
     case Purpose::kCopyGradients:
       return "gradients: all-reduce of both copies of the model";
     case Purpose::kNormGradients:

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "sim/schedule/program_counts.h"
+#include "sim/step/replicas/replicas.h"
+
 namespace foretoken::observe {
 namespace {
 
@@ -10,11 +13,14 @@ namespace {
 template <class See>
 class StageWalk {
  public:
-  StageWalk(Table<Chunk, step::PassMemory> memory, See see) : see_(std::move(see)), memory_(std::move(memory)) {}
+  StageWalk(Table<Chunk, step::PassMemory> memory, Bytes kept, See see)
+      : see_(std::move(see)), memory_(std::move(memory)), stored_(kept) {}
 
   void run(const schedule::StageOp& op, des::Instant start, des::Instant end) {
     const step::PassMemory& memory = memory_[op.chunk];
     const schedule::OpTraits& kind = schedule::traits(op.kind);
+    if (!kind.is_pass) return move(kind, memory, end);
+    last_end_ = end;
     switch (kind.stash) {
       case schedule::Stash::kStores:
         stored_ += memory.stash;
@@ -37,6 +43,13 @@ class StageWalk {
   }
 
  private:
+  // Activations leave for a partner, or come back.
+  void move(const schedule::OpTraits& kind, const step::PassMemory& memory, des::Instant end) {
+    const bool comes = kind.stash == schedule::Stash::kStores;
+    stored_ += (comes ? 1.0 : -1.0) * memory.stash;
+    see_(std::max(end, last_end_), stored_, Bytes(0), alive_ += comes ? 1 : -1);
+  }
+
   static Bytes waiting_more(const schedule::OpTraits& kind, const step::PassMemory& memory) {
     return kind.makes.has(schedule::Result::kInputGradient) ? memory.for_weights - memory.stash : Bytes(0);
   }
@@ -45,6 +58,7 @@ class StageWalk {
   Table<Chunk, step::PassMemory> memory_;
   Bytes stored_;
   int alive_ = 0;
+  des::Instant last_end_;  // of a pass: activations come back beside one
 };
 
 void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
@@ -59,6 +73,13 @@ void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
 
 }  // namespace
 
+Bytes kept_for_partner(const job::Job& job, const step::JobMemory& memory, const schedule::Program& program,
+                       Stage stage) {
+  if (!job.schedule.moves_activations) return Bytes(0);
+  const Stage twin = step::twin_of(job, stage);
+  return static_cast<double>(schedule::peak_away(program.stages[twin])) * memory.of_pass(twin, Chunk{0}).stash;
+}
+
 PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                          const des::RunResult& run) {
   const step::JobMemory memory(job);
@@ -69,19 +90,23 @@ PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::Lowere
     for (const step::PassMemory& chunk : chunks) timeline.stored.push_back(chunk.stash);
     const std::size_t passes = step.workload.passes[stage].size();
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
-    StageWalk walk(chunks, [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
-      add_point(timeline, {at, stored, transient}, alive);
-    });
-    for (const step::PassTasks& pass : step.workload.passes[stage]) {
-      walk.run(pass.op, run.start[pass.first.value], run.end[pass.last.value]);
+    StageWalk walk(chunks, kept_for_partner(job, memory, step.program, stage),
+                   [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
+                     add_point(timeline, {at, stored, transient}, alive);
+                   });
+    auto pass = step.workload.passes[stage].begin();
+    auto move = step.workload.moves[stage].begin();
+    for (const schedule::StageOp& op : step.program.stages[stage]) {
+      const step::PassTasks& tasks = schedule::traits(op.kind).is_pass ? *pass++ : *move++;
+      walk.run(op, run.start[tasks.first.value], run.end[tasks.last.value]);
     }
   }
   return timelines;
 }
 
-Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops) {
+Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops, Bytes kept) {
   Bytes peak;
-  StageWalk walk(memory.of_passes(stage),
+  StageWalk walk(memory.of_passes(stage), kept,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : ops) walk.run(op, {}, {});
   return peak;

@@ -26,11 +26,19 @@ struct StageTimeline {
   Table<Chunk, Bytes> stored;  ///< bytes that a forward pass stores until its backward pass ends
 };
 
-/// Replays the ops of each stage. An op stores activations at its start, and frees them at its end.
+/// Replays the ops of each stage. An op stores activations at its start, and frees them at its end. What a stage keeps
+/// for its partner is stored from the start to the end.
 [[nodiscard]] PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                                        const des::RunResult& run);
 
-/// Returns the peak of one stage of `memory`'s job from the order of its ops. Their times do not matter.
-[[nodiscard]] Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops);
+/// Returns the bytes that `stage` keeps free for the activations of its partner stage p-1-r: as many as are away at
+/// once.
+[[nodiscard]] Bytes kept_for_partner(const job::Job& job, const step::JobMemory& memory,
+                                     const schedule::Program& program, Stage stage);
+
+/// Returns the peak of one stage of `memory`'s job from the order of its ops. Their times do not matter. The stage
+/// keeps `kept` for a partner.
+[[nodiscard]] Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops,
+                                    Bytes kept);
 
 }  // namespace foretoken::observe

@@ -114,6 +114,7 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage,
       return members.size() > 1 ? in_groups(row, stage, moving, members) : Kept{};
     case step::Purpose::kActivations:
     case step::Purpose::kActivationGradients:
+    case step::Purpose::kMovedActivations:
       return message(row, moving, members.front());
     case step::Purpose::kGradients:
     case step::Purpose::kParameters:

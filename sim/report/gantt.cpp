@@ -23,7 +23,7 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
   if (meaning.kind != TaskMeaning::kCommunication) return;
 
   const step::Communication& row = *workload.communication_of(meaning);
-  if (is_message(row.purpose)) {
+  if (is_message(row.purpose) || row.purpose == step::Purpose::kMovedActivations) {
     chart.rows[meaning.stage.index()].communication.push_back(
         {begin, end, Activity::kMessage, meaning.microbatch, meaning.chunk});
     return;

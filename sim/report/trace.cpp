@@ -35,6 +35,7 @@ std::vector<Thread> threads_of(const step::StageStreams& stage) {
   threads.push_back({"send forward", stage.send_forward});
   threads.push_back({"send backward", stage.send_backward});
   threads.push_back({"host", stage.pass.host});
+  if (stage.moves) threads.push_back({"activations", *stage.moves});
   return threads;
 }
 

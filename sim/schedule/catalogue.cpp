@@ -47,6 +47,7 @@ std::span<const Schedule> all_schedules() {
       chimera(),
       dual_pipe(),
       dual_pipe_v(),
+      bpipe(),
   };
   return kSchedules;
 }

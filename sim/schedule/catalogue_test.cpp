@@ -26,7 +26,7 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
   }
   EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b", "eager-1f1b",
                                                   "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb", "zb-v", "v-zb",
-                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipev"}));
+                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipev", "bpipe"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 
@@ -85,7 +85,7 @@ const ReasonCase kReasons[] = {
      "chimera",
      {4, 8, 3},
      "chimera: expected 2 chunks a stage (virtual pipeline), one of each copy of the model, found 3; try "
-     "virtual_pipeline 2"},
+     "2 chunks"},
     {"two ways over an odd number of stages",
      "dualpipe",
      {3, 12, 2},
@@ -107,6 +107,10 @@ const ReasonCase kReasons[] = {
      "dualpipe",
      {4, 9, 2},
      "dualpipe: expected an even number of micro-batches, half of them each way, found 9; try 10"},
+    {"a stage without a partner",
+     "bpipe",
+     {3, 8},
+     "bpipe: expected an even number of pipeline stages, found 3; try pipeline 4"},
     {"too few for pairs in a V",
      "dualpipev",
      {4, 7, 2},

@@ -22,6 +22,15 @@ int peak_in_flight(const StageProgram& ops) {
   return peak;
 }
 
+int peak_away(const StageProgram& ops) {
+  int away = 0, peak = 0;
+  for (const StageOp& op : ops) {
+    if (op.kind == OpKind::kSendAway) peak = std::max(peak, ++away);
+    if (op.kind == OpKind::kBringBack) --away;
+  }
+  return peak;
+}
+
 std::vector<std::int64_t> sends_per_stage(const Program& program) {
   std::vector<std::int64_t> sends(program.stages.size(), 0);
   for (const Stage stage : program.stages.ids())

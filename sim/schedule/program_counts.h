@@ -12,6 +12,9 @@ namespace foretoken::schedule {
 /// for weight frees one. A stage with v chunks holds v of them for one micro-batch.
 [[nodiscard]] int peak_in_flight(const StageProgram& ops);
 
+/// Returns the most chunk activations of a stage that are away at once, with its partner.
+[[nodiscard]] int peak_away(const StageProgram& ops);
+
 /// Counts the messages that each stage sends to another in one step: outputs to the next virtual stage, input gradients
 /// to the previous one. Results that stay on the stage are no messages.
 [[nodiscard]] std::vector<std::int64_t> sends_per_stage(const Program& program);

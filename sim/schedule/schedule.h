@@ -31,11 +31,12 @@ struct WithoutFlush {
 
 /// One schedule. The catalogue holds the schedules that have a name in scenarios. A job may hold any other.
 struct Schedule {
-  std::string name;              ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
-  std::string description;       ///< one line for `schedule list`, with its source
-  bool interleaves = false;      ///< needs chunks > 1
-  bool splits_backward = false;  ///< has backward ops for input and for weight
-  bool pairs_passes = false;     ///< has pairs of a forward and a backward pass
+  std::string name;                ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
+  std::string description;         ///< one line for `schedule list`, with its source
+  bool interleaves = false;        ///< needs chunks > 1
+  bool splits_backward = false;    ///< has backward ops for input and for weight
+  bool pairs_passes = false;       ///< has pairs of a forward and a backward pass
+  bool moves_activations = false;  ///< sends them to a partner stage and brings them back
   /// Copies of the model on the pipeline: 2 in two-way schedules. Every copy is a way of the placement, and takes as
   /// many micro-batches as the others.
   int copies = 1;

@@ -30,6 +30,7 @@ enum class Purpose : std::uint8_t {
   kGradients,            ///< reduced over the replicas
   kParameters,           ///< gathered from the replicas
   kTiedEmbedding,        ///< the gradient of a token table that the first and the last stage hold
+  kMovedActivations,     ///< activations that a partner stage keeps for a while
   kCopyGradients,        ///< reduced between two stages that hold the same layers, in two copies of the model
   kGradientNorm,         ///< gradient norm and overflow check over all ranks
 };

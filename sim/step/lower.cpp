@@ -9,6 +9,7 @@
 #include "sim/job/parts.h"
 #include "sim/step/duration.h"
 #include "sim/step/made_order.h"
+#include "sim/step/memory/memory.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
 
@@ -29,7 +30,7 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
   std::size_t kernels = 0;
   for (const Stage stage : program.stages.ids())
     for (const schedule::StageOp& op : program.stages[stage])
-      if (traits(op.kind).is_pass)
+      if (schedule::traits(op.kind).is_pass)
         for (const TimedOps* block : passes.blocks(stage, op.chunk, op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 40 million kernels; try --fidelity stage"}});
@@ -87,6 +88,9 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
   PipelineOptions options{
       .policy = message_policy(job),
       .messages = message_durations(job),
+      .moves = move_durations(job),
+      .move_row =
+          [&](Stage from) { return move_between(job, parts, from, JobMemory(job).of_pass(from, Chunk{0}).stash); },
       .message_row = [&](Stage from, Stage to,
                          Purpose purpose) { return message_between(job, parts, from, to, purpose); },
       .gates = lower_parameter_gather(step.workload, job, step.passes->trained()),

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "sim/net/cables.h"
+#include "sim/step/memory/memory.h"
 #include "sim/step/passes/pass_communication.h"
+#include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
 namespace {
@@ -67,6 +69,35 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
   row.site = {from, hop_shape(grid, domain, stages, crosses),
               net::message_links(sender.cluster, grid.groups(Axis::kPipeline))};
   return row;
+}
+
+Communication move_between(const job::Job& job, const job::Parts& parts, Stage stage, Bytes activations) {
+  const Stage twin = twin_of(job, stage);
+  Communication row = bare_message(stage, twin, Purpose::kMovedActivations);
+  row.name = "move activations";
+  row.payload = activations;
+  const bool crosses = twins_on_two_nodes(job, parts, stage);
+  const auto site_at = [&](Stage at) {
+    const job::Job& part = parts.of(at);
+    const net::RankGrid grid = part.grid();
+    const int domain = part.cluster.links.gpus;
+    return Site{at, hop_shape(grid, domain, job.parallelism.pipeline, crosses),
+                crosses ? part.cluster.links : net::message_links(part.cluster, grid.groups(Axis::kPipeline))};
+  };
+  row.site = site_at(stage);
+  if (&parts.of(stage) != &parts.of(twin)) row.other_sites = {site_at(twin)};
+  return row;
+}
+
+Table<Stage, des::Duration> move_durations(const job::Job& job) {
+  Table<Stage, des::Duration> durations;
+  if (!job.schedule.moves_activations) return durations;
+  const job::Parts parts(job);
+  const JobMemory memory(job);
+  durations.resize(static_cast<std::size_t>(job.parallelism.pipeline));
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline / 2))
+    durations[stage] = time_of(move_between(job, parts, stage, memory.of_pass(stage, Chunk{0}).stash), job);
+  return durations;
 }
 
 MessageDurations message_durations(const job::Job& job) {

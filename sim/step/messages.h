@@ -14,6 +14,12 @@ namespace foretoken::step {
 [[nodiscard]] Communication message_between(const job::Job& job, const job::Parts& parts, Stage from, Stage to,
                                             Purpose purpose);
 
+/// Returns the move of the activations of one micro-batch from `stage` to its partner, stage p-1-r, or back.
+[[nodiscard]] Communication move_between(const job::Job& job, const job::Parts& parts, Stage stage, Bytes activations);
+
+/// Returns the time of such a move on every stage; nothing where the schedule moves none.
+[[nodiscard]] Table<Stage, des::Duration> move_durations(const job::Job& job);
+
 /// Returns the times of the messages between stages.
 [[nodiscard]] MessageDurations message_durations(const job::Job& job);
 

@@ -41,6 +41,7 @@ struct Meaning {
 struct StageStreams {
   PassStreams pass;                           ///< includes the streams for collectives among replicas
   des::StreamId send_forward, send_backward;  ///< links to the next and the previous stage
+  std::optional<des::StreamId> moves = {};    ///< link to the partner stage, where activations move there
   [[nodiscard]] des::StreamId comm(Axis axis) const { return pass.comm[axis].value(); }
 };
 
@@ -58,6 +59,10 @@ struct Workload {
   Table<Stage, CommunicationId> pass_rows;  ///< the first row of its passes, in the order of LayerBlocks
   Table<Stage, StageStreams> stages;
   Table<Stage, std::vector<PassTasks>> passes;  ///< in the order in which they run
+
+  /// Moves of activations to a partner stage and back, in the order in which they run. Empty: none, or they take no
+  /// time.
+  Table<Stage, std::vector<PassTasks>> moves;
 
   /// Records a task's meaning. Tasks are recorded in the order of their numbers.
   void note(des::TaskId task, const Meaning& what) {

@@ -27,5 +27,7 @@ namespace foretoken::schedule {
 [[nodiscard]] Schedule dual_pipe();
 /// One copy of the model in a V, with the pairs of DualPipe (deepseek-ai/DualPipe, dualpipev.py).
 [[nodiscard]] Schedule dual_pipe_v();
+/// 1F1B whose first stages send activations to the last ones and bring them back (arXiv:2401.02088).
+[[nodiscard]] Schedule bpipe();
 
 }  // namespace foretoken::schedule

@@ -268,7 +268,7 @@ MadeSchedule make_schedule(const MakeQuestion& question) {
   expects(shape.stages >= 1 && shape.microbatches >= 1, "a pipeline has at least one stage and one micro-batch");
   std::vector<MadeSchedule> found;
   for (const Schedule& each : all_schedules())
-    if (!each.interleaves) consider(found, each.build(shape), each.name, question);
+    if (!each.interleaves && !each.moves_activations) consider(found, each.build(shape), each.name, question);
   for (const GreedyRule& rule : rules_for(shape)) consider(found, Greedy(question, rule).run(), kMade, question);
   expects(!found.empty(), "every stage can run one micro-batch at a time");
   return best_of(std::move(found), question);

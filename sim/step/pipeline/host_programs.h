@@ -16,6 +16,10 @@
 //   TaskId update(Stage, const StageOp&, TaskId ready, TaskId last);  // of weights, whose gradients are complete
 //                                                       // after `ready`; its last task on the compute stream
 //   void add_dependency(TaskId before, TaskId after);
+//   std::optional<TaskId> move(Stage, const StageOp&);  // after the moves before it on the stage; none: takes no time
+//
+// Activations move in the order of the program. A stage sends them away once their pass has ended, and its next pass
+// waits until they are gone: it has no room before. They come back beside the pass before the one that needs them.
 #pragma once
 
 #include <algorithm>
@@ -141,20 +145,31 @@ class HostProgram {
   }
 
   void compute(const schedule::StageOp& op) {
-    if (op.kind == schedule::OpKind::kUpdate) {
-      last_ = tasks_.update(stage_, op, backwards_.at(op.microbatch.index()), *last_);
-      return;
-    }
-    expects(traits(op.kind).is_pass, "only passes can be timed yet");
+    if (op.kind == schedule::OpKind::kUpdate) return update(op);
+    if (!traits(op.kind).is_pass) return move(op);
     BlockHooks hooks;
     if (chunk_ends_.is_first(op.chunk, computed_) && !options_.gates.empty())
       hooks.gates = &options_.gates[stage_][op.chunk];
     if (chunk_ends_.completes_gradients(op.chunk, computed_) && options_.gradient_blocks)
       hooks.ends = &gradient_blocks_[op.chunk];
     ++computed_;
-    last_ = tasks_.pass(stage_, op, frontier_, last_, hooks);
+    before_last_ = std::exchange(last_, tasks_.pass(stage_, op, frontier_, last_, hooks));
     frontier_.clear();
     if (options_.update && traits(op.kind).makes.has(schedule::Result::kWeightGradient)) backwards_.push_back(*last_);
+  }
+
+  void update(const schedule::StageOp& op) {
+    ++computed_;
+    last_ = tasks_.update(stage_, op, backwards_.at(op.microbatch.index()), *last_);
+  }
+
+  void move(const schedule::StageOp& op) {
+    ++computed_;
+    const std::optional<des::TaskId> task = tasks_.move(stage_, op);
+    if (!task) return;
+    const std::optional<des::TaskId>& after = op.kind == schedule::OpKind::kSendAway ? last_ : before_last_;
+    if (after) tasks_.add_dependency(*after, *task);
+    frontier_.push_back(*task);
   }
 
   Tasks& tasks_;
@@ -162,9 +177,9 @@ class HostProgram {
   const PipelineOptions& options_;
   Stage stage_;
   ChunkEnds chunk_ends_;
-  std::vector<des::TaskId> frontier_;  // without the last pass
-  std::optional<des::TaskId> last_;
-  std::size_t computed_ = 0;  // ops so far
+  std::vector<des::TaskId> frontier_;              // without the last pass
+  std::optional<des::TaskId> last_, before_last_;  // passes
+  std::size_t computed_ = 0;                       // ops so far
   Table<Chunk, std::vector<des::TaskId>> gradient_blocks_;
   std::int64_t sends_ = 0;
   std::vector<des::TaskId> backwards_;  // by micro-batch; only where weights change inside the pipeline

@@ -117,7 +117,11 @@ class KernelEmitter final : public PassEmitter {
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload), options_(options), emitter_(emitter), rows_(workload.stages.size()) {}
+      : workload_(workload),
+        options_(options),
+        emitter_(emitter),
+        rows_(workload.stages.size()),
+        move_rows_(workload.stages.size()) {}
 
   TaskId message(const MessageKey& key, Neighbour link) {
     const Stage sender = key.sender.stage;
@@ -142,6 +146,21 @@ class GraphTasks {
 
   TaskId update(Stage stage, const StageOp& op, TaskId ready, TaskId last) {
     return options_.update(stage, op, ready, last);
+  }
+
+  std::optional<TaskId> move(Stage stage, const StageOp& op) {
+    if (options_.moves.empty()) return std::nullopt;
+    std::optional<des::StreamId>& stream = workload_.stages[stage].moves;
+    if (!stream) {
+      stream = workload_.graph.add_stream();
+      move_rows_[stage] = workload_.add(options_.move_row(stage));
+    }
+    const TaskId task = workload_.graph.add_occupy(*stream, options_.moves[stage]);
+    Meaning meaning = meaning_of(stage, op, TaskMeaning::kCommunication);
+    meaning.communication = move_rows_[stage];
+    workload_.note(task, meaning);
+    workload_.moves[stage].push_back({task, task, op});
+    return task;
   }
 
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
@@ -174,6 +193,7 @@ class GraphTasks {
   const PipelineOptions& options_;
   PassEmitter& emitter_;
   Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender
+  Table<Stage, std::optional<CommunicationId>> move_rows_;
 };
 
 }  // namespace
@@ -203,6 +223,7 @@ void add_stage_streams(Workload& workload, int stages, AxisSet axes) {
     workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
   workload.passes.resize(count);
+  workload.moves.resize(count);
 }
 
 PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program, const PipelineOptions& options,

@@ -61,6 +61,10 @@ using Update =
 struct PipelineOptions {
   MessagePolicy policy = MessagePolicy::kAsProduced;
   MessageDurations messages = {};
+  /// Time of moving the activations of a micro-batch to the partner of a stage, or back; empty: no time. Only where the
+  /// program moves activations.
+  Table<Stage, des::Duration> moves = {};
+  std::function<Communication(Stage from)> move_row = {};  ///< the row of a move; needed where moves take time
   /// Returns the row of a message. Without it: bare_message().
   std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row = {};
   ForwardGates gates = {};           ///< empty: none

@@ -236,6 +236,37 @@ TEST(LowerPipeline, GoldenSchedulesWithPairsAreExact) {
   EXPECT_EQ(cases, 5);
 }
 
+// In the golden cases activations move in no time. A stage that waits for its moves takes as much longer, at most.
+TEST(LowerPipeline, GoldenTimesOfBPipeAreExactAndMovesAddTheirs) {
+  const nlohmann::json file = schedule::golden_file("golden_bpipe.json");
+  for (const auto& c : file.at("cases"))
+    for (const char* kind : {"metrics_equal", "metrics_unequal"}) {
+      SCOPED_TRACE("p " + c.at("p").dump() + " " + kind);
+      const schedule::Program program = schedule::schedule_named("bpipe").build(schedule::shape_of(c));
+      const auto& cost = c.at(kind).at("cost");
+      expect_golden(replay(program, costs_of(cost), {cost.at("comm")}), c.at(kind));
+    }
+}
+
+TEST(LowerPipeline, APassWaitsUntilActivationsAreGoneOrBack) {
+  // One micro-batch away: E0 after F0 (10 to 17), F1 after E0 (17 to 27), L0 beside F1, B0 after L0 and F1.
+  const schedule::Program program = schedule::program_of(schedule::Placement::looped(1, 1), {"F0 E0 F1 L0 B0 B1"});
+  for (const auto& [move, end] : {std::pair{7, 10 + 7 + 10 + 40}, {12, 10 + 12 + 12 + 40}}) {
+    Workload workload;
+    add_stage_streams(workload, 1);
+    PipelineOptions options;
+    options.moves = Table<Stage, Duration>(1, Duration{move});
+    options.move_row = [](Stage from) { return bare_message(from, from, Purpose::kMovedActivations); };
+    const auto one = [](Duration cost) {
+      return Table<Stage, Table<Chunk, Duration>>(1, Table<Chunk, Duration>(1, cost));
+    };
+    const auto emitter = fixed_passes({{OpKind::kForward, one(Duration{10})}, {OpKind::kBackward, one(Duration{20})}});
+    (void)lower_pipeline(workload, program, options, *emitter);
+    EXPECT_EQ(des::run(workload.graph).makespan.ps, end) << move;
+    EXPECT_EQ(workload.moves[Stage{0}].size(), 2U);
+  }
+}
+
 // DeepSeek's table (github.com/deepseek-ai/DualPipe, README): a pipeline of p stages waits for
 // (p/2 - 1) (F&B + B - 3W), where F&B is a pair. It counts the backward for input as a forward: B = F + W. The middle
 // stages wait that long. A V of p stages is half of a DualPipe of 2p.

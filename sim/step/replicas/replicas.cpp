@@ -37,15 +37,6 @@ GroupShape tied_pair(const job::Job& part, bool mixed) {
           .groups_per_node = std::min(domain, part.grid().stage_ranks())};
 }
 
-// Returns true when any rank of a stage and its partner on another stage of the same part stand on different nodes.
-bool on_two_nodes(const job::Job& part, Stage one, Stage other) {
-  const net::RankGrid grid = part.grid();
-  const int domain = part.cluster.links.gpus;
-  for (const StageRank rank : ids<StageRank>(grid.stage_ranks()))
-    if (grid.rank_of(one, rank).number() / domain != grid.rank_of(other, rank).number() / domain) return true;
-  return false;
-}
-
 // Adds a site on the nodes of each kind. `group` and `links` describe the ranks there.
 template <class Group, class Links>
 void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, const Group& group,
@@ -155,6 +146,19 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
 
 Stage twin_of(const job::Job& job, Stage stage) { return id_of<Stage>(job.parallelism.pipeline - 1 - stage.number()); }
 
+bool twins_on_two_nodes(const job::Job& job, const job::Parts& parts, Stage stage) {
+  const Stage twin = twin_of(job, stage);
+  const job::Job& part = parts.of(stage);
+  if (&part != &parts.of(twin)) return true;
+  const net::RankGrid grid = part.grid();
+  const int domain = part.cluster.links.gpus;
+  for (const StageRank rank : ids<StageRank>(grid.stage_ranks()))
+    if (grid.rank_of(parts.local(stage), rank).number() / domain !=
+        grid.rank_of(parts.local(twin), rank).number() / domain)
+      return true;
+  return false;
+}
+
 // All ranks of the pipeline are in such a pair, so all GPUs of a node share its NICs.
 Communication copy_reduction(const job::Job& job, const job::Parts& parts, Stage stage, double parameters) {
   const Stage twin = twin_of(job, stage);
@@ -167,7 +171,7 @@ Communication copy_reduction(const job::Job& job, const job::Parts& parts, Stage
                     .from = stage,
                     .to = twin};
   const bool mixed = &parts.of(stage) != &parts.of(twin);
-  const bool crosses = mixed || on_two_nodes(parts.of(stage), parts.local(stage), parts.local(twin));
+  const bool crosses = twins_on_two_nodes(job, parts, stage);
   if (crosses) row.factor = job.runtime.data_comm_factor;
   std::vector<Stage> stages{stage};
   if (mixed) stages.push_back(twin);

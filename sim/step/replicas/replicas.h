@@ -33,13 +33,17 @@ namespace foretoken::step {
 
 /// Returns the all-reduce of gradients between the ranks of `stage` and their partners on stage p-1-r, which hold the
 /// same layers in another copy of the model. `parameters` counts those that one rank has to reduce. Where the runtime
-/// shards optimizer states, it is the rank's shard. Across nodes the runtime's factor counts.
-/// Precondition: the pipeline holds two copies of the model, and `stage` is in its first half.
+/// shards optimizer states, it is the rank's shard. Across nodes the runtime's factor counts. Precondition: the
+/// pipeline holds two copies of the model, and `stage` is in its first half.
 [[nodiscard]] Communication copy_reduction(const job::Job& job, const job::Parts& parts, Stage stage,
                                            double parameters);
 
-/// Returns the stage with the same layers as `stage` in the other copy of the model.
+/// Returns stage p-1-r, the partner of stage r: with the same layers in the other copy of the model, or with room for
+/// its activations.
 [[nodiscard]] Stage twin_of(const job::Job& job, Stage stage);
+
+/// Returns true when any rank of a stage and its partner on stage p-1-r stand on different nodes.
+[[nodiscard]] bool twins_on_two_nodes(const job::Job& job, const job::Parts& parts, Stage stage);
 
 /// Returns the all-reduce of one number over all ranks: the gradient norm, a barrier.
 [[nodiscard]] Communication gradient_norm(const job::Job& job, const job::Parts& parts);

@@ -1,4 +1,4 @@
-// Tests jobs with two-way schedules and pairs of passes: agreement of all ways to run them, memory, and reductions.
+// Tests jobs with two-way schedules, pairs of passes and moved activations: all ways to run them, memory, reductions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,9 +42,9 @@ job::Job job_from(const std::string& text) { return io::read_scenario_text(text,
 
 TEST(TwoWay, EveryGpuAndEveryKernelGiveTheFoldedStep) {
   for (const std::string& text :
-       {dense("chimera"), dense("chimera", kShards), dense("dualpipe", R"(, "recompute": "full")"),
-        dense("dualpipev", kShards, kTwoChunks), experts("chimera"), experts("dualpipe"),
-        experts("dualpipe", R"(, "recompute": "full")"), experts("dualpipev", "", kTwoChunks)}) {
+       {dense("chimera"), dense("chimera", kShards), dense("bpipe"), dense("bpipe", kShards), experts("bpipe"),
+        dense("dualpipe", R"(, "recompute": "full")"), dense("dualpipev", kShards, kTwoChunks), experts("chimera"),
+        experts("dualpipe"), experts("dualpipe", R"(, "recompute": "full")"), experts("dualpipev", "", kTwoChunks)}) {
     SCOPED_TRACE(text);
     const job::Job job = job_from(text);
     const Prediction folded = predict(job);
@@ -91,6 +91,31 @@ TEST(TwoWay, BothCopiesReduceWhatARankHolds) {
   EXPECT_TRUE(copy_rows(predict(job_from(dense("dualpipev", "", kTwoChunks)))).empty()) << "one copy in a V";
 }
 
+// Three stashes of the first stage become two and the one in use; its partner keeps room for what is away.
+TEST(TwoWay, BPipeMovesActivationsBetweenPartners) {
+  const Prediction plain = predict(job_from(dense("1f1b"))), moved = predict(job_from(dense("bpipe")));
+  EXPECT_GT(moved.run.makespan, plain.run.makespan) << "moves take time";
+  const auto peak = [](const Prediction& of, int stage) {
+    return of.metrics.memory.per_stage[id_of<Stage>(stage)].peak.value();
+  };
+  EXPECT_LT(peak(moved, 0), peak(plain, 0));
+  EXPECT_GT(peak(moved, 3), peak(plain, 3));
+  const double stash = step::JobMemory(moved.job).of_pass(Stage{0}, Chunk{0}).stash.value();
+  EXPECT_NEAR(peak(plain, 0) - peak(moved, 0), stash, 1) << "four held before, three now";
+  EXPECT_NEAR(peak(moved, 3) - peak(plain, 3), 2 * stash, 1) << "two are away at once";
+  std::int64_t moves = 0;
+  for (const Stage stage : ids<Stage>(4)) moves += static_cast<std::int64_t>(moved.step.workload.moves[stage].size());
+  std::int64_t ops = 0;
+  for (const schedule::StageProgram& program : moved.step.program.stages)
+    for (const schedule::StageOp& op : program) ops += schedule::traits(op.kind).is_pass ? 0 : 1;
+  EXPECT_EQ(moves, ops);
+  for (const observe::MemoryPoint* before = nullptr;
+       const observe::MemoryPoint& point : moved.memory[Stage{0}].points) {
+    EXPECT_TRUE(before == nullptr || before->at <= point.at);
+    before = &point;
+  }
+}
+
 // The law of moe.overlap, for passes that all have a partner: of a time that it hides, one part in m stays there.
 TEST(TwoWay, PairsHideExchangesByTheLawOfCombinedPasses) {
   using schedule::OpKind;
@@ -124,13 +149,14 @@ std::string complaint(const std::string& text) {
 }
 
 TEST(TwoWay, OtherShapesAreRefused) {
-  EXPECT_THAT(
-      complaint(dense("chimera", "", R"(, "virtual_pipeline": 3)")),
-      HasSubstr("/schedule: chimera: expected 2 chunks a stage (virtual_pipeline), one of each copy of the model, "
-                "found 3"));
+  EXPECT_THAT(complaint(dense("chimera", "", R"(, "virtual_pipeline": 3)")),
+              HasSubstr("/schedule: chimera: expected 2 chunks a stage "
+                        "(virtual_pipeline), one of each copy of the model, "
+                        "found 3"));
   EXPECT_THAT(complaint(dense("dualpipe", "", R"(, "virtual_pipeline": 1)")), HasSubstr("virtual_pipeline"));
   EXPECT_THAT(complaint(experts("dualpipe", R"(, "moe": {"overlap": true})")),
-              HasSubstr("/moe/overlap: expected false: schedule \"dualpipe\" has pairs of passes that hide exchanges"));
+              HasSubstr("/moe/overlap: expected false: schedule \"dualpipe\" "
+                        "has pairs of passes that hide exchanges"));
   EXPECT_EQ(complaint(dense("chimera", "", kTwoChunks)), "none") << "as many as there are";
 }
 
