@@ -32,6 +32,12 @@ TEST(Import, AScriptBecomesAScenarioThatSimulateTakes) {
   EXPECT_EQ(json::parse(direct.out).at("step_time_s"), json::parse(simulated.out).at("step_time_s"));
 }
 
+TEST(Import, ARelativePathFindsSourcedFiles) {
+  const Ran ran = run_foretoken({"import", "sim/io/testdata/launch/train.sh", "--cluster", "dgx-h100-ndr", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
+  EXPECT_EQ(json::parse(ran.out).at("scenario").at("model").at("num_layers"), 24);
+}
+
 TEST(Import, MissingFactsAreNamedAndNothingIsWritten) {
   const TemporaryFolder folder;
   const std::string file = folder.file("mine.json");

@@ -69,6 +69,7 @@ Outcome Interpreter::statement(Mode mode) {
       turned = !turned;
       ++at_;
     }
+    if (at_ >= tokens_->size()) return outcome;  // "!" without a command
     const std::size_t before = at_;
     Outcome next = Outcome::kYes;
     if (own == Mode::kOpen && mode == Mode::kRun)

@@ -38,8 +38,12 @@ std::map<std::string, std::string> slurm_directives(std::string_view text) {
 std::optional<Script> read_script_text(const std::string& text, const std::string& file, const std::string& folder,
                                        const Given& given, Findings& findings) {
   Script script;
-  script.variables.folder = folder;
-  script.variables.script = (std::filesystem::path(folder) / file).string();
+  // Absolute, so that $(dirname "$0")/other.sh is found from every folder.
+  std::error_code error;
+  const std::filesystem::path whole =
+      std::filesystem::absolute(folder.empty() ? "." : folder, error).lexically_normal();
+  script.variables.folder = whole.string();
+  script.variables.script = (whole / file).string();
   script.variables.arguments = given.arguments;
   script.variables.arguments_stated = !given.arguments.empty();
   for (const auto& [name, value] : given.variables) {

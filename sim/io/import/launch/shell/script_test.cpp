@@ -55,6 +55,7 @@ constexpr ValueCase kValues[] = {
     {"a replaced part", "A=1-2-3; X=${A//-/x}", "1x2x3"},
     {"a part of a text", "A=abcdef; X=${A:1:3}", "bcd"},
     {"capital letters", "A=ab; X=${A^^}", "AB"},
+    {"a denial of nothing", "X=1; eval '!'", "1"},
     {"argument nought is the script", "X=${00##*/}", "run.sh"},
     {"a line that goes on", "X=a\\\nb", "ab"},
     {"the file's name", "X=$(basename $0)", "run.sh"},
