@@ -26,7 +26,7 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
   }
   EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b", "eager-1f1b",
                                                   "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb", "zb-v", "v-zb",
-                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipev", "bpipe"}));
+                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipe-v", "bpipe"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 
@@ -112,9 +112,9 @@ const ReasonCase kReasons[] = {
      {3, 8},
      "bpipe: expected an even number of pipeline stages, found 3; try pipeline 4"},
     {"too few for pairs in a V",
-     "dualpipev",
+     "dualpipe-v",
      {4, 7, 2},
-     "dualpipev: expected at least 8 micro-batches (twice the pipeline stages), found 7; try 8"},
+     "dualpipe-v: expected at least 8 micro-batches (twice the pipeline stages), found 7; try 8"},
     {"fewer micro-batches than stages",
      "interleaved-1f1b",
      {4, 3, 2},

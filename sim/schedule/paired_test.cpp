@@ -25,7 +25,7 @@ TEST(PairedSchedules, OrdersStashesAndMessagesAreTheGoldenOnes) {
   for (const auto& row : golden.at("cases")) {
     SCOPED_TRACE(case_title(row));
     const bool two_way = row.at("schedule") == "dualpipe";
-    const Program program = schedule_named(two_way ? "dualpipe" : "dualpipev").build(shape_of(row));
+    const Program program = schedule_named(two_way ? "dualpipe" : "dualpipe-v").build(shape_of(row));
     EXPECT_EQ(program.stages, golden_program(row).stages);
     EXPECT_EQ(check_program(program, shape_of(row)), kSound);
     std::vector<int> peaks;
@@ -45,7 +45,7 @@ TEST(PairedSchedules, OrdersStashesAndMessagesAreTheGoldenOnes) {
 TEST(PairedSchedules, EveryShapeStashesAsInTheTable) {
   for (int stages = 2; stages <= 12; ++stages)
     for (int microbatches = 2 * stages; microbatches <= 4 * stages + 3; ++microbatches)
-      for (const char* name : {"dualpipe", "dualpipev"}) {
+      for (const char* name : {"dualpipe", "dualpipe-v"}) {
         const Schedule schedule = schedule_named(name);
         const PipelineShape shape{.stages = stages, .microbatches = microbatches, .chunks = 2};
         if (why_not(schedule, shape)) continue;

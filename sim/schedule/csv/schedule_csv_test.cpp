@@ -121,7 +121,7 @@ TEST(ScheduleCsv, APairOfACellRunsAsOne) {
 // PyTorch's own file of DualPipeV, and the schedule of the catalogue.
 TEST(ScheduleCsv, PyTorchsDualPipeVIsTheOneOfTheCatalogue) {
   const ImportedSchedule dual = imported(published("dualpipev_4rank_10mb.csv"));
-  EXPECT_EQ(dual.program.stages, schedule_named("dualpipev").build(dual.shape).stages);
+  EXPECT_EQ(dual.program.stages, schedule_named("dualpipe-v").build(dual.shape).stages);
   EXPECT_THAT(dual.remarks, Contains(HasSubstr("41 OVERLAP_F_B: both passes run as a pair")));
 }
 

@@ -176,7 +176,7 @@ Schedule dual_pipe() {
 }
 
 Schedule dual_pipe_v() {
-  return {.name = "dualpipev",
+  return {.name = "dualpipe-v",
           .description = "one copy of the model in a V, with the pairs of dualpipe (deepseek-ai/DualPipe)",
           .interleaves = true,
           .splits_backward = true,

@@ -222,7 +222,7 @@ TEST(LowerPipeline, GoldenSchedulesWithPairsAreExact) {
   const nlohmann::json file = schedule::golden_file("golden_paired_schedules.json");
   for (const auto& c : file.at("cases")) {
     SCOPED_TRACE(c.at("schedule").get<std::string>() + " p " + c.at("p").dump() + " m " + c.at("m").dump());
-    const char* name = c.at("schedule") == "dualpipe" ? "dualpipe" : "dualpipev";
+    const char* name = c.at("schedule") == "dualpipe" ? "dualpipe" : "dualpipe-v";
     const schedule::Program program = schedule::schedule_named(name).build(schedule::shape_of(c));
     for (const char* kind : {"metrics_equal", "metrics_unequal", "metrics_overlap"}) {
       SCOPED_TRACE(kind);
@@ -279,8 +279,8 @@ TEST(LowerPipeline, BubblesOfDualPipeAreThoseOfItsTable) {
                                              {"dualpipe", 4, 2},
                                              {"dualpipe", 8, 4},
                                              {"dualpipe", 16, 8},
-                                             {"dualpipev", 4, 4},
-                                             {"dualpipev", 8, 8}}) {
+                                             {"dualpipe-v", 4, 4},
+                                             {"dualpipe-v", 8, 8}}) {
       SCOPED_TRACE(testing::Message() << name << " p " << stages << " F " << f << " W " << w << " pair " << pair);
       const PipelineShape shape{.stages = stages, .microbatches = 2 * stages + 6, .chunks = 2};
       const Replay replayed = replay(schedule::schedule_named(name).build(shape),

@@ -43,8 +43,8 @@ job::Job job_from(const std::string& text) { return io::read_scenario_text(text,
 TEST(TwoWay, EveryGpuAndEveryKernelGiveTheFoldedStep) {
   for (const std::string& text :
        {dense("chimera"), dense("chimera", kShards), dense("bpipe"), dense("bpipe", kShards), experts("bpipe"),
-        dense("dualpipe", R"(, "recompute": "full")"), dense("dualpipev", kShards, kTwoChunks), experts("chimera"),
-        experts("dualpipe"), experts("dualpipe", R"(, "recompute": "full")"), experts("dualpipev", "", kTwoChunks)}) {
+        dense("dualpipe", R"(, "recompute": "full")"), dense("dualpipe-v", kShards, kTwoChunks), experts("chimera"),
+        experts("dualpipe"), experts("dualpipe", R"(, "recompute": "full")"), experts("dualpipe-v", "", kTwoChunks)}) {
     SCOPED_TRACE(text);
     const job::Job job = job_from(text);
     const Prediction folded = predict(job);
@@ -88,7 +88,7 @@ TEST(TwoWay, BothCopiesReduceWhatARankHolds) {
   EXPECT_DOUBLE_EQ(copy_rows(shards)[1].payload.value(), middle.payload.value() / whole.job.parallelism.data);
   EXPECT_EQ(middle.site.group.nodes, 2) << "stages of eight GPUs stand on nodes of their own";
   EXPECT_TRUE(copy_rows(predict(job_from(dense("1f1b")))).empty());
-  EXPECT_TRUE(copy_rows(predict(job_from(dense("dualpipev", "", kTwoChunks)))).empty()) << "one copy in a V";
+  EXPECT_TRUE(copy_rows(predict(job_from(dense("dualpipe-v", "", kTwoChunks)))).empty()) << "one copy in a V";
 }
 
 // Three stashes of the first stage become two and the one in use; its partner keeps room for what is away.
