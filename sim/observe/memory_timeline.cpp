@@ -97,6 +97,7 @@ PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::Lowere
     auto pass = step.workload.passes[stage].begin();
     auto move = step.workload.moves[stage].begin();
     for (const schedule::StageOp& op : step.program.stages[stage]) {
+      if (op.kind == schedule::OpKind::kUpdate) continue;  // the weights stay where they are
       const step::PassTasks& tasks = schedule::traits(op.kind).is_pass ? *pass++ : *move++;
       walk.run(op, run.start[tasks.first.value], run.end[tasks.last.value]);
     }

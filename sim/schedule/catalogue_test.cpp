@@ -24,9 +24,11 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
     EXPECT_FALSE(schedule.description.empty());
     EXPECT_EQ(find_schedule(schedule.name)->description, schedule.description);
   }
-  EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b", "eager-1f1b",
-                                                  "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb", "zb-v", "v-zb",
-                                                  "v-half", "v-min", "chimera", "dualpipe", "dualpipe-v", "bpipe"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"gpipe",      "gpipe-fifo", "1f1b",     "interleaved-1f1b", "eager-1f1b",
+                                           "looped-bfs", "zb-h1",      "zb-h2",    "interleaved-zb",   "zb-v",
+                                           "v-zb",       "v-half",     "v-min",    "pipedream",        "pipedream-2bw",
+                                           "pipemare",   "chimera",    "dualpipe", "dualpipe-v",       "bpipe"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 

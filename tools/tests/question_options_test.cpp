@@ -101,7 +101,9 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
 TEST(QuestionOptions, FilesAreNamedByWhatStandsInThem) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.file("My-Phi"));
-  const std::string model = folder.put("My-Phi/config.json", R"({"base": "gpt2"})");
+  const std::string model =
+      folder.put("My-Phi/config.json", R"({"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 4,
+      "num_attention_heads": 8, "intermediate_size": 2816, "vocab_size": 32000, "max_position_embeddings": 2048})");
   const Ran ran = run_foretoken({"simulate", "--model", model, "--cluster", "dgx-a100-80gb-hdr", "--gpus", "8"});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::StartsWith("My-Phi on 8 GPUs of dgx-a100-80gb-hdr\n"));

@@ -10,7 +10,8 @@ namespace foretoken::search {
 
 inline std::vector<std::string> every_schedule() {
   std::vector<std::string> names;
-  for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
+  for (const schedule::Schedule& each : schedule::all_schedules())
+    if (!each.without_flush) names.emplace_back(each.name);
   return names;
 }
 

@@ -151,7 +151,7 @@ std::string complaint(const std::string& text) {
 TEST(TwoWay, OtherShapesAreRefused) {
   EXPECT_THAT(complaint(dense("chimera", "", R"(, "virtual_pipeline": 3)")),
               HasSubstr("/schedule: chimera: expected 2 chunks a stage "
-                        "(virtual_pipeline), one of each copy of the model, "
+                        "(virtual pipeline), one of each copy of the model, "
                         "found 3"));
   EXPECT_THAT(complaint(dense("dualpipe", "", R"(, "virtual_pipeline": 1)")), HasSubstr("virtual_pipeline"));
   EXPECT_THAT(complaint(experts("dualpipe", R"(, "moe": {"overlap": true})")),
