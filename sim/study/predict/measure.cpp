@@ -9,6 +9,7 @@
 #include "sim/model/counts/parameters.h"
 #include "sim/schedule/async/versions.h"
 #include "sim/step/memory/memory.h"
+#include "sim/study/schedule_replay.h"
 
 namespace foretoken::study {
 namespace {
