@@ -140,14 +140,12 @@ void check_without_flush(Draft& draft) {
                      return Advice{{.key = "optimizer.zero_stage",
                                     .tries = {{"0", [](Question& question) { question.choices.zero_stage = 0; }}}}};
                    });
-  draft.notes.warnings.push_back(
-      fmt::format("schedule {}: gradients meet weights that have changed since, and how well the model then learns is "
-                  "not predicted",
-                  job.schedule.name));
-  draft.notes.assumptions.push_back(fmt::format(
-      "schedule {}: the step is the mean of a full pipeline; stages update by themselves, without a gradient norm over "
-      "all ranks",
-      job.schedule.name));
+  draft.notes.warnings.emplace_back(
+      "without a flush, gradients meet weights that have changed since their forward pass: how well the model then "
+      "learns is not predicted");
+  draft.notes.assumptions.emplace_back(
+      "without a flush, the step is the mean of a full pipeline, and stages update by themselves: no gradient norm is "
+      "taken over all ranks");
 }
 
 }  // namespace
@@ -156,8 +154,9 @@ void check_schedule(Draft& draft) {
   constexpr std::int64_t kMostPasses = 5'000'000;  // forward and backward passes of one pipeline: up to four gigabytes
   const Job& job = draft.job;
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
-  const std::int64_t steps =
-      job.schedule.without_flush ? schedule::steady_run({.stages = job.parallelism.pipeline}).steps() : 1;
+  const schedule::PipelineShape a_step{.stages = job.parallelism.pipeline,
+                                       .microbatches = static_cast<int>(std::min(microbatches, kMostPasses))};
+  const std::int64_t steps = job.schedule.without_flush ? schedule::steady_run(a_step).steps() : 1;
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
   if (microbatches > kMostPasses / (2 * chunks * steps)) {
     draft.complain("/batch/global",
