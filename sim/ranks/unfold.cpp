@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -220,11 +221,13 @@ class Unfolder {
   void tell_links() {
     unfolded_.link_parts = flows_->link_parts();
     unfolded_.link_ids = flows_->link_ids();
+    std::map<Gpu, Rank> rank_on;
+    for (const Rank rank : ids<Rank>(job_.gpus)) rank_on.emplace(job_.imperfections.gpu_of(rank), rank);
     for (const auto& [link, parts] : unfolded_.link_parts) {
-      const std::vector<Gpu> gpus = flows_->gpus_beside(link);
-      for (const Rank rank : ids<Rank>(job_.gpus))
-        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank)) != gpus.end())
-          unfolded_.beside[link].push_back(ranks_.of(rank));
+      std::set<Rank> beside;
+      for (const Gpu gpu : flows_->gpus_beside(link))
+        if (const auto found = rank_on.find(gpu); found != rank_on.end()) beside.insert(found->second);
+      for (const Rank rank : beside) unfolded_.beside[link].push_back(ranks_.of(rank));
     }
   }
 
