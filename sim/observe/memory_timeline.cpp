@@ -109,7 +109,8 @@ Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule
   Bytes peak;
   StageWalk walk(memory.of_passes(stage), kept,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
-  for (const schedule::StageOp& op : ops) walk.run(op, {}, {});
+  for (const schedule::StageOp& op : ops)
+    if (op.kind != schedule::OpKind::kUpdate) walk.run(op, {}, {});
   return peak;
 }
 

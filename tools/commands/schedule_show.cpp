@@ -1,4 +1,4 @@
-// The commands `foretoken schedule list` and `show`: print schedules, their op orders, and a replay with given times.
+// The command `foretoken schedule show`: prints the op orders of a schedule, and a replay with given times.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,6 @@
 #include "tools/commands/schedule_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
-#include "tools/text/json_csv.h"
 #include "tools/text/runs.h"
 
 namespace foretoken::tools {
@@ -142,7 +141,8 @@ struct Shown {
 void add_steady_state(Shown& shown, const schedule::Schedule& chosen, const Options& options,
                       const study::ReplayTimes& times) {
   const schedule::WithoutFlush& rule = *chosen.without_flush;
-  shown.weights = schedule::weight_versions(shown.program, rule, options.shape);
+  shown.weights = schedule::weight_versions(schedule::steady_program(chosen, options.shape), rule, options.shape);
+  shown.weights->used = schedule::weight_versions(shown.program, rule, options.shape).used;
   shown.steady = study::steady_step(chosen, options.shape, times);
 }
 
@@ -369,34 +369,6 @@ void add_time_options(CLI::App& command, Options& options) {
 
 }  // namespace
 }  // namespace schedule_show_command
-
-void add_schedule_list(CLI::App& schedule, Action& chosen) {
-  using namespace schedule_show_command;
-  const auto form = std::make_shared<Form>(Form::kText);
-  CLI::App* command = schedule.add_subcommand("list", "List all schedules");
-  add_form_options(*command, *form);
-  command->callback([&chosen, form] {
-    chosen = [form] {
-      if (*form != Form::kText) {
-        Json rows = Json::array();
-        for (const schedule::Schedule& each : schedule::all_schedules())
-          rows.push_back({{"schedule", each.name},
-                          {"interleaves", each.interleaves},
-                          {"splits_backward", each.splits_backward},
-                          {"flushes", !each.without_flush},
-                          {"description", each.description}});
-        print(*form == Form::kJson ? rows.dump() + '\n' : csv_of(rows));
-        return 0;
-      }
-      const report::Paint paint(false, page_columns());
-      std::string text;
-      for (const schedule::Schedule& each : schedule::all_schedules())
-        text += paint.paragraph(report::pad_right(each.name, 20), each.description);
-      print(text);
-      return 0;
-    };
-  });
-}
 
 void add_schedule_show(CLI::App& schedule, Action& chosen) {
   using namespace schedule_show_command;

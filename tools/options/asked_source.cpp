@@ -26,7 +26,7 @@ AskedSource asked_source(const std::string& argument, QuestionOptions asked, con
   std::vector<std::string> stated = sets_of(asked);
   study::ScenarioSource source =
       argument.empty() ? stated_source(std::move(asked), open, command) : scenario_source(argument);
-  std::vector<std::string> sets = overrides(source, open);
+  std::vector<std::string> sets = overrides(source, open, stated);
   sets.insert(sets.end(), stated.begin(), stated.end());
   return {std::move(source), std::move(sets)};
 }

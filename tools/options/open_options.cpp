@@ -70,11 +70,13 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
                    "Also try tensor and expert-tensor degrees that leave an NVLink domain");
 }
 
-std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options) {
+std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,
+                                   const std::vector<std::string>& stated) {
   for (const std::string& free : options.frees) expect_a_choice(free);
   if (!options.schedules.empty()) refuse_a_held_schedule(options);
-  const std::vector<std::string> sets = overrides_with(options, {}, {});
+  std::vector<std::string> sets = overrides_with(options, {}, {});
   if (options.frees.empty()) return sets;
+  sets.insert(sets.end(), stated.begin(), stated.end());
   const job::Question question = source.read_open(sets).asked();
   study::expect_choices(question, options.frees);
   return overrides_with(options, question.model, question.runtime);

@@ -19,11 +19,13 @@ struct OpenOptions {
 /// Adds --free, --fix, --set, --gpus, --schedules and --cross-node-tensor.
 void add_open_options(CLI::App& command, OpenOptions& options);
 
-/// Returns the overrides of the scenario in order: the keys of --free, then of --set, then of --fix. With --gpus the
-/// data-parallel degree is free too, because the stated one belongs to the scenario's own number of GPUs. With
+/// Returns the overrides of the scenario in order, without `stated`, which other options add: the keys of --free, then
+/// of --set, then of --fix. With --gpus the data-parallel degree is free too, because the stated one belongs to the
+/// scenario's own number of GPUs. With
 /// --schedules the schedule is free. Reads the scenario to know its experts and the choices of its runtime. Throws
 /// ConfigError for a key that cannot be freed, and for --schedules beside a schedule that another option holds.
-[[nodiscard]] std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options);
+[[nodiscard]] std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,
+                                                 const std::vector<std::string>& stated = {});
 
 /// Returns the space to search. Throws ConfigError when --gpus or --schedules cannot be read.
 [[nodiscard]] search::SpaceOptions space_of(const OpenOptions& options);

@@ -46,6 +46,8 @@ Program bpipe_program(PipelineShape shape) {
 }
 
 std::optional<std::string> bpipe_rule(PipelineShape shape) {
+  if (shape.stages == 2)
+    return "expected at least 4 pipeline stages: of 2 none holds too much, found 2; try pipeline 4";
   if (shape.stages % 2 == 0) return std::nullopt;
   return fmt::format("expected an even number of pipeline stages, found {}; try pipeline {}", shape.stages,
                      shape.stages + 1);

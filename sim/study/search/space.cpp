@@ -50,8 +50,11 @@ std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const Sp
     throw ConfigError({{"search", "/schedule",
                         "expected the name of a schedule, found one to make for every configuration; try null"}});
   if (asked.schedule && asked.schedule->without_flush)
-    throw ConfigError({{"search", "/schedule",
-                        fmt::format("expected a schedule with a flush, found {}; try null", asked.schedule->name)}});
+    throw ConfigError(
+        {{"search", "/schedule",
+          fmt::format("no search tries {}, which has no flush; try a scenario that states all degrees, or "
+                      "schedule null",
+                      asked.schedule->name)}});
   if (asked.schedule) return {*asked.schedule};
   std::vector<schedule::Schedule> schedules;
   for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)

@@ -76,6 +76,7 @@ std::optional<bool> switch_of(std::string_view text) {
 }
 
 const Argument* Flags::find(std::string_view name) const {
+  asked_.emplace(name);
   const auto found = std::find_if(arguments_.rbegin(), arguments_.rend(),
                                   [&](const Argument& argument) { return argument.name == name; });
   return found == arguments_.rend() ? nullptr : &*found;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,8 @@ class Flags {
 
   /// Returns the last argument of that name.
   [[nodiscard]] const Argument* find(std::string_view name) const;
+  /// Returns true when some rule has asked for that name.
+  [[nodiscard]] bool was_asked(std::string_view name) const { return asked_.contains(name); }
 
   /// Returns true when a switch is given and not false.
   [[nodiscard]] bool on(std::string_view name) const;
@@ -49,6 +53,7 @@ class Flags {
  private:
   std::vector<Argument> arguments_;
   Report& report_;
+  mutable std::set<std::string, std::less<>> asked_;  // names
 };
 
 /// Returns the whole number that a text states, up to 2^31, also as 8.0 or 1_000; nothing for another text.

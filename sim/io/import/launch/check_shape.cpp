@@ -72,7 +72,7 @@ void complete_scenario(Report& report) {
     check_batch(report, degrees);
   }
   if (!report.has("cluster"))
-    report.ask("cluster", "launch files do not name the machine; state it with --cluster NAME");
+    report.ask("cluster", "launch files do not name the machine; state it with --cluster NAME or --set cluster=NAME");
   if (!report.has("gpus")) report.ask("gpus", "state the number of GPUs with --gpus N");
   if (!report.has("batch.global")) report.ask("batch.global", "state the sequences of a step with --global-batch N");
   if (!report.has("batch.sequence_length"))

@@ -14,10 +14,10 @@ constexpr std::string_view kReadFlags =
     "num-layers hidden-size ffn-hidden-size intermediate-size num-attention-heads kv-channels group-query-attention "
     "num-query-groups num-key-value-heads multi-query-attention n-head-kv max-position-embeddings "
     "position-embedding-type use-rotary-position-embeddings use-llama2-rotary-position-embeddings "
-    "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization apply-layernorm-1p "
+    "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization "
     "disable-bias-linear add-qkv-bias qk-layernorm untie-embeddings-and-output-weights embed-layernorm "
-    "hidden-dropout attention-dropout vocab-size padded-vocab-size pad-vocab-size-to tokenizer-type "
-    "make-vocab-size-divisible-by mtp-num-layers num-experts moe-router-topk moe-topk moe-ffn-hidden-size "
+    "hidden-dropout attention-dropout vocab-size padded-vocab-size pad-vocab-size-to "
+    "mtp-num-layers num-experts moe-router-topk moe-topk moe-ffn-hidden-size "
     "moe-shared-expert-intermediate-size moe-shared-expert-gate moe-layer-freq expert-interval "
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
     "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
@@ -25,9 +25,9 @@ constexpr std::string_view kReadFlags =
     "expert-tensor-parallel-size sequence-parallel num-layers-per-virtual-pipeline-stage "
     "num-virtual-stages-per-pipeline-rank pipeline-model-parallel-layout decoder-first-pipeline-num-layers "
     "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
-    "standalone-embedding-stage microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
+    "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
     "batch-size global-batch-size seq-length encoder-seq-length decoder-seq-length step-batch-size-schedule bf16 fp16 "
-    "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format fp4-param "
+    "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format "
     "accumulate-allreduce-grads-in-fp32 grad-reduce-in-bf16 use-precision-aware-optimizer main-grads-dtype "
     "main-params-dtype exp-avg-dtype exp-avg-sq-dtype recompute-granularity recompute-method recompute-num-layers "
     "recompute-modules recompute-activations checkpoint-activations checkpoint-num-layers "
@@ -39,7 +39,8 @@ constexpr std::string_view kReadFlags =
     "moe-expert-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 use-flash-attn-triton "
     "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
     "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
-    "decoder-num-layers encoder-num-layers bert-no-binary-head optimizer-cpu-offload rampup-batch-size "
+    "decoder-num-layers encoder-num-layers bert-no-binary-head optimizer-cpu-offload use-bnb-optimizer "
+    "rampup-batch-size "
     "moe-layer-recompute spec";
 
 /// Flags that change little, and what is taken instead.
@@ -63,7 +64,7 @@ constexpr Row kNoted[] = {
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
      "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
-     "disable-gloo-process-groups outer-dp-sharding-strategy num-distributed-optimizer-instances use-tp-pp-dp-mapping "
+     "disable-gloo-process-groups outer-dp-sharding-strategy use-tp-pp-dp-mapping "
      "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
      "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
@@ -79,12 +80,14 @@ constexpr Row kNoted[] = {
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
      "fused kernels take as long without it"},
+    {"num-distributed-optimizer-instances", "states are sharded over all replicas, which takes less memory"},
+    {"make-vocab-size-divisible-by", "the vocabulary is padded to a multiple of 128 x tensor"},
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
     {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length",
      "attention sees the whole sequence"},
     {"vocab-extra-ids no-rope-freq", "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
-     "partition-activations checkpoint-in-cpu contigious-checkpointing deepspeed-activation-checkpointing "
+     "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method",
      "activations are kept on every tensor rank"},
     {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
@@ -108,6 +111,9 @@ constexpr Row kRefused[] = {
     {"random-ltd data-efficiency-curriculum-learning curriculum-learning",
      "the length of the sequences changes during the run"},
     {"mlp-type", "experts of several sizes by layer"},
+    {"standalone-embedding-stage", "a stage for the embedding alone"},
+    {"fp4-param", "weights of 4 bits"},
+    {"checkpoint-in-cpu", "activations that move to the host's memory"},
     {"ds-sequence-parallel-fpdt ds-sequence-parallel-fpdt-chunk-size ds-sequence-parallel-fpdt-offloading",
      "chunks of the sequence that move to the host"},
     {"enable-zbh1-pipeline enable-zbh1-exact-semantics enable-zero-bubble zero-bubble-v-schedule enable-zb-runtime "

@@ -7,7 +7,7 @@ namespace foretoken::io::launch::megatron {
 
 /// Files, logs, checkpoints, learning rates, losses, seeds, tokens and addresses.
 inline constexpr std::string_view kIgnoredFlags =
-    "abort-on-unmet-fused-kernel-constraints account adam-beta1 adam-beta2 adam-eps adlr-autoresume "
+    "apply-layernorm-1p abort-on-unmet-fused-kernel-constraints account adam-beta1 adam-beta2 adam-eps adlr-autoresume "
     "adlr-autoresume-interval align-grad-reduce allow-missing-vision-projection-checkpoint allow-run-as-root "
     "append-eod apply-residual-connection-post-layernorm apply-wd-to-qk-layernorm array async-ckpt-use-cpu-shm "
     "async-save async-strategy auto-detect-ckpt-format calculate-per-token-loss check-for-large-grads "
@@ -68,7 +68,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "tokenizer-prompt-format tokenizer-type top-n-logprobs tp-comm-bootstrap-backend train-data train-data-path "
     "train-doc-idx-path train-idx-path train-iters train-sample-idx-path train-samples train-shuffle-idx-path "
     "train-sync-interval train-tokens train-weighted-split-paths train-weighted-split-paths-path trigger-path "
-    "trust-remote-code universal-checkpoint use-bnb-optimizer use-checkpoint-args "
+    "trust-remote-code universal-checkpoint use-checkpoint-args "
     "use-checkpoint-opt-param-scheduler use-cpu-initialization use-dist-ckpt use-mup use-persistent-ckpt-worker "
     "use-pytorch-profiler use-rope-scaling valid-data valid-data-path valid-num-workers "
     "valid-weighted-split-paths valid-weighted-split-paths-path verbose verbosity verify verify-integrity "

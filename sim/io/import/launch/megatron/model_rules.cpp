@@ -26,6 +26,8 @@ void map_activation(const Flags& flags) {
     report.map("model.activation", "squared_relu", flags.from("squared-relu"));
   else if (flags.on("geglu"))
     report.map("model.activation", "geglu", flags.from("geglu"));
+  else if (flags.on("quick-geglu"))
+    report.map("model.activation", "geglu", flags.from("quick-geglu"));
   else
     report.assume("model.activation", "gelu", kDefault);
 }

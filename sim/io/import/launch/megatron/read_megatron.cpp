@@ -52,6 +52,8 @@ void sort_rest(const Flags& flags) {
       report.approximate(setting, rule->because);
     } else if (rule->effect == Effect::kRefused) {
       report.refuse(setting, rule->because, from);
+    } else if (!flags.was_asked(argument.name)) {
+      report.ignore(setting, from);  // another flag decides
     }
   }
 }

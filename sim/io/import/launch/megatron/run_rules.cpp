@@ -85,9 +85,14 @@ void set_full(const Flags& flags, const std::string& from, std::initializer_list
 
 void map_moments(const Flags& flags) {
   Report& report = flags.report();
-  const auto first = flags.text("exp-avg-dtype", "precision_recipe.moments");
-  const auto second = flags.text("exp-avg-sq-dtype", "precision_recipe.moments");
-  if (!first || !second || !flags.on("use-precision-aware-optimizer")) return;
+  if (!flags.on("use-precision-aware-optimizer")) return;
+  if (const auto master = flags.text("main-params-dtype", "precision_recipe.master"))
+    report.map("precision_recipe.master", *master, flags.from("main-params-dtype"));
+  auto first = flags.text("exp-avg-dtype", "precision_recipe.moments");
+  auto second = flags.text("exp-avg-sq-dtype", "precision_recipe.moments");
+  if (!first && !second) return;
+  if (!first) first = "fp32";
+  if (!second) second = "fp32";
   if (*first != *second)
     return report.refuse("--exp-avg-dtype",
                          "moments of two formats: " + printable(*first, 20) + " and " + printable(*second, 20),
@@ -156,16 +161,35 @@ void map_recompute(const Flags& flags) {
   report.assume("recompute.granularity", "none", kDefault);
 }
 
+namespace {
+
+// Refuses states of the optimizer that stand elsewhere, have other sizes, or follow from a file that is not read.
+void refuse_other_states(const Flags& flags) {
+  constexpr std::pair<const char*, const char*> kOthers[] = {
+      {"optimizer-cpu-offload", "an optimizer on the host is not modelled"},
+      {"use-bnb-optimizer", "states of 8 bits are not modelled"},
+      {"deepspeed-config",
+       "its file decides about ZeRO, offload and precision, and is not read; go on with --set "
+       "optimizer.zero_stage=N"}};
+  for (const auto& [name, because] : kOthers) {
+    if (!flags.on(name)) continue;
+    flags.report().refuse(std::string("--") + name, because, flags.from(name));
+  }
+}
+
+}  // namespace
+
 void map_optimizer(const Flags& flags, Era era) {
   Report& report = flags.report();
   const std::string name = flags.text("optimizer", "optimizer.name").value_or("adam");
-  const bool adam = name == "adam" || name == "adamw";
-  if (!adam)
+  const bool known = name == "adam" || name == "adamw" || name == "lamb";
+  if (!known)
     report.refuse("--optimizer", in_quotes(name) + " has other costs and memory than Adam", flags.from("optimizer"));
   if (flags.find("optimizer") != nullptr)
     report.map("optimizer.name", name, flags.from("optimizer"));
   else
     report.assume("optimizer.name", "adam", kDefault);
+  refuse_other_states(flags);
   const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
   if (era == Era::kTorchFsdp) return report.map("optimizer.zero_stage", 3, flags.from("use-torch-fsdp2"));
   if (era == Era::kMegatronFsdp && sharding) {
@@ -179,9 +203,6 @@ void map_optimizer(const Flags& flags, Era era) {
   if (flags.on("use-distributed-optimizer"))
     return report.map("optimizer.zero_stage", 1, flags.from("use-distributed-optimizer"));
   report.assume("optimizer.zero_stage", 0, "no --use-distributed-optimizer");
-  if (flags.on("optimizer-cpu-offload"))
-    report.refuse("--optimizer-cpu-offload", "an optimizer on the host is not modelled",
-                  flags.from("optimizer-cpu-offload"));
 }
 
 void map_overlap(const Flags& flags, Era era) {

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
+#include <algorithm>
+#include <functional>
+#include <set>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -25,7 +27,10 @@ class Section {
   }
 
   [[nodiscard]] const Document& values() const { return values_; }
-  [[nodiscard]] bool has(const char* key) const { return values_.contains(key) && !values_.at(key).is_null(); }
+  [[nodiscard]] bool has(const char* key) const {
+    asked_.emplace(key);
+    return values_.contains(key) && !values_.at(key).is_null();
+  }
   [[nodiscard]] std::string from(const char* key) const { return name_ + "." + key; }
 
   [[nodiscard]] std::string text(const char* key) const {
@@ -55,10 +60,74 @@ class Section {
       report.ask(to, from(key) + " states no whole number");
   }
 
+  // Lists the keys that no rule reads.
+  void sort_rest(Report& report) const;
+
  private:
   std::string name_;
   Document values_ = Document::object();
+  mutable std::set<std::string, std::less<>> asked_;
 };
+
+/// Keys of these sections that change neither time nor memory.
+constexpr std::string_view kNoEffect[] = {"ddp_bucket_cap_mb",
+                                          "init_method",
+                                          "make_vocab_size_divisible_by",
+                                          "model_config",
+                                          "limit_test_batches",
+                                          "limit_val_batches",
+                                          "train_steps",
+                                          "val_check_interval",
+                                          "rms_norm_eps",
+                                          "clip_grad",
+                                          "learning_rate_scheduler",
+                                          "weight_decay",
+                                          "bos_token_id",
+                                          "eos_token_id",
+                                          "pad_token_id",
+                                          "hidden_act",
+                                          "initializer_range",
+                                          "max_position_embeddings",
+                                          "pretraining_tp",
+                                          "use_cache",
+                                          "is_llama_config",
+                                          "is_qwen2_config",
+                                          "rope_theta",
+                                          "rope_interleaved",
+                                          "rope_scaling",
+                                          "interleaved_rotary",
+                                          "adam_beta1",
+                                          "adam_beta2",
+                                          "adam_eps",
+                                          "torch_adam_is_fused",
+                                          "_attn_implementation",
+                                          "_fused_rms_norm",
+                                          "_fused_rotary_emb",
+                                          "_use_qkv_packed",
+                                          "z_loss_coefficient",
+                                          "z_loss_enabled",
+                                          "weight_decay_exclude_named_params",
+                                          "optimizer_factory",
+                                          "moe_layer_recompute",
+                                          "no_rope_layer",
+                                          "dtype",
+                                          "seed"};
+
+void Section::sort_rest(Report& report) const {
+  for (const auto& [key, value] : values_.items()) {
+    const std::string setting = printable(name_ + "." + key, 80);
+    const bool off = value.is_string() && !switch_of(value.get<std::string>()).value_or(true);
+    if (asked_.contains(key)) continue;
+    if (value.is_null() || off || std::ranges::find(kNoEffect, key) != std::end(kNoEffect))
+      report.ignore(setting, "");
+    else if (key == "tp_recompute_allgather")
+      report.approximate(setting, "the runtime nanotron was fitted on such runs");
+    else if (key == "_use_doc_masking")
+      report.approximate(setting, "attention sees the whole sequence");
+    else
+      report.refuse(setting, "an unknown key; if it changes neither time nor memory, allow it");
+  }
+}
 
 void map_experts(const Section& config, Report& report) {
   const Section experts(config.values(), "model.model_config.moe_config");
@@ -158,6 +227,7 @@ void read_nanotron(const Document& document, Report& report) {
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())
     report.refuse("doremi", "a reference model runs beside the trained one");
+  for (const Section* const each : {&model, &parallel, &tokens, &config, &optimizer}) each->sort_rest(report);
   for (const char* section : {"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
                               "tokenizer", "s3_upload", "metrics_logging", "experiment_logger", "slurm"})
     if (document.contains(section)) report.ignore(section, "");

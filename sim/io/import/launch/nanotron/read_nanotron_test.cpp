@@ -30,15 +30,16 @@ TEST(ReadNanotron, AConfigurationBecomesAScenario) {
 
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   const auto document = Json::parse(R"({"model": {"dtype": "float32", "model_config": {"is_mamba_config": "true"}},
-                                        "parallelism": {"tp": "two"}, "tokens": {}, "doremi": {"a": "1"}})");
+                                        "parallelism": {"tp": "two", "mystery": "3"}, "tokens": {}, "doremi": {"a": "1"}})");
   ASSERT_TRUE(nanotron::is_nanotron(document));
   Report report;
   nanotron::read_nanotron(document, report);
   std::string refused, asked;
   for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
   for (const Asked& one : report.asked) asked += one.key + " ";
-  for (const char* part : {"is_mamba_config: only the llama", "parallelism.tp: expected a whole number",
-                           "model.dtype: expected bfloat16", "doremi: a reference model"})
+  for (const char* part :
+       {"is_mamba_config: only the llama", "parallelism.tp: expected a whole number", "model.dtype: expected bfloat16",
+        "parallelism.mystery: an unknown key", "doremi: a reference model"})
     EXPECT_THAT(refused, HasSubstr(part));
   for (const char* part : {"model.num_layers", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
 }

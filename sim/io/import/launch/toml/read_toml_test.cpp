@@ -105,5 +105,24 @@ TEST(ReadTorchtitan, RefusesOtherModelsAndAsksForUnknownOnes) {
   EXPECT_EQ(torchtitan_report("[training]\nseq_len=8\n[brand_new]\na=1").refused[0].setting, "[brand_new]");
 }
 
+TEST(ReadTorchtitan, NoKeyIsSilent) {
+  const auto document = Json::parse(R"({"model": {"name": "llama3", "flavor": "8B"},
+      "training": {"local_batch_size": "1", "seq_len": "8192", "mixed_precision_param": "float32",
+                   "enable_cpu_offload": "true", "nonsense": "1", "steps": "10"},
+      "parallelism": {"pipeline_parallel_degree": "4", "pipeline_parallel_schedule": "DualPipeV",
+                      "data_parallel_shard_degree": "2", "disable_loss_parallel": "false"}})");
+  Report report;
+  torchtitan::read_torchtitan(document, 16, report);
+  std::string refused;
+  for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
+  for (const char* part :
+       {"training.enable_cpu_offload: an unknown key", "training.nonsense: an unknown key",
+        "training.mixed_precision_param: passes in \"float32\"", "the degrees make up 8 GPUs, found 16"})
+    EXPECT_THAT(refused, testing::HasSubstr(part));
+  EXPECT_EQ(report.refused.size(), 4U) << refused;
+  EXPECT_EQ(report.at("schedule"), Json("dualpipe-v"));
+  EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 2);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -30,6 +31,7 @@ class Settings {
   explicit Settings(const nlohmann::ordered_json& document) : document_(document) {}
 
   [[nodiscard]] const nlohmann::ordered_json* at(std::string_view key) const {
+    asked_.emplace(key);
     const nlohmann::ordered_json* place = &document_;
     while (place->is_object() && !key.empty()) {
       const std::size_t dot = std::min(key.find('.'), key.size());
@@ -53,8 +55,11 @@ class Settings {
     return found && switch_of(found->text).value_or(false);
   }
 
+  [[nodiscard]] bool was_asked(const std::string& key) const { return asked_.contains(key); }
+
  private:
   const nlohmann::ordered_json& document_;
+  mutable std::set<std::string, std::less<>> asked_;
 };
 
 std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys) {
@@ -93,6 +98,8 @@ std::int64_t map_model(const Settings& settings, Report& report) {
     return 0;
   }
   report.map("model", known->model, "model.name, model.flavor");
+  if (const auto layers = number(settings, report, {"model.n_layers"}); layers && *layers != known->layers)
+    report.refuse("model.n_layers", fmt::format("{} has {} layers", printable(flavor, 40), known->layers));
   return known->layers;
 }
 
@@ -110,6 +117,9 @@ Degrees map_degrees(const Settings& settings, Report& report) {
   degrees.context = map_degree(settings, report, "parallelism.context",
                                {"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
   (void)map_degree(settings, report, "parallelism.expert", {"parallelism.expert_parallel_degree"});
+  if (const Names kShared = {"parallelism.expert_tensor_parallel_degree"};
+      number(settings, report, kShared).value_or(1) > 1)
+    report.refuse(settings.find(kShared)->key, "experts that tensor ranks share are not modelled for torchtitan");
   degrees.shard = number(settings, report,
                          {"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
                           "training.data_parallel_degree"})
@@ -125,9 +135,10 @@ Degrees map_degrees(const Settings& settings, Report& report) {
 }
 
 constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {
-    {"1F1B", "1f1b"},          {"Interleaved1F1B", "interleaved-1f1b"},
-    {"GPipe", "gpipe"},        {"InterleavedZeroBubble", "interleaved-zb"},
-    {"ZBVZeroBubble", "zb-v"}, {"LoopedBFS", "looped-bfs"}};
+    {"1F1B", "1f1b"},           {"Interleaved1F1B", "interleaved-1f1b"},
+    {"GPipe", "gpipe"},         {"InterleavedZeroBubble", "interleaved-zb"},
+    {"ZBVZeroBubble", "zb-v"},  {"LoopedBFS", "looped-bfs"},
+    {"DualPipeV", "dualpipe-v"}};
 
 void map_schedule(const Settings& settings, Report& report) {
   const auto stated =
@@ -136,7 +147,7 @@ void map_schedule(const Settings& settings, Report& report) {
   for (const auto& [theirs, ours] : kSchedules)
     if (stated->text == theirs) {
       report.map("schedule", ours, stated->key);
-      if (theirs.starts_with("Interleaved") || theirs == "LoopedBFS")
+      if (theirs != "1F1B" && theirs != "GPipe")
         report.assume("parallelism.virtual_pipeline", 2,
                       "two chunks a stage, torchtitan's default of looped schedules");
       return;
@@ -167,6 +178,10 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
   if (!gpus)
     return report.ask("batch.global", "the batch is stated for each data-parallel rank; it follows from --gpus");
   const double data = static_cast<double>(*gpus) / replica;
+  const double stated = static_cast<double>(degrees.shard) * static_cast<double>(degrees.replicate);
+  if (degrees.shard > 0 && degrees.replicate > 0 && stated != data)
+    report.refuse("data_parallel_shard_degree",
+                  fmt::format("the degrees make up {:g} GPUs, found {}", stated * replica, *gpus));
   constexpr double kMostSequences = 1e9;
   report.map("batch.global", static_cast<std::int64_t>(std::min(static_cast<double>(local) * data, kMostSequences)),
              fmt::format("{} sequences for each of {:g} data ranks", local, data));
@@ -183,6 +198,9 @@ bool has_float8(const Settings& settings) {
 
 void map_precision(const Settings& settings, Report& report) {
   const bool float8 = has_float8(settings);
+  const auto compute = settings.find({"training.mixed_precision_param"});
+  if (compute && compute->text != "bfloat16")
+    report.refuse(compute->key, "passes in " + in_quotes(compute->text) + " are not modelled");
   if (!float8)
     report.assume("precision", "bf16", "training.mixed_precision_param is bfloat16 by default");
   else
@@ -235,7 +253,58 @@ void map_software(const Settings& settings, Report& report) {
 }
 
 /// Sections without effect on a step, and those that rules read.
-void sort_sections(const nlohmann::ordered_json& document, Report& report) {
+/// Keys of the sections above that change neither time nor memory.
+constexpr std::string_view kNoEffect[] = {"lr",
+                                          "eps",
+                                          "weight_decay",
+                                          "beta1",
+                                          "beta2",
+                                          "max_norm",
+                                          "steps",
+                                          "seed",
+                                          "warmup_steps",
+                                          "dataset",
+                                          "dataset_path",
+                                          "tokenizer_path",
+                                          "norm_type",
+                                          "fqns",
+                                          "moe_fqns",
+                                          "filter_fqns",
+                                          "hf_assets_path",
+                                          "components",
+                                          "debug",
+                                          "gc_freq",
+                                          "gc_debug",
+                                          "print_config",
+                                          "classifer_free_guidance_prob",
+                                          "classifier_free_guidance_prob",
+                                          "precompute_float8_dynamic_scale_for_fsdp",
+                                          "selective_ac_option",
+                                          "custom_args_module",
+                                          "mock_data"};
+
+// Lists the keys of a section that no rule reads.
+void sort_keys(const nlohmann::ordered_json& section, const std::string& name, const Settings& settings,
+               Report& report) {
+  for (const auto& [key, value] : section.items()) {
+    const std::string path = name + "." + key;
+    if (value.is_object()) {
+      sort_keys(value, path, settings, report);
+    } else if (std::ranges::find(kNoEffect, key) != std::end(kNoEffect)) {
+      report.ignore(printable(path, 80), "");
+    } else if (key == "enable_fsdp_float8_all_gather") {
+      report.approximate(path, "weights are gathered in 16 bit");
+    } else if (key.ends_with("_stage_less_layers")) {
+      report.approximate(path, "layers are dealt evenly over the stages");
+    } else if (value.is_string() && !switch_of(value.get<std::string>()).value_or(true)) {
+      report.ignore(printable(path, 80), "");  // a switch that is off
+    } else if (!settings.was_asked(path)) {
+      report.refuse(printable(path, 80), "an unknown key; if it changes neither time nor memory, allow it");
+    }
+  }
+}
+
+void sort_sections(const nlohmann::ordered_json& document, const Settings& settings, Report& report) {
   constexpr std::string_view kIgnored[] = {"job",  "profiling",  "metrics",           "lr_scheduler", "checkpoint",
                                            "comm", "validation", "memory_estimation", "inference",    "hf_transformers",
                                            "debug"};
@@ -251,6 +320,8 @@ void sort_sections(const nlohmann::ordered_json& document, Report& report) {
     else if (std::ranges::find(kRead, section) == std::end(kRead))
       report.refuse("[" + printable(section, 60) + "]",
                     "an unknown section; if it changes neither time nor memory, allow it");
+    else if (content.is_object())
+      sort_keys(content, section, settings, report);
   }
 }
 
@@ -271,7 +342,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   map_precision(settings, report);
   map_recompute(settings, layers, report);
   map_software(settings, report);
-  sort_sections(document, report);
+  sort_sections(document, settings, report);
 }
 
 }  // namespace foretoken::io::launch::torchtitan
