@@ -38,6 +38,12 @@ void complain(Findings& findings, const fs::path& path, std::string message) {
 
 std::optional<std::string> text_of(const fs::path& path, Findings& findings) {
   std::error_code error;
+  // Reading a pipe may wait for ever.
+  const bool other = fs::exists(path, error) && !fs::is_regular_file(path, error) && !fs::is_directory(path, error);
+  if (other) {
+    complain(findings, path, "not a regular file; copy it into a file first");
+    return std::nullopt;
+  }
   if (fs::is_regular_file(path, error) && fs::file_size(path, error) > kLargestLaunch) {
     complain(findings, path,
              fmt::format("expected at most {} MiB, found {} bytes; {}", kLargestLaunch >> 20,

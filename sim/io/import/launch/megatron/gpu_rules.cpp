@@ -6,8 +6,9 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
-// "4" and "gpu:a100:8"
+// "4" and "gpu:a100:8"; not "1:4", a range of an elastic launch.
 std::optional<std::int64_t> count_in(const std::string& text) {
+  if (text.find(':') != std::string::npos && whole_of(text.substr(0, text.find(':')))) return std::nullopt;
   const std::size_t colon = text.rfind(':');
   return whole_of(colon == std::string::npos ? std::string_view(text) : std::string_view(text).substr(colon + 1));
 }

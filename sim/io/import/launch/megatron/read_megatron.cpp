@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
@@ -69,21 +70,29 @@ void drop_repeated(Report& report) {
   repeated(report.ignored, [](const Ignored& a, const Ignored& b) { return a.setting == b.setting; });
 }
 
+struct Chosen {
+  const shell::Command* command = nullptr;
+  int number = 0, all = 0;  ///< of the commands that start a training
+};
+
 // The command with the most flags that Megatron-LM reads.
-const shell::Command* launch_of(const shell::Script& script) {
-  const shell::Command* best = nullptr;
+Chosen launch_of(const shell::Script& script) {
+  constexpr std::ptrdiff_t kFewest = 4;
+  Chosen chosen;
   std::ptrdiff_t most = 0;
   for (const shell::Command& command : script.commands) {
     std::ptrdiff_t known = 0;
     for (const Argument& argument : arguments_of(command.words, ""))
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
+    if (known < kFewest) continue;
+    ++chosen.all;
     if (known > most) {
       most = known;
-      best = &command;
+      chosen.command = &command;
+      chosen.number = chosen.all;
     }
   }
-  constexpr std::ptrdiff_t kFewest = 4;
-  return most >= kFewest ? best : nullptr;
+  return chosen;
 }
 
 // A file that others source holds its flags in a variable.
@@ -101,6 +110,34 @@ std::vector<Argument> stored_arguments(const shell::Script& script) {
     for (Argument& argument : arguments_of(words, name)) all.push_back(std::move(argument));
   }
   return all;
+}
+
+// mpirun -np 16 [options] python ...: the processes, and the words behind its options.
+struct Processes {
+  std::optional<std::string> count{};
+  std::vector<std::string> words{};
+};
+
+Processes without_mpi(const std::vector<std::string>& words) {
+  Processes processes{{}, words};
+  const std::string launcher = words.empty() ? "" : std::filesystem::path(words[0]).filename().string();
+  if (launcher != "mpirun" && launcher != "mpiexec" && launcher != "orterun") return processes;
+  const auto program = std::ranges::find_if(words, [](const std::string& word) {
+    const std::string name = std::filesystem::path(word).filename().string();
+    return name.starts_with("python") || name.starts_with("torchrun") || name.ends_with(".py");
+  });
+  for (auto word = words.begin(); word != program; ++word)
+    if ((*word == "-np" || *word == "-n" || *word == "--np" || *word == "-c") && word + 1 != program)
+      processes.count = *(word + 1);
+  processes.words.assign(program, words.end());
+  return processes;
+}
+
+void note_other_trainings(const Chosen& chosen, Report& report) {
+  if (chosen.all < 2) return;
+  const std::string number = chosen.number == 1 ? "the first" : fmt::format("number {}", chosen.number);
+  report.approximate("the training", fmt::format("{} of {} commands that start a training; the others are left out",
+                                                 number, chosen.all));
 }
 
 void note_unknown_words(const shell::Command& command, Report& report) {
@@ -135,21 +172,28 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
 }
 
 bool is_megatron_script(const shell::Script& script) {
-  if (launch_of(script) != nullptr) return true;
+  if (launch_of(script).command != nullptr) return true;
   const std::vector<Argument> stored = stored_arguments(script);
   return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
 }
 
 void read_launch_script(const shell::Script& script, Report& report) {
-  const shell::Command* const command = launch_of(script);
+  const Chosen chosen = launch_of(script);
+  const shell::Command* const command = chosen.command;
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
                        printable(missing, 120) + " is not there; its settings are unknown");
   if (command == nullptr) return read_arguments(stored_arguments(script), report, true);
   const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
   std::vector<Argument> arguments;
+  const Processes processes = without_mpi(command->words);
+  if (processes.count) {
+    const bool torchrun = processes.words.front().find("torchrun") != std::string::npos;
+    arguments.push_back({torchrun ? "nnodes" : "nproc-per-node", {*processes.count}, place + ", mpirun -np"});
+  }
   for (const auto& [name, value] : script.scheduler) {
+    if (processes.count) break;
     Argument argument{
         name == "-N" ? "nodes" : name.substr(std::min(name.find_first_not_of('-'), name.size())), {value}, "Slurm"};
     if (name == "-n" || argument.name == "ntasks") continue;
@@ -162,8 +206,9 @@ void read_launch_script(const shell::Script& script, Report& report) {
         return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
       });
   if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
-  for (Argument& argument : arguments_of(command->words, place)) arguments.push_back(std::move(argument));
+  for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
   read_arguments(std::move(arguments), report);
+  note_other_trainings(chosen, report);
   note_unknown_words(*command, report);
   refuse_entry_point(command->words, place, report);
 }

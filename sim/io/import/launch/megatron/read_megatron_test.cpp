@@ -1,7 +1,10 @@
 // Tests Megatron-LM's flags: what each rule makes of them, and what is refused or asked for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -185,6 +188,58 @@ TEST(ReadMegatron, AScriptBecomesAScenario) {
   EXPECT_EQ(report.at("model.activation"), Json("swiglu"));
   EXPECT_EQ(report.at("runtime"), Json("megatron-core"));
   EXPECT_THAT(report.json().dump(), HasSubstr(R"("from":"--num-layers (train.sh:)"));
+}
+
+Report read_script(const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "launch-of-a-test.sh";
+  std::ofstream(path) << text;
+  Launch launch;
+  launch.files = {path};
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  Report report = read(launch);
+  std::filesystem::remove(path);
+  return report;
+}
+
+struct LauncherCase {
+  const char *what, *launcher;
+  Json gpus;
+};
+
+TEST(ReadMegatron, LaunchersStateTheGpus) {
+  const std::string model =
+      " pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16";
+  const LauncherCase cases[] = {{"torchrun", "torchrun --nproc_per_node 8 --nnodes 2", 16},
+                                {"a range of nodes is no number", "torchrun --nproc_per_node 8 --nnodes=1:4", nullptr},
+                                {"env before the launcher", "env A=1 torchrun --nproc_per_node 8 --nnodes 2", 16},
+                                {"processes of MPI", "mpirun -np 16 -x A --bind-to none python", 16},
+                                {"an unknown number of processes", "mpirun -np $(cat hosts | wc -l) python", nullptr}};
+  for (const LauncherCase& one : cases) {
+    SCOPED_TRACE(one.what);
+    const Report report = read_script(one.launcher + model);
+    EXPECT_EQ(report.at("gpus"), one.gpus);
+    EXPECT_EQ(refusals(report), "");
+  }
+}
+
+TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
+  const Report report = read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py ") + kRun + "; done");
+  std::string assumed;
+  for (const Assumed& one : report.assumed) assumed += one.because + "\n";
+  EXPECT_THAT(assumed, HasSubstr("the first of 3 commands that start a training"));
+}
+
+TEST(ReadMegatron, RefusesAPipe) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "launch-pipe.sh";
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), S_IRUSR | S_IWUSR), 0);
+  Findings findings;
+  Launch launch;
+  launch.files = {path};
+  (void)read_launch(launch, findings);
+  std::filesystem::remove(path);
+  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("launch-pipe.sh: not a regular file"));
 }
 
 TEST(ReadMegatron, AFunctionalTestBecomesAScenario) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/shell/interpreter.h"
@@ -60,12 +61,50 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
   std::size_t size = 0;
   for (const std::string& text : texts) size += text.size();
   budget_.take(size);
+  budget_.take_words(texts.size());
+  // NAME=$OTHER, where nothing sets OTHER: nothing sets NAME either.
+  const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty();
+  if (copies && is_unset(expander_.known_text(value)) && !script_.variables.fixed.contains(name)) {
+    script_.variables.values.erase(std::string(name));
+    return;
+  }
   script_.variables.set(std::string(name), std::move(texts));
 }
 
+// In a function, local and declare hide the outer variable until the function ends.
 void Interpreter::declare(const Texts& raw, Mode mode) {
-  for (const std::string& word : raw)
-    if (assigned_name(word) > 0) assign(word, mode);
+  const bool global = raw[0] == "export" || raw[0] == "readonly" || std::ranges::find(raw, "-g") != raw.end();
+  const bool hides = !global && !locals_.empty();
+  for (std::size_t i = 1; i < raw.size(); ++i) {
+    if (raw[i].starts_with('-')) continue;
+    const std::size_t end = raw[i].find_first_of("=[+");
+    const std::string name = raw[i].substr(0, end);
+    if (hides && !script_.variables.fixed.contains(name)) {
+      const Texts* const outer = script_.variables.find(name);
+      locals_.back().emplace(name, outer == nullptr ? std::nullopt : std::optional(*outer));
+      if (end == std::string::npos) script_.variables.set(name, {""});
+    }
+    if (assigned_name(raw[i]) > 0) assign(raw[i], mode);
+    if (raw[0] == "readonly" && script_.variables.find(name) != nullptr) script_.variables.fixed.insert(name);
+  }
+}
+
+// env NAME=text command: the variables hold for that command only.
+void Interpreter::environment(const Texts& words, Mode mode) {
+  std::size_t first = 1;
+  while (first < words.size() && (assigned_name(words[first]) > 0 || words[first].starts_with('-')))
+    first += words[first] == "-u" ? 2 : 1;
+  if (first >= words.size()) return;
+  (void)perform(Texts(words.begin() + static_cast<std::ptrdiff_t>(first), words.end()), mode);
+}
+
+// set -- a b, and set a b
+void Interpreter::set_arguments(const Texts& words) {
+  if (words.size() < 2) return;
+  const bool marked = words[1] == "--";
+  if (!marked && (words[1].starts_with('-') || words[1].starts_with('+'))) return;
+  script_.variables.arguments.assign(words.begin() + (marked ? 2 : 1), words.end());
+  script_.variables.arguments_stated = true;
 }
 
 void Interpreter::redirection(Mode mode) {
@@ -101,7 +140,10 @@ Outcome Interpreter::simple(Mode mode) {
   const Texts& raw = command.raw;
   if (raw.empty()) {
     for (const std::string& assignment : command.assignments) assign(assignment, mode);
-    return Outcome::kYes;
+    const bool runs = std::ranges::any_of(command.assignments, [](const std::string& text) {
+      return text.find("$(") != std::string::npos || text.find('`') != std::string::npos;
+    });
+    return runs ? Outcome::kOpen : Outcome::kYes;
   }
   if (raw[0].starts_with("((")) {
     const std::string value =
@@ -115,11 +157,13 @@ Outcome Interpreter::simple(Mode mode) {
   // A=1 command: the variable holds for that command only.
   const bool assigns = !command.assignments.empty();
   const auto before = assigns ? script_.variables.values : std::map<std::string, Texts, std::less<>>();
-  if (assigns) budget_.take(before.size() * 16);
+  if (assigns) budget_.copy(script_.variables);
   for (const std::string& assignment : command.assignments) assign(assignment, mode);
   Texts words;
+  const bool tests = is_one_of(raw[0], {"[", "test", "let"});
   for (const std::string& word : raw)
-    for (std::string& field : expander_.fields(word)) words.push_back(std::move(field));
+    for (std::string& field : tests ? expander_.known_fields(word) : expander_.fields(word))
+      words.push_back(std::move(field));
   const std::size_t first = script_.commands.size();
   const Outcome outcome = words.empty() ? Outcome::kYes : perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i)
@@ -135,10 +179,31 @@ Outcome Interpreter::double_brackets(Mode mode) {
   while (!ended() && !is("]]")) {
     const Token& token = (*tokens_)[at_++];
     if (token.is_operator && token.text == ";") continue;
-    if (mode != Mode::kSkip) words.push_back(token.is_operator ? token.text : expander_.text(token.text));
+    if (mode == Mode::kSkip) continue;
+    const bool pattern = !words.empty() && is_one_of(words.back(), {"=", "==", "!="});
+    const auto known = [&] { return pattern ? expander_.pattern(token.text) : expander_.known_text(token.text); };
+    words.push_back(token.is_operator ? token.text : known());
   }
   ++at_;
   return mode == Mode::kSkip ? Outcome::kYes : condition(words, true);
+}
+
+void Interpreter::shift(const Texts& words) {
+  Variables& variables = script_.variables;
+  const std::string count = words.size() > 1 ? words[1] : "1";
+  const bool digit = count.size() == 1 && std::isdigit(static_cast<unsigned char>(count[0])) != 0;
+  if (!digit) variables.arguments_stated = false;
+  const std::size_t most = variables.arguments.size();
+  const std::size_t gone = digit ? std::min(static_cast<std::size_t>(count[0] - '0'), most) : most;
+  variables.arguments.erase(variables.arguments.begin(),
+                            variables.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+// let NAME=1 NAME*=2
+Outcome Interpreter::let(const Texts& words) {
+  std::string value = "0";
+  for (std::size_t i = 1; i < words.size(); ++i) value = expander_.number(words[i]);
+  return is_unknown(value) ? Outcome::kOpen : outcome_of(value != "0");
 }
 
 Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
@@ -151,10 +216,10 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   }
   if (name == "true" || name == ":") return Outcome::kYes;
   if (name == "false") return Outcome::kNo;
-  if (name == "exit") {
-    stopped_ = mode == Mode::kRun;
-  } else if (name == "source" || name == ".") {
+  if (jump(words)) return Outcome::kYes;
+  if (name == "source" || name == ".") {
     source(words, mode);
+    return Outcome::kOpen;
   } else if (name == "unset") {
     for (const std::string& word : words)
       if (!script_.variables.fixed.contains(word)) script_.variables.values.erase(word);
@@ -164,14 +229,19 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
         script_.variables.set(word, {unknown_because("input of the script: " + word)});
     return Outcome::kOpen;
   } else if (name == "shift") {
-    Texts& arguments = script_.variables.arguments;
-    if (!arguments.empty()) arguments.erase(arguments.begin());
+    shift(words);
   } else if (name == "let") {
-    declare(words, mode);
-  } else if (!is_one_of(name, {"echo",     "printf", "set",        "cd",    "mkdir",    "rm",     "cp",    "mv",
-                               "touch",    "sleep",  "wait",       "cat",   "ulimit",   "module", "conda", "chmod",
-                               "pushd",    "popd",   "return",     "break", "continue", "trap",   "shopt", "date",
-                               "hostname", "env",    "nvidia-smi", "ln",    "tee",      "grep"})) {
+    return let(words);
+  } else if (name == "set") {
+    set_arguments(words);
+  } else if (name == "env") {
+    environment(words, mode);
+    return Outcome::kOpen;
+  } else if (is_one_of(name, {"cd",   "mkdir",    "rm",         "cp",    "mv",    "touch", "wait",
+                              "cat",  "ulimit",   "module",     "conda", "chmod", "pushd", "popd",
+                              "date", "hostname", "nvidia-smi", "ln",    "tee",   "grep"})) {
+    return Outcome::kOpen;  // the machine of the run decides
+  } else if (!is_one_of(name, {"echo", "printf", "sleep", "trap", "shopt"})) {
     known = false;
   }
   return Outcome::kYes;
@@ -183,14 +253,13 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   if (known) return outcome;
   const std::string& name = words[0];
   if (functions_.contains(name)) {
-    function_call(name, words, mode);
-    return Outcome::kYes;
+    return function_call(name, words, mode);
   }
   if (name == "eval") {
     std::string text;
     for (std::size_t i = 1; i < words.size(); ++i) text += words[i] + " ";
     inner_text(text, mode, false);
-    return Outcome::kYes;
+    return Outcome::kOpen;
   }
   if (name == "sbatch" || name == "srun" || name == "salloc") scheduler_options(words);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -216,20 +285,20 @@ void Interpreter::record(const Texts& words, Mode mode) {
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size();
   budget_.take(size);
+  budget_.take_words(words.size());
   script_.commands.push_back({words, file_, 0, mode == Mode::kRun});
 }
 
 // A text that a shell reads again: of eval in this shell, of sh -c in another one.
 void Interpreter::inner_text(const std::string& text, Mode mode, bool other_shell) {
   const std::size_t first = script_.commands.size();
-  const bool stopped = stopped_;
   std::string one_line = text;
   std::ranges::replace(one_line, '\n', ' ');
-  const auto before = script_.variables.values;
-  budget_.take(before.size() * 16);
-  open_branch(mode == Mode::kRun && !other_shell ? Mode::kOpen : mode, [&](Mode) { run(one_line, file_, 0); });
-  if (other_shell) script_.variables.values = before;
-  stopped_ = stopped;
+  const auto body = [&](Mode) {
+    run(one_line, file_, 0);
+    return Outcome::kOpen;
+  };
+  other_shell ? own_shell(mode, body) : body(mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
     script_.commands[i].certain = mode == Mode::kRun;
     script_.commands[i].line = 0;
@@ -270,10 +339,15 @@ void Interpreter::source(const Texts& words, Mode mode) {
   }
   const std::string outer = script_.variables.script;
   script_.variables.script = path;
-  const bool stopped = stopped_;
-  const auto body = [&](Mode) { run(*text, printable(fs::path(path).filename().string())); };
-  mode == Mode::kRun ? body(mode) : open_branch(Mode::kRun, body);
-  if (mode != Mode::kRun) stopped_ = stopped;
+  ++sources_;
+  const std::size_t first = script_.commands.size();
+  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
+  run(*text, printable(fs::path(path).filename().string()));
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
+  if (jump_ == Jump::kReturn) jump_ = Jump::kNone;
+  doubt_ = outer_doubt;
+  --sources_;
   script_.variables.script = outer;
 }
 
@@ -282,14 +356,21 @@ void Interpreter::start_script(const std::string& path, const Texts& arguments, 
   const auto text = text_of_file(path);
   if (!text) return record({path}, mode);
   const Variables outer = script_.variables;
-  budget_.take(outer.values.size() * 16);
-  const bool stopped = stopped_;
+  budget_.copy(outer);
+  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
+  const int outer_loops = std::exchange(loops_, 0);
   const std::size_t first = script_.commands.size();
   script_.variables.script = path;
   script_.variables.arguments = arguments;
   script_.variables.arguments_stated = true;
+  std::map<std::string, std::string> options = script_.scheduler;
+  for (const auto& [name, value] : slurm_directives(*text)) options.emplace(name, value);
+  script_.variables.under_slurm = !options.empty();
+  script_.variables.scheduler = slurm_variables(options);
   run(*text, printable(fs::path(path).filename().string()));
-  stopped_ = stopped;
+  jump_ = Jump::kNone;
+  doubt_ = outer_doubt;
+  loops_ = outer_loops;
   script_.variables = outer;
   for (std::size_t i = first; i < script_.commands.size(); ++i)
     script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;

@@ -20,6 +20,12 @@ class Conditions {
  public:
   Conditions(const std::vector<std::string>& words, bool patterns) : words_(words), patterns_(patterns) {}
 
+  Outcome whole() {
+    const Outcome outcome = any();
+    return at_ == words_.size() ? outcome : Outcome::kOpen;
+  }
+
+ private:
   Outcome any() {
     Outcome outcome = all();
     while (take("||") || take("-o")) {
@@ -32,7 +38,6 @@ class Conditions {
     return outcome;
   }
 
- private:
   bool take(std::string_view word) {
     if (at_ >= words_.size() || words_[at_] != word) return false;
     ++at_;
@@ -68,6 +73,11 @@ class Conditions {
     const std::size_t left = words_.size() - at_;
     if (left == 0) return Outcome::kNo;
     const std::string& first = words_[at_];
+    // An empty variable left its side out.
+    if (left >= 2 && is_comparison(first) && !is_comparison(words_[at_ + 1])) {
+      at_ += 2;
+      return Outcome::kOpen;
+    }
     if (left >= 3 && is_comparison(words_[at_ + 1])) {
       at_ += 3;
       return compare(first, words_[at_ - 2], words_[at_ - 1]);
@@ -77,6 +87,7 @@ class Conditions {
       return of_one(first[1], words_[at_ - 1]);
     }
     ++at_;
+    if (is_unset(first)) return Outcome::kNo;
     if (is_unknown(first)) return Outcome::kOpen;
     return outcome_of(!first.empty());
   }
@@ -90,6 +101,8 @@ class Conditions {
   // Files belong to the machine of the run, so tests of them are open.
   static Outcome of_one(char test, const std::string& word) {
     if (test != 'z' && test != 'n' && test != 'v') return Outcome::kOpen;
+    // The scripts ask here for what ${NAME:-...} asks: the variable counts as not set.
+    if (is_unset(word) && test != 'v') return outcome_of(test == 'z');
     if (is_unknown(word) || test == 'v') return Outcome::kOpen;
     return outcome_of(word.empty() == (test == 'z'));
   }
@@ -102,7 +115,7 @@ class Conditions {
     }
     if (op == "<" || op == ">") return outcome_of(op == "<" ? a < b : a > b);
     const auto x = number_of(a), y = number_of(b);
-    if (!x || !y) return a.empty() || b.empty() ? Outcome::kNo : Outcome::kOpen;
+    if (!x || !y) return !patterns_ && (a.empty() || b.empty()) ? Outcome::kNo : Outcome::kOpen;
     if (op == "-eq") return outcome_of(*x == *y);
     if (op == "-ne") return outcome_of(*x != *y);
     if (op == "-lt") return outcome_of(*x < *y);
@@ -118,6 +131,6 @@ class Conditions {
 
 }  // namespace
 
-Outcome condition(const std::vector<std::string>& words, bool patterns) { return Conditions(words, patterns).any(); }
+Outcome condition(const std::vector<std::string>& words, bool patterns) { return Conditions(words, patterns).whole(); }
 
 }  // namespace foretoken::io::shell

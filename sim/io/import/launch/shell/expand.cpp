@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/io/import/launch/shell/arithmetic.h"
+#include "sim/io/import/launch/shell/braces.h"
 #include "sim/io/import/launch/shell/known_output.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/substitute.h"
@@ -25,11 +27,26 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 struct Expander::Builder {
   Texts fields{};
   std::string current{};
-  bool open = false, splits = true;
+  bool open = false, splits = true, is_pattern = false;
+  int quotes = 0;
 
   void literal(std::string_view text) {
-    current += text;
     open = true;
+    if (!is_pattern || quotes == 0) {
+      current += text;
+      return;
+    }
+    for (const char c : text) {
+      if (std::string_view("*?[]\\").find(c) != std::string_view::npos) current += '\\';
+      current += c;
+    }
+  }
+
+  template <class Body>
+  void in_quotes(const Body& body) {
+    ++quotes;
+    body();
+    --quotes;
   }
 
   void close() {
@@ -74,10 +91,42 @@ void Expander::parts(std::string_view word, bool quoted, Builder& out) {
 }
 
 Texts Expander::fields(std::string_view word) {
+  Texts all;
+  Texts words = with_braces(word);
+  if (words.empty()) budget_.spent = true;
+  for (const std::string& one : words) {
+    Builder out;
+    parts(one, false, out);
+    out.close();
+    budget_.take_words(out.fields.size());
+    if (words.size() == 1) return std::move(out.fields);
+    for (std::string& field : out.fields) all.push_back(std::move(field));
+  }
+  return all;
+}
+
+Texts Expander::known_fields(std::string_view word) {
+  const bool outer = std::exchange(asks_, true);
+  Texts result = fields(word);
+  asks_ = outer;
+  return result;
+}
+
+std::string Expander::known_text(std::string_view word) {
+  const bool outer = std::exchange(asks_, true);
+  std::string result = text(word);
+  asks_ = outer;
+  return result;
+}
+
+std::string Expander::pattern(std::string_view word) {
+  const bool outer = std::exchange(asks_, true);
   Builder out;
+  out.splits = false;
+  out.is_pattern = true;
   parts(word, false, out);
-  out.close();
-  return std::move(out.fields);
+  asks_ = outer;
+  return std::move(out.current);
 }
 
 std::string Expander::text(std::string_view word) {
@@ -92,17 +141,17 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
     return text.substr(open, text.size() > open + close ? text.size() - open - close : 0);
   };
   const char first = text[0];
-  if (first == '\'' && !quoted && text.size() > 1) return out.literal(inside(1, 1));
+  if (first == '\'' && !quoted && text.size() > 1) return out.in_quotes([&] { out.literal(inside(1, 1)); });
   if (first == '"' && !quoted && text.size() > 1) {
     out.open = true;
-    return parts(inside(1, 1), true, out);
+    return out.in_quotes([&] { parts(inside(1, 1), true, out); });
   }
   if (first == '\\' && text.size() > 1) {
     const bool kept = quoted && std::string_view("$`\"\\\n").find(text[1]) == std::string_view::npos;
     if (kept)
       out.literal(text);
     else if (text[1] != '\n')
-      out.literal(text.substr(1));
+      out.in_quotes([&] { out.literal(text.substr(1)); });
     return;
   }
   if (first == '<' && !quoted) return out.literal(unknown_because("a place for a value in the script"));
@@ -115,10 +164,26 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
 }
 
 std::string Expander::number(std::string_view expression) {
+  const bool outer = std::exchange(asks_, true);
   const std::string known = text(expression);
+  Assigned assigned;
+  std::optional<std::int64_t> value;
+  if (!is_unknown(known))
+    value = arithmetic(
+        known, [this](std::string_view name) { return value_of(name); }, &assigned);
+  asks_ = outer;
+  if (value) {
+    for (const auto& [name, number] : assigned) variables_.set(name, {fmt::format("{}", number)});
+    return fmt::format("{}", *value);
+  }
+  forget_assigned(expression);
   if (is_unknown(known)) return unknown_because(why_unknown(known));
-  const auto value = arithmetic(known, [this](std::string_view name) { return value_of(name); });
-  return value ? fmt::format("{}", *value) : unknown_because(fmt::format("$(({}))", known));
+  return unknown_because(fmt::format("$(({}))", known));
+}
+
+void Expander::forget_assigned(std::string_view expression) {
+  for (const std::string& name : assigned_in(expression))
+    variables_.set(name, {unknown_because(fmt::format("{} in $(({}))", name, expression))});
 }
 
 // $1 is an argument of the script. Its value is unknown until the user states the arguments.
@@ -128,9 +193,13 @@ Expander::Value Expander::special(std::string_view name) {
   if (name == "PWD") return {{variables_.folder}, true};
   if (name == "@" || name == "*") return {arguments, !arguments.empty()};
   if (name == "#") return {{fmt::format("{}", arguments.size())}, true};
-  if (name == "?") return {{"0"}, true};
+  if (name == "?") return {{unknown_because("the status of a command")}, true};
   if (name == "RANDOM" || name == "SECONDS" || name == "$" || name == "!") return {{unknown_because(name)}, true};
-  if (name.find_first_not_of("0123456789") != name.npos || name.empty() || name.size() > 4) return {};
+  if (const auto found = variables_.scheduler.find(name); found != variables_.scheduler.end())
+    return {{found->second}, true};
+  if (variables_.under_slurm && name.starts_with("SLURM_")) return {{unknown_because(name)}, true};
+  if (name.find_first_not_of("0123456789") != name.npos || name.empty() || name.size() > 4)
+    return asks_ && !name.empty() ? Value{{unset_variable(name)}, false} : Value{};
   const auto number = static_cast<std::size_t>(std::stoi(std::string(name)));
   if (number == 0) return {{variables_.script}, true};
   if (number <= arguments.size()) return {{arguments[number - 1]}, true};
@@ -166,6 +235,8 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   if (inner.size() > 1 && inner[0] == '#') {
     const Value value = read(inner.substr(1));
     const bool elements = inner.ends_with("[@]") || inner.ends_with("[*]");
+    for (const std::string& one : value.texts)
+      if (is_unknown(one)) return out.literal(unknown_because(why_unknown(one)));
     const std::size_t length = value.texts.empty() ? 0 : value.texts[0].size();
     return out.literal(fmt::format("{}", elements ? value.texts.size() : length));
   }

@@ -13,10 +13,20 @@ namespace foretoken::io::shell {
 struct Budget {
   std::size_t steps = 20'000;           ///< commands
   std::size_t characters = 16'000'000;  ///< of expanded texts
+  std::size_t words = 200'000;          ///< of arrays and commands
+  std::size_t copied = 32'000'000;      ///< bytes of variables that are set aside at branches
   bool spent = false;
 
   void step() { spend(steps, 1); }
   void take(std::size_t count) { spend(characters, count); }
+  void take_words(std::size_t count) { spend(words, count); }
+  void copy(const Variables& variables) {
+    constexpr std::size_t kEntry = 64;  // bytes of a string, with its share of the map
+    std::size_t bytes = 0;
+    for (const auto& [name, texts] : variables.values)
+      for (const std::string& text : texts) bytes += kEntry + text.size();
+    spend(copied, bytes);
+  }
 
  private:
   void spend(std::size_t& left, std::size_t count) {
@@ -32,14 +42,25 @@ class Expander {
   /// Returns the fields of a word: unquoted results are split at spaces, and "${a[@]}" gives a field an element.
   [[nodiscard]] Texts fields(std::string_view word);
 
+  /// As fields() and text(), but a variable that nothing sets is unknown, not empty: the environment may hold it.
+  [[nodiscard]] Texts known_fields(std::string_view word);
+  [[nodiscard]] std::string known_text(std::string_view word);
+
+  /// Returns the word as a pattern: quoted parts stand for themselves, behind backslashes.
+  [[nodiscard]] std::string pattern(std::string_view word);
+
   /// Returns the word as one text, as an assignment takes it.
   [[nodiscard]] std::string text(std::string_view word);
 
   /// Returns the value of a variable, an element or a special parameter; empty where it is not set.
   [[nodiscard]] std::string value_of(std::string_view name);
 
-  /// Returns the value of $((expression)) as text. It is unknown where a part is.
+  /// Returns the value of $((expression)) as text. It is unknown where a part is. Assigns the variables that the
+  /// expression assigns; they become unknown where it is.
   [[nodiscard]] std::string number(std::string_view expression);
+
+  /// Makes the variables that an expression assigns unknown.
+  void forget_assigned(std::string_view expression);
 
  private:
   struct Builder;
@@ -59,6 +80,7 @@ class Expander {
   Variables& variables_;
   Budget& budget_;
   int depth_ = 0;
+  bool asks_ = false;  ///< a variable that nothing sets is unknown
 };
 
 }  // namespace foretoken::io::shell

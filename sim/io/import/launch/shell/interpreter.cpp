@@ -58,39 +58,36 @@ Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> end
   return outcome;
 }
 
-// A chain of commands: A && B || C, and pipes.
+// A chain of commands: A && B || C, and pipes, whose parts run in shells of their own.
 Outcome Interpreter::statement(Mode mode) {
   Outcome outcome = Outcome::kYes;
   Mode own = mode;
+  bool turned = false, piped = false, open = false;
   while (!ended()) {
     budget_.step();
-    bool turned = false;
-    while (is("!")) {
-      turned = !turned;
-      ++at_;
-    }
+    if (jump_ != Jump::kNone) own = mode = Mode::kSkip;
+    for (turned = piped && turned; is("!"); ++at_) turned = !turned;
     if (at_ >= tokens_->size()) return outcome;  // "!" without a command
     const std::size_t before = at_;
+    const bool scoped = own != Mode::kSkip && (piped || in_pipeline());
     Outcome next = Outcome::kYes;
-    if (own == Mode::kOpen && mode == Mode::kRun)
-      open_branch(Mode::kRun, [&](Mode inner) { next = compound(inner); });
-    else
-      next = compound(own);
+    const auto body = [&](Mode inner) {
+      next = scoped ? own_shell(inner, [this](Mode own_mode) { return compound(own_mode); }) : compound(inner);
+    };
+    const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
+    doubtful ? open_branch(own, body) : body(own);
     if (turned) next = opposite(next);
-    if (own != Mode::kSkip) outcome = own == Mode::kOpen ? Outcome::kOpen : next;
+    if (own != Mode::kSkip) outcome = doubtful ? Outcome::kOpen : next;
     if (at_ == before) ++at_;
     if (ended()) return outcome;
     const bool both = is("&&"), either = is("||");
-    if (is("|")) {
-      outcome = Outcome::kOpen;
-    } else if (!both && !either) {
-      return outcome;
-    }
+    piped = is("|");
+    if (!piped && !both && !either) return outcome;
     ++at_;
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
-    if (mode == Mode::kSkip) continue;
-    const Outcome wanted = both ? Outcome::kYes : Outcome::kNo;
-    if (both || either) own = outcome == Outcome::kOpen ? Mode::kOpen : outcome == wanted ? mode : Mode::kSkip;
+    if (mode == Mode::kSkip || piped) continue;
+    open = outcome == Outcome::kOpen;
+    own = open || outcome == (both ? Outcome::kYes : Outcome::kNo) ? mode : Mode::kSkip;
   }
   return outcome;
 }
@@ -106,7 +103,8 @@ Outcome Interpreter::compound(Mode mode) {
   Outcome outcome = Outcome::kYes;
   if (token.is_operator && token.text == "(") {
     ++at_;
-    outcome = list(mode, {")"});
+    const auto body = [this](Mode inner) { return list(inner, {")"}); };
+    outcome = mode == Mode::kSkip ? body(mode) : own_shell(mode, body);
     ++at_;
   } else if (token.is_operator) {
     outcome = simple(mode);
@@ -127,21 +125,6 @@ Outcome Interpreter::compound(Mode mode) {
   }
   --depth_;
   return outcome;
-}
-
-// Reads a branch that may or may not run. A variable that it changes is unknown afterwards.
-void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) {
-  if (mode != Mode::kRun) return body(mode);
-  const auto before = script_.variables.values;
-  budget_.take(before.size() * 16);
-  const bool stopped = stopped_;
-  body(Mode::kOpen);
-  stopped_ = stopped;  // an exit in it may not happen
-  for (auto& [name, value] : script_.variables.values) {
-    const auto found = before.find(name);
-    const bool same = found != before.end() && found->second == value;
-    if (!same) value = {unknown_because("a variable that depends on an open condition: " + name)};
-  }
 }
 
 Outcome Interpreter::if_clause(Mode mode) {
@@ -171,40 +154,43 @@ Outcome Interpreter::if_clause(Mode mode) {
     else
       body(mode);
   }
-  if (!stopped_ && is("fi")) ++at_;
-  return Outcome::kYes;
+  if (is("fi")) ++at_;
+  return Outcome::kOpen;
 }
 
 Outcome Interpreter::case_clause(Mode mode) {
   ++at_;
   if (ended()) return Outcome::kYes;
-  const std::string subject = mode == Mode::kSkip ? "" : expander_.text((*tokens_)[at_].text);
+  const std::string subject = mode == Mode::kSkip ? "" : expander_.known_text((*tokens_)[at_].text);
   ++at_;
   while (!ended() && (is(";") || is("in"))) ++at_;
-  bool taken = false;
+  bool taken = false, open = is_unknown(subject);
   while (!ended() && !is("esac")) {
     bool matches = false;
     while (!ended() && !is(")")) {
       const Token& token = (*tokens_)[at_++];
-      if (!token.is_operator && mode != Mode::kSkip && matches_pattern(subject, expander_.text(token.text)))
-        matches = true;
+      if (token.is_operator || mode == Mode::kSkip) continue;
+      const std::string pattern = expander_.pattern(token.text);
+      open = open || (is_unknown(pattern) && !taken);
+      matches = matches || matches_pattern(subject, pattern);
     }
     ++at_;
     const auto body = [&](Mode inner) { (void)list(inner, {"esac"}); };
     if (mode == Mode::kSkip || taken)
       body(Mode::kSkip);
-    else if (is_unknown(subject))
+    else if (open)
       open_branch(mode, body);
     else
       body(matches ? mode : Mode::kSkip);
-    taken = taken || (matches && !is_unknown(subject));
+    taken = taken || (matches && !open);
     while (!ended() && (is(";;") || is(";"))) ++at_;
   }
-  if (!stopped_ && is("esac")) ++at_;
-  return Outcome::kYes;
+  if (is("esac")) ++at_;
+  return Outcome::kOpen;
 }
 
 Outcome Interpreter::for_clause(Mode mode) {
+  const bool selects = is("select");
   ++at_;
   const std::string name = ended() ? "" : (*tokens_)[at_++].text;
   Texts values;
@@ -212,38 +198,56 @@ Outcome Interpreter::for_clause(Mode mode) {
   while (!ended() && !is("do")) {
     const Token& token = (*tokens_)[at_++];
     if (!token.is_operator && token.text != "in" && mode != Mode::kSkip)
-      for (std::string& value : expander_.fields(token.text)) values.push_back(std::move(value));
+      for (std::string& value : expander_.known_fields(token.text)) values.push_back(std::move(value));
   }
   const std::size_t body = ++at_;
+  const Jump outer = doubt_;
   const auto read_body = [&](Mode inner) { (void)list(inner, {"done"}); };
+  ++loops_;
   if (mode == Mode::kSkip || (values.empty() && !arithmetic)) {
     read_body(Mode::kSkip);
-  } else if (arithmetic) {
-    open_branch(mode, read_body);
+  } else if (arithmetic || selects) {
+    if (arithmetic) expander_.forget_assigned(name);
+    if (selects) script_.variables.set(name, {unknown_because("input of the script: " + name)});
+    open_rounds(mode, read_body);
   } else {
     for (const std::string& value : values) {
       at_ = body;
       script_.variables.set(name, {value});
-      is_unknown(value) ? open_branch(mode, read_body) : read_body(mode);
-      if (ended()) break;
+      is_unknown(value) ? open_rounds(mode, read_body) : read_body(mode);
+      if (budget_.spent || loop_ends()) break;
     }
   }
-  if (!stopped_ && is("done")) ++at_;
-  return Outcome::kYes;
+  --loops_;
+  if (doubt_ < Jump::kReturn) doubt_ = outer;
+  if (is("done")) ++at_;
+  return Outcome::kOpen;
 }
 
-// The number of rounds is open.
+// The number of rounds is open, unless the first condition ends the loop.
 Outcome Interpreter::while_clause(Mode mode) {
-  ++at_;
-  const Outcome condition = list(mode == Mode::kSkip ? Mode::kSkip : Mode::kOpen, {"do"});
-  ++at_;
-  const auto body = [&](Mode inner) { (void)list(inner, {"done"}); };
-  if (mode == Mode::kSkip || condition == Outcome::kNo)
-    body(Mode::kSkip);
-  else
-    open_branch(mode, body);
-  if (!stopped_ && is("done")) ++at_;
-  return Outcome::kYes;
+  const bool until = is("until");
+  const std::size_t begin = ++at_, first = script_.commands.size();
+  const Jump outer = doubt_;
+  const Outcome condition = list(mode, {"do"});
+  const bool never = condition == (until ? Outcome::kYes : Outcome::kNo);
+  ++loops_;
+  if (mode == Mode::kSkip || never) {
+    ++at_;
+    (void)list(Mode::kSkip, {"done"});
+  } else {
+    at_ = begin;
+    script_.commands.resize(first);
+    open_rounds(mode, [&](Mode inner) {
+      (void)list(inner, {"do"});
+      ++at_;
+      (void)list(inner, {"done"});
+    });
+  }
+  --loops_;
+  if (doubt_ < Jump::kReturn) doubt_ = outer;
+  if (is("done")) ++at_;
+  return Outcome::kOpen;
 }
 
 // name() { ... } and function name { ... }
@@ -264,31 +268,6 @@ bool Interpreter::function_definition(Mode mode) {
     functions_[name] = Tokens(tokens_->begin() + static_cast<std::ptrdiff_t>(begin),
                               tokens_->begin() + static_cast<std::ptrdiff_t>(end));
   return true;
-}
-
-void Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
-  if (depth_ >= kDeepestNesting) {
-    budget_.spent = true;
-    return;
-  }
-  const Tokens body = functions_.at(name);
-  budget_.take(body.size());
-  Variables& variables = script_.variables;
-  const Texts outer_arguments = variables.arguments;
-  const bool outer_stated = variables.arguments_stated;
-  variables.arguments.assign(words.begin() + 1, words.end());
-  variables.arguments_stated = true;
-  const Tokens* const outer_tokens = tokens_;
-  const std::size_t outer_at = at_;
-  tokens_ = &body;
-  at_ = 0;
-  ++depth_;
-  (void)compound(mode);
-  --depth_;
-  tokens_ = outer_tokens;
-  at_ = outer_at;
-  variables.arguments = outer_arguments;
-  variables.arguments_stated = outer_stated;
 }
 
 }  // namespace foretoken::io::shell

@@ -38,8 +38,17 @@ class Interpreter {
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
-  void function_call(const std::string& name, const Texts& words, Mode mode);
+  Outcome function_call(const std::string& name, const Texts& words, Mode mode);
   void open_branch(Mode mode, const std::function<void(Mode)>& body);
+  void open_rounds(Mode mode, const std::function<void(Mode)>& round);
+  Outcome own_shell(Mode mode, const std::function<Outcome(Mode)>& body);
+  void forget_changes(const Variables& before);
+  [[nodiscard]] bool in_pipeline();
+
+  // break, continue, return and exit: what follows is skipped up to the end of the loop, function or shell.
+  enum class Jump : std::uint8_t { kNone, kContinue, kBreak, kReturn, kExit };
+  bool jump(const Texts& words);
+  bool loop_ends();
 
   // One command.
   struct Simple {
@@ -52,6 +61,10 @@ class Interpreter {
   Outcome perform(const Texts& words, Mode mode);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
+  void environment(const Texts& words, Mode mode);
+  void set_arguments(const Texts& words);
+  void shift(const Texts& words);
+  Outcome let(const Texts& words);
   void assign(std::string_view raw, Mode mode);
   void redirection(Mode mode);
   void source(const Texts& words, Mode mode);
@@ -62,7 +75,7 @@ class Interpreter {
   [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
 
   [[nodiscard]] bool is(std::string_view word) const;
-  [[nodiscard]] bool ended() const { return budget_.spent || at_ >= tokens_->size() || stopped_; }
+  [[nodiscard]] bool ended() const { return budget_.spent || at_ >= tokens_->size(); }
 
   Script& script_;
   Budget& budget_;
@@ -73,7 +86,12 @@ class Interpreter {
   std::string file_ = "";
   std::map<std::string, Tokens, std::less<>> functions_{};
   int depth_ = 0, files_ = 0;
-  bool stopped_ = false;  ///< by exit
+  Jump jump_ = Jump::kNone;
+  Jump doubt_ = Jump::kNone;  ///< a jump that an open branch may have made
+  int levels_ = 1;            ///< of break and continue
+  int loops_ = 0, sources_ = 0;
+  Outcome returned_ = Outcome::kOpen;
+  std::vector<std::map<std::string, std::optional<Texts>>> locals_{};  ///< of each function: the outer values
 };
 
 }  // namespace foretoken::io::shell

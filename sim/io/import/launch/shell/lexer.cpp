@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "sim/io/import/launch/shell/unknown.h"
+
 namespace foretoken::io::shell {
 namespace {
 
@@ -97,6 +99,9 @@ std::size_t end_of_part_at(std::string_view source, std::size_t begin, int depth
       break;
     case '\\':
       end = begin + 2;
+      break;
+    case kUnknown:
+      end = std::min(source.find(kUnknown, begin + 1), source.size() - 1) + 1;
       break;
     default:
       break;

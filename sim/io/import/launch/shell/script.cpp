@@ -10,31 +10,6 @@
 
 namespace foretoken::io::shell {
 
-std::map<std::string, std::string> slurm_directives(std::string_view text) {
-  std::map<std::string, std::string> options;
-  constexpr std::string_view kDirective = "#SBATCH";
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    if (!line.starts_with(kDirective)) continue;
-    line.remove_prefix(kDirective.size());
-    Texts words;
-    for (const Token& token : tokens_of(line))
-      if (!token.is_operator) words.push_back(token.text);
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const std::size_t equals = words[i].find('=');
-      const bool next = equals == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with('-');
-      if (!words[i].starts_with('-')) continue;
-      if (equals != std::string::npos)
-        options[words[i].substr(0, equals)] = words[i].substr(equals + 1);
-      else
-        options[words[i]] = next ? words[i + 1] : "";
-    }
-  }
-  return options;
-}
-
 std::optional<Script> read_script_text(const std::string& text, const std::string& file, const std::string& folder,
                                        const Given& given, Findings& findings) {
   Script script;
@@ -52,6 +27,8 @@ std::optional<Script> read_script_text(const std::string& text, const std::strin
   }
   const std::string marked = without_marks(text);
   script.scheduler = slurm_directives(marked);
+  script.variables.under_slurm = !script.scheduler.empty();
+  script.variables.scheduler = slurm_variables(script.scheduler);
   Budget budget;
   Interpreter(script, budget, findings).run(marked, file);
   if (budget.spent) {

@@ -69,7 +69,34 @@ constexpr ValueCase kValues[] = {
     {"a function with arguments", "f() { X=$2; }; f a b", "b"},
     {"a variable for one command only", "X=1; X=2 true", "1"},
     {"export and local", "export X=4", "4"},
-    {"a sub-command in brackets", "(X=5)", "5"},
+    {"brackets are a shell of their own", "X=1; (X=5)", "1"},
+    {"exit in brackets ends the brackets only", "(exit 0); X=1", "1"},
+    {"parts of a pipeline are shells of their own", "X=1; echo a | { X=2; } | X=3", "1"},
+    {"a background group is a shell of its own", "X=1; { X=2; } & true", "1"},
+    {"a local variable ends with its function", "X=1; f() { local X=8; }; f", "1"},
+    {"arguments set by the script", "set -- 4 2; X=$#$2", "22"},
+    {"a variable that cannot change", "readonly X=4; X=8", "4"},
+    {"arithmetic assigns", "X=4; ((X+=3))", "7"},
+    {"arithmetic counts", "X=4; ((X++)); ((++X))", "6"},
+    {"arithmetic sets", "((X=4)) && true", "4"},
+    {"arithmetic in a value assigns", "A=1; B=$((A = 6)); X=$A$B", "66"},
+    {"let", "X=4; let X*=2", "8"},
+    {"what is not evaluated assigns nothing", "X=1; ((1 || (X = 2)))", "1"},
+    {"octal and hexadecimal", "X=$((010))-$((0x10))", "8-16"},
+    {"break", "for x in 4 2 1; do X=$x; break; done", "4"},
+    {"break out of two loops", "for x in 4 2; do for y in 1 2; do X=$x$y; break 2; done; done", "41"},
+    {"continue", "for x in 4 2 1; do [ $x = 1 ] && continue; X=$x; done", "2"},
+    {"return", "f() { if [ \"$1\" = 7b ]; then X=4; return; fi; X=8; }; f 7b", "4"},
+    {"the status of return", "f() { return 1; }; X=1; f || X=2", "2"},
+    {"a branch that exits is not taken", "X=4; if [ -f a ]; then X=1; exit 1; fi", "4"},
+    {"a quoted pattern is literal", "X=no; [[ abc == \"a*\" ]] && X=yes", "no"},
+    {"a set of characters", "X=no; [[ b7 == [a-c][!0-6] ]] && X=yes", "yes"},
+    {"a quoted pattern of case", "case abc in \"a*\") X=1 ;; a*) X=2 ;; esac", "2"},
+    {"braces that count", "for i in {1..3}; do X=$X$i; done", "123"},
+    {"braces that choose", "A=(--{a,b}-x c); X=${A[1]}${#A[@]}", "--b-x3"},
+    {"nodes of Slurm", "#SBATCH --nodes=4 --ntasks-per-node=2\nX=$((16 * SLURM_NNODES))-$SLURM_NTASKS", "64-8"},
+    {"GPUs of Slurm", "#SBATCH --gres=gpu:a100:8\nX=$SLURM_GPUS_ON_NODE", "8"},
+    {"a variable that nothing sets has no default", "X=$U; X=${X:-3}", "3"},
     {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
     {"text of a here document is no command", "cat <<EOF > f\nX=2\nEOF\nX=3", "3"}};
 
@@ -94,6 +121,23 @@ constexpr UnknownCase kUnknowns[] = {
     {"a branch that depends on an argument", "if [ $1 = a ]; then X=1; else X=2; fi", "an open condition"},
     {"a division by zero", "X=$((1 / 0))", "$((1 / 0))"},
     {"a number that is too large", "X=$((9223372036854775807 + 1))", "$(("},
+    {"a comparison with a variable that nothing sets", "if [ $U -gt 2 ]; then X=4; else X=2; fi", "an open condition"},
+    {"less than one", "if [ $U -lt 2 ]; then X=4; else X=2; fi", "an open condition"},
+    {"equal to one", "if [ \"$U\" = a ]; then X=4; else X=2; fi", "an open condition"},
+    {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "an open condition"},
+    {"a case of one", "X=1; case $U in a) X=2 ;; esac", "an open condition"},
+    {"a number of one", "X=$((16 * U))", "$(("},
+    {"an assignment of one", "X=1; ((X += U))", "$(("},
+    {"nodes that Slurm's options do not state", "#SBATCH --ntasks=4\nX=$SLURM_NNODES", "SLURM_NNODES"},
+    {"the outcome of a pipeline", "X=2; if nvidia-smi | grep -q H100; then X=8; fi", "an open condition"},
+    {"the outcome of a file command", "X=2; cd data && X=8", "an open condition"},
+    {"the status of a command", "X=2; make; if [ $? -eq 0 ]; then X=8; fi", "an open condition"},
+    {"a return that may happen", "f() { if [ -f a ]; then return; fi; X=8; }; X=4; f", "an open condition"},
+    {"a break that may happen", "for x in 4 2; do X=$x; [ -f a ] && break; done", "an open condition"},
+    {"branches inside a branch", "X=2; if [ -f a ]; then if [ -f b ]; then X=1; else X=2; fi; fi", "an open condition"},
+    {"a later round of a loop", "X=2; i=0; while [ $i -lt 3 ]; do if [ $i = 2 ]; then X=8; fi; i=$((i + 1)); done",
+     "an open condition"},
+    {"the length of an unknown text", "A=$(date); X=${#A}", "the output of `date`"},
     {"input", "read X", "input of the script"}};
 
 TEST(ReadScript, SaysWhatItCannotKnow) {
@@ -103,6 +147,12 @@ TEST(ReadScript, SaysWhatItCannotKnow) {
     EXPECT_TRUE(is_unknown(text)) << text;
     EXPECT_THAT(why_unknown(text), HasSubstr(one.why));
   }
+}
+
+TEST(ReadScript, KeepsWhatStandsBeforeAnOpenPart) {
+  const Script script = read("C='python a.py --x 1'; if [ -f b ]; then C=\"$C; rm b\"; fi; eval $C");
+  ASSERT_FALSE(script.commands.empty());
+  EXPECT_THAT(script.commands[0].words, ElementsAre("python", "a.py", "--x", "1"));
 }
 
 TEST(ReadScript, NeverExecutes) {
@@ -137,6 +187,8 @@ struct EndlessCase {
 };
 
 constexpr EndlessCase kEndless[] = {
+    {"arrays that multiply", "A=(1 2 3 4); f() { A=(${A[@]} ${A[@]} ${A[@]} ${A[@]}); f; }; f"},
+    {"braces that multiply", "X=({1..99}{1..99}{1..99})"},
     {"a function that calls itself", "f() { f; f; }; f"},
     {"values that double", "X=aaaaaaaaaaaaaaaa; f() { X=$X$X$X$X; f; }; f"},
     {"loops in loops",

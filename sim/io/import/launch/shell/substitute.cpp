@@ -69,6 +69,27 @@ std::string in_case(std::string value, bool upper) {
   return value;
 }
 
+// [abc], [a-z] and [!a]. Returns the place behind the set; `begin` where `c` is not in it.
+std::size_t behind_set(std::string_view pattern, std::size_t begin, char c) {
+  const std::size_t end = pattern.find(']', begin + 2);
+  const bool turned = pattern[begin + 1] == '!' || pattern[begin + 1] == '^';
+  bool found = false;
+  for (std::size_t i = begin + (turned ? 2 : 1); i < end; ++i) {
+    const bool range = i + 2 < end && pattern[i + 1] == '-';
+    found = found || (range ? pattern[i] <= c && c <= pattern[i + 2] : pattern[i] == c);
+    if (range) i += 2;
+  }
+  return found != turned ? end + 1 : begin;
+}
+
+// The place in the pattern behind what matches `c`; `in` where nothing does.
+std::size_t behind_character(std::string_view pattern, std::size_t in, char c) {
+  if (in >= pattern.size()) return in;
+  if (pattern[in] == '\\' && in + 1 < pattern.size()) return pattern[in + 1] == c ? in + 2 : in;
+  if (pattern[in] == '[' && pattern.find(']', in + 2) != pattern.npos) return behind_set(pattern, in, c);
+  return pattern[in] == '?' || pattern[in] == c ? in + 1 : in;
+}
+
 }  // namespace
 
 bool matches_pattern(std::string_view text, std::string_view pattern) {
@@ -77,8 +98,8 @@ bool matches_pattern(std::string_view text, std::string_view pattern) {
     if (in < pattern.size() && pattern[in] == '*') {
       star = in++;
       mark = at;
-    } else if (in < pattern.size() && (pattern[in] == '?' || pattern[in] == text[at])) {
-      ++in;
+    } else if (const std::size_t next = behind_character(pattern, in, text[at]); next > in) {
+      in = next;
       ++at;
     } else if (star != pattern.npos) {
       in = star + 1;

@@ -10,7 +10,8 @@ namespace foretoken::io::shell {
 /// The result is unknown for a change that this does not read.
 [[nodiscard]] std::string substituted(const std::string& value, std::string_view change);
 
-/// Returns true when `text` matches a shell pattern of *, ? and [...].
+/// Returns true when `text` matches a shell pattern of *, ? and [...]. A character behind a
+/// backslash stands for itself.
 [[nodiscard]] bool matches_pattern(std::string_view text, std::string_view pattern);
 
 }  // namespace foretoken::io::shell

@@ -18,6 +18,13 @@ inline constexpr char kUnknown = '\x1f';
   return text + kUnknown;
 }
 
+/// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.
+inline constexpr std::string_view kUnset = ", which the script does not set";
+
+[[nodiscard]] inline std::string unset_variable(std::string_view name) {
+  return unknown_because(std::string(name) + std::string(kUnset));
+}
+
 [[nodiscard]] inline bool is_unknown(std::string_view text) { return text.find(kUnknown) != text.npos; }
 
 /// Returns the reason of the first unknown part; empty when all is known.
@@ -26,6 +33,12 @@ inline constexpr char kUnknown = '\x1f';
   if (begin == text.npos) return "";
   const std::size_t end = text.find(kUnknown, begin + 1);
   return std::string(text.substr(begin + 1, end == text.npos ? end : end - begin - 1));
+}
+
+/// Returns true for the value of one variable that the script does not set.
+[[nodiscard]] inline bool is_unset(std::string_view text) {
+  if (text.size() < 2 || text.front() != kUnknown || text.find(kUnknown, 1) != text.size() - 1) return false;
+  return text.substr(0, text.size() - 1).ends_with(kUnset);
 }
 
 /// Returns the text with every unknown part as <...>.

@@ -15,10 +15,12 @@ using Texts = std::vector<std::string>;
 struct Variables {
   std::map<std::string, Texts, std::less<>> values{};  ///< a plain variable has one text, an array any number
   std::set<std::string, std::less<>> fixed{};          ///< what the user states; assignments leave it unchanged
-  Texts arguments{};                                   ///< $1, $2, ...
-  bool arguments_stated = false;                       ///< else $1 is unknown, not empty
-  std::string script = "";                             ///< $0
-  std::string folder = ".";                            ///< of the script: the current folder
+  std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
+  bool under_slurm = false;                                     ///< then any other SLURM_ variable is set, but unknown
+  Texts arguments{};                                            ///< $1, $2, ...
+  bool arguments_stated = false;                                ///< else $1 is unknown, not empty
+  std::string script = "";                                      ///< $0
+  std::string folder = ".";                                     ///< of the script: the current folder
 
   [[nodiscard]] const Texts* find(std::string_view name) const {
     const auto found = values.find(name);

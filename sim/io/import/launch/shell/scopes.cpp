@@ -1,0 +1,185 @@
+// Keeps apart what a part of a script may change: open branches, loops, functions and shells of their own.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sim/io/import/launch/shell/interpreter.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+constexpr int kDeepestCalls = 48;
+
+bool starts_group(const Token& token) {
+  if (token.is_operator) return token.text == "(";
+  for (const char* word : {"{", "if", "case", "for", "select", "while", "until", "[["})
+    if (token.text == word) return true;
+  return false;
+}
+
+Texts open_value(const std::string& name) {
+  return {unknown_because("a variable that depends on an open condition: " + name)};
+}
+
+// A value behind a branch that may have changed it. What stood before an appended part stays known.
+Texts merged(const std::string& name, const Texts& before, const Texts& now) {
+  const bool grew = before.size() < now.size() && std::equal(before.begin(), before.end(), now.begin());
+  if (grew && before.size() > 1) {
+    Texts texts = before;
+    if (!texts.back().ends_with(kUnknown)) texts.push_back(open_value(name)[0]);
+    return texts;
+  }
+  if (before.size() != 1 || now.size() != 1 || before[0].find(' ') == std::string::npos) return open_value(name);
+  const std::size_t size = before[0].size();
+  const bool appended = now[0].starts_with(before[0]) && size < now[0].size();
+  const char next = appended ? now[0][size] : '\0';
+  if (next != ' ' && next != ';') return open_value(name);
+  return before[0].ends_with(kUnknown) ? before : Texts{before[0] + next + ' ' + open_value(name)[0]};
+}
+
+}  // namespace
+
+// Reads a branch that may or may not run. A variable that it changes is unknown afterwards. A training that runs did
+// not take a branch that exits.
+void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) {
+  if (mode == Mode::kSkip) return body(mode);
+  const Variables before = script_.variables;
+  budget_.copy(before);
+  body(Mode::kOpen);
+  const Jump left = std::exchange(jump_, Jump::kNone);
+  if (left == Jump::kExit) {
+    script_.variables = before;
+    return;
+  }
+  const bool far = levels_ > 1 && left != Jump::kNone;
+  doubt_ = std::max(doubt_, far ? Jump::kReturn : left);
+  forget_changes(before);
+}
+
+void Interpreter::forget_changes(const Variables& before) {
+  Variables& now = script_.variables;
+  for (auto& [name, value] : now.values) {
+    const auto found = before.values.find(name);
+    if (found == before.values.end())
+      value = open_value(name);
+    else if (found->second != value)
+      value = merged(name, found->second, value);
+  }
+  for (const auto& [name, value] : before.values)
+    if (!now.values.contains(name)) now.values.emplace(name, open_value(name));
+  if (now.arguments != before.arguments) {
+    now.arguments.clear();
+    now.arguments_stated = false;
+  }
+}
+
+// Reads the rounds of a loop whose number is open: again, until no further variable becomes unknown.
+void Interpreter::open_rounds(Mode mode, const std::function<void(Mode)>& round) {
+  constexpr int kMostRounds = 16;
+  const std::size_t begin = at_, first = script_.commands.size();
+  for (int i = 0; i < kMostRounds && !budget_.spent; ++i) {
+    at_ = begin;
+    script_.commands.resize(first);
+    const auto before = script_.variables.values;
+    budget_.copy(script_.variables);
+    open_branch(mode, round);
+    if (mode == Mode::kSkip || script_.variables.values == before) return;
+  }
+  budget_.spent = true;
+}
+
+// Reads ( ... ) and a part of a pipeline: the variables outside stay as they are, and exit ends only this part.
+Outcome Interpreter::own_shell(Mode mode, const std::function<Outcome(Mode)>& body) {
+  const Variables before = script_.variables;
+  budget_.copy(before);
+  const Jump doubt = doubt_;
+  const Outcome outcome = body(mode);
+  const bool jumped = std::exchange(jump_, Jump::kNone) != Jump::kNone || doubt_ != doubt;
+  doubt_ = doubt;
+  script_.variables = before;
+  return jumped ? Outcome::kOpen : outcome;
+}
+
+// Looks ahead: whether a | or & follows the command that begins here.
+bool Interpreter::in_pipeline() {
+  const std::size_t begin = at_;
+  if (starts_group((*tokens_)[at_])) {
+    const std::size_t steps = budget_.steps;
+    (void)compound(Mode::kSkip);
+    if (!budget_.spent) budget_.steps = steps;
+  }
+  const auto redirects = [](const Token& token) { return token.text.find_first_of("<>") != std::string::npos; };
+  while (at_ < tokens_->size() && (!(*tokens_)[at_].is_operator || redirects((*tokens_)[at_]))) ++at_;
+  const std::size_t end = std::exchange(at_, begin);
+  budget_.take(end - std::min(end, begin));
+  return end < tokens_->size() && ((*tokens_)[end].text == "|" || (*tokens_)[end].text == "&");
+}
+
+bool Interpreter::jump(const Texts& words) {
+  const std::string& name = words[0];
+  const std::string value = words.size() > 1 ? words[1] : "";
+  levels_ = 1;
+  if (name == "exit") {
+    jump_ = Jump::kExit;
+  } else if (name == "return") {
+    if (!locals_.empty() || sources_ > 0) jump_ = Jump::kReturn;
+    returned_ = value.empty() || is_unknown(value) ? Outcome::kOpen : outcome_of(value == "0");
+  } else if (name == "break" || name == "continue") {
+    (void)std::from_chars(value.data(), value.data() + value.size(), levels_);
+    if (loops_ > 0) jump_ = name == "break" ? Jump::kBreak : Jump::kContinue;
+    levels_ = std::clamp(levels_, 1, std::max(loops_, 1));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Takes a jump at the end of a round. Returns true where no further round follows.
+bool Interpreter::loop_ends() {
+  if (jump_ == Jump::kNone) return false;
+  if (jump_ >= Jump::kReturn) return true;
+  if (levels_ > 1) {
+    --levels_;
+    return true;
+  }
+  return std::exchange(jump_, Jump::kNone) == Jump::kBreak;
+}
+
+Outcome Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
+  if (depth_ >= kDeepestCalls) {
+    budget_.spent = true;
+    return Outcome::kOpen;
+  }
+  const Tokens body = functions_.at(name);
+  budget_.take(body.size());
+  Variables& variables = script_.variables;
+  const Texts outer_arguments = variables.arguments;
+  const bool outer_stated = variables.arguments_stated;
+  variables.arguments.assign(words.begin() + 1, words.end());
+  variables.arguments_stated = true;
+  const Tokens* const outer_tokens = std::exchange(tokens_, &body);
+  const std::size_t outer_at = std::exchange(at_, 0);
+  const int outer_loops = std::exchange(loops_, 0);
+  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
+  locals_.emplace_back();
+  ++depth_;
+  Outcome outcome = compound(mode);
+  --depth_;
+  for (auto& [local, value] : locals_.back()) {
+    variables.values.erase(local);
+    if (value) variables.values.emplace(local, std::move(*value));
+  }
+  locals_.pop_back();
+  if (jump_ == Jump::kReturn) outcome = returned_;
+  if (doubt_ != Jump::kNone) outcome = Outcome::kOpen;
+  if (jump_ != Jump::kExit) jump_ = Jump::kNone;
+  doubt_ = outer_doubt;
+  loops_ = outer_loops;
+  tokens_ = outer_tokens;
+  at_ = outer_at;
+  variables.arguments = outer_arguments;
+  variables.arguments_stated = outer_stated;
+  return outcome;
+}
+
+}  // namespace foretoken::io::shell
