@@ -142,6 +142,10 @@ void note_other_trainings(const Chosen& chosen, Report& report) {
 
 void note_unknown_words(const shell::Command& command, Report& report) {
   for (const std::string& word : command.words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.starts_with("--") && shell::is_unknown(name))
+      report.refuse("a flag", "its name depends on " + printable(shell::why_unknown(name), 120) +
+                                  "; state that with --env NAME=VALUE");
     const bool whole = word.size() > 2 && word.front() == shell::kUnknown;
     if (whole && word.find('=') == std::string::npos)
       report.approximate("a part of the command",
