@@ -27,7 +27,7 @@ class StageWalk {
         see_(start, stored_, Bytes(0), ++alive_);
         break;
       case schedule::Stash::kKeeps:
-        // What waits for weights grows as the stash is freed. Where it is the larger one, the last layer has most.
+        // The tensors that wait for weights grow as the stash is freed. Where they are larger, the last layer has most.
         see_(start, stored_, memory.transient + std::max(Bytes(0), waiting_more(kind, memory)), alive_);
         stored_ += waiting_more(kind, memory);
         see_(end, stored_, Bytes(0), alive_);

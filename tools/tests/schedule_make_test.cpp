@@ -52,7 +52,7 @@ TEST(ScheduleMake, WrongUsesAreOneLine) {
   EXPECT_THAT(endless.err, HasSubstr("expected at most 100 days of passes"));
 }
 
-// What waits for weights may be more than what a forward stores.
+// The tensors that wait for weights may be more than those that a forward stores.
 TEST(ScheduleMake, MoreMayWaitForWeightsThanAForwardStores) {
   for (const char* part : {"1.5", "2"})
     for (const char* limit : {"2", "2.5", "3", "7"}) {

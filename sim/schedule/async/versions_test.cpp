@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "sim/schedule/catalogue.h"
-#include "sim/schedule/check_program.h"
 #include "sim/schedule/op_text.h"
-#include "sim/schedule/program_counts.h"
+#include "sim/schedule/test_golden_counts.h"
 #include "sim/schedule/test_programs.h"
 
 namespace foretoken::schedule {
@@ -27,16 +26,8 @@ TEST(WeightVersions, AreThoseOfTheGoldenCases) {
     PipelineShape step = all;
     if (!row.at("batch").is_null()) step.microbatches = row.at("batch");
     const Program program = schedule.build(all);
-    EXPECT_EQ(check_program(program, all), std::vector<std::string>{});
-    std::vector<std::vector<std::string>> written;
-    std::vector<int> peaks;
-    for (const StageProgram& ops : program.stages) {
-      peaks.push_back(peak_in_flight(ops));
-      for (written.emplace_back(); const StageOp& op : ops) written.back().push_back(to_text(op, 1));
-    }
-    EXPECT_EQ(written, row.at("orders").get<std::vector<std::vector<std::string>>>());
-    EXPECT_EQ(peaks, row.at("metrics_equal").at("peak_stash_until_W").get<std::vector<int>>());
-    EXPECT_EQ(sends_per_stage(program), row.at("metrics_equal").at("p2p_sends").get<std::vector<std::int64_t>>());
+    EXPECT_EQ(program.stages, golden_program(row).stages);
+    expect_golden_counts(program, row);
     const WeightVersions versions = weight_versions(program, *schedule.without_flush, step);
     EXPECT_EQ(versions.used.values(), row.at("weight_version").get<std::vector<std::vector<int>>>());
     EXPECT_EQ(versions.kept.values(), row.at("num_versions").get<std::vector<int>>());

@@ -1,4 +1,4 @@
-// What the two-way schedules share: their placement, and the shapes that they take.
+// The placement of all two-way schedules, and the shapes that they take.
 #pragma once
 
 #include <optional>

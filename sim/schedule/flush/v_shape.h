@@ -1,4 +1,4 @@
-// What the schedules in a V share: their placement, and the shapes that they take.
+// The placement of all schedules in a V, and the shapes that they take.
 #pragma once
 
 #include <optional>

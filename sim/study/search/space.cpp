@@ -14,7 +14,6 @@
 
 #include "sim/base/error.h"
 #include "sim/job/deepep.h"
-#include "sim/job/hidden_exchanges.h"
 #include "sim/job/layout.h"
 #include "sim/job/rules/precision_recipe.h"
 #include "sim/job/rules/rules.h"
@@ -212,53 +211,6 @@ std::optional<int> Space::group_for(int schedule, schedule::PipelineShape shape)
   return place->second;
 }
 
-std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
-  const std::optional<bool> stated = question_->asked().choices.parallelism.sequence_parallel;
-  if (stated) return {*stated};
-  if (candidate.degrees[Axis::kTensor] == 1) return {false};
-  return question_->asked().model.experts ? std::vector{true} : std::vector{false, true};  // experts need it
-}
-
-std::vector<RecomputeGranularity> Space::recompute_choices() const {
-  const std::optional<job::Recompute>& stated = question_->asked().choices.recompute;
-  if (stated) return {stated->granularity};
-  return {RecomputeGranularity::kNone, RecomputeGranularity::kSelective, RecomputeGranularity::kFull};
-}
-
-std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
-  const job::Question& asked = question_->asked();
-  std::vector<int> stages;
-  if (asked.choices.zero_stage) {
-    stages = {*asked.choices.zero_stage};
-  } else {
-    const int replicas = product(candidate.degrees, net::kReplicaAxes);
-    // Parameters are sharded only for runtimes that do so by default.
-    const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
-    for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
-  }
-  std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.degrees[Axis::kPipeline]); });
-  return stages;
-}
-
-// Returns the precisions that GPU and profile have, bf16 first.
-std::vector<std::optional<Precision>> Space::precision_choices() const {
-  if (!is_open(Key::kPrecision)) return {std::nullopt};
-  const job::Question& asked = question_->asked();
-  std::vector<std::optional<Precision>> precisions;
-  for (const Precision each : {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kNvfp4})
-    if (asked.cluster.gpu.peak_of(each) && asked.profile.gemm.contains(each)) precisions.emplace_back(each);
-  return precisions;
-}
-
-// Gradients have the runtime's bytes or 16 bits. Where the runtime reduces 16 bits there is one choice.
-std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) const {
-  if (!is_open(Key::kGradients)) return {false};
-  const job::Choices& choices = question_->asked().choices;
-  const Precision precision = candidate.precision.value_or(choices.precision.value_or(Precision::kBf16));
-  const job::PrecisionRecipe usual = job::default_recipe(precision, question_->asked().runtime);
-  return usual.gradient_bytes + usual.extra_gradient_bytes > 2 ? std::vector{false, true} : std::vector{false};
-}
-
 // Megatron-Core takes a capacity factor and shared experts beside exchanges with all-to-all only
 // (transformer_config.py). DeepEP is tried where profiles know its times and NVLink stays inside a host
 // (Megatron-Bridge, training/flex_dispatcher_backend.py: "only applicable to Ampere, Hopper, and Blackwell
@@ -325,51 +277,6 @@ void Space::add_executions(Candidate candidate) {
             candidates_.push_back(candidate);
           }
   }
-}
-
-// The conditions of --overlap-moe-expert-parallel-comm (Megatron-Core, transformer_config.py).
-bool Space::may_overlap_exchanges(const Candidate& candidate) const {
-  const job::Question& asked = question_->asked();
-  const bool interleaves = candidate.degrees[Axis::kPipeline] == 1 || candidate.virtual_pipeline > 1;
-  if (!candidate.dispatcher || !interleaves || asked.model.prediction_layers > 1) return false;
-  if (schedules_[static_cast<std::size_t>(candidate.schedule)].pairs_passes) return false;  // they hide them already
-  const auto modules = asked.choices.recompute ? asked.choices.recompute->modules : model::SelectiveModules{};
-  return !job::why_exchanges_stay({.expert = candidate.degrees[Axis::kExpert],
-                                   .dispatcher = *candidate.dispatcher,
-                                   .recomputes_experts = job::recomputes_experts(candidate.recompute, modules),
-                                   .shared_expert_overlap = asked.routing && asked.routing->shared_expert_overlap});
-}
-
-std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
-  const job::Question& asked = question_->asked();
-  const auto choices_of = [&](Key key, bool has_effect) {
-    return is_open(key) && has_effect ? std::vector{true, false} : std::vector{false};
-  };
-  const bool replicates = product(candidate.degrees, net::kReplicaAxes) > 1;
-  const bool posts_as_megatron =
-      schedules_[static_cast<std::size_t>(candidate.schedule)].posting == schedule::Posting::kAsInMegatron;
-  const int tensor = candidate.degrees[Axis::kTensor];
-  // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
-  const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
-  std::vector<job::Overlap> overlaps;
-  const std::vector<bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
-  for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
-    for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
-      for (const bool reduce : choices_of(Key::kGradReduce, replicates)) {
-        const bool reduces_beside = is_open(Key::kGradReduce)
-                                        ? reduce
-                                        : asked.choices.overlap.grad_reduce.value_or(asked.runtime.overlap_grad_reduce);
-        // Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce (arguments.py).
-        for (const bool gather :
-             choices_of(Key::kParamGather, replicates && candidate.zero_stage > 0 && reduces_beside))
-          for (const bool exchange : exchanges)
-            overlaps.push_back({.grad_reduce = reduce,
-                                .param_gather = gather,
-                                .p2p = p2p,
-                                .tensor_parallel = beside,
-                                .exchanges = exchange});
-      }
-  return overlaps;
 }
 
 job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overlap) const {

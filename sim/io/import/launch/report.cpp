@@ -1,4 +1,4 @@
-// What became of a launch file.
+// Collects the report on a launch file.
 #include "sim/io/import/launch/report.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What became of a launch file: its scenario, and every setting as mapped, assumed, ignored, refused or asked for.
+// The report on a launch file: its scenario, and every setting as mapped, assumed, ignored, refused or asked for.
 #pragma once
 
 #include <nlohmann/json.hpp>
