@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -190,8 +191,13 @@ TEST(ReadMegatron, AScriptBecomesAScenario) {
   EXPECT_THAT(report.json().dump(), HasSubstr(R"("from":"--num-layers (train.sh:)"));
 }
 
+/// Returns a path that no other test has: tests run side by side, each in a process of its own.
+std::filesystem::path own_path(const std::string& end) {
+  return std::filesystem::path(testing::TempDir()) / ("launch-of-a-test-" + std::to_string(::getpid()) + end);
+}
+
 Report read_script(const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "launch-of-a-test.sh";
+  const std::filesystem::path path = own_path(".sh");
   std::ofstream(path) << text;
   Launch launch;
   launch.files = {path};
@@ -231,7 +237,7 @@ TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
 }
 
 TEST(ReadMegatron, RefusesAPipe) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "launch-pipe.sh";
+  const std::filesystem::path path = own_path(".pipe");
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), S_IRUSR | S_IWUSR), 0);
   Findings findings;
