@@ -41,6 +41,7 @@ std::span<const Schedule> all_schedules() {
       v_zb(),
       v_half(),
       v_min(),
+      hanayo(),
       pipedream(),
       pipedream_2bw(),
       pipemare(),

@@ -25,10 +25,11 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
     EXPECT_EQ(find_schedule(schedule.name)->description, schedule.description);
   }
   EXPECT_EQ(names,
-            (std::vector<std::string_view>{"gpipe",      "gpipe-fifo", "1f1b",     "interleaved-1f1b", "eager-1f1b",
-                                           "looped-bfs", "zb-h1",      "zb-h2",    "interleaved-zb",   "zb-v",
-                                           "v-zb",       "v-half",     "v-min",    "pipedream",        "pipedream-2bw",
-                                           "pipemare",   "chimera",    "dualpipe", "dualpipe-v",       "bpipe"}));
+            (std::vector<std::string_view>{"gpipe",         "gpipe-fifo", "1f1b",    "interleaved-1f1b", "eager-1f1b",
+                                           "looped-bfs",    "zb-h1",      "zb-h2",   "interleaved-zb",   "zb-v",
+                                           "v-zb",          "v-half",     "v-min",   "hanayo",           "pipedream",
+                                           "pipedream-2bw", "pipemare",   "chimera", "dualpipe",         "dualpipe-v",
+                                           "bpipe"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 
@@ -83,6 +84,10 @@ const ReasonCase kReasons[] = {
      "zb-v",
      {4, 8, 3},
      "zb-v: expected 2 chunks a stage (virtual pipeline), found 3; try 2 chunks"},
+    {"waves of three chunks",
+     "hanayo",
+     {4, 8, 3},
+     "hanayo: expected an even number of chunks a stage (virtual pipeline), two for each wave, found 3; try 4 chunks"},
     {"two ways of three chunks",
      "chimera",
      {4, 8, 3},

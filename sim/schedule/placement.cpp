@@ -33,11 +33,13 @@ Placement Placement::looped(int stages, int chunks) {
   return {stages, chunks, {way}};
 }
 
-Placement Placement::v_shaped(int stages) {
-  std::vector<Place> way = down(stages, Chunk{0});
-  const std::vector<Place> back = up(stages, Chunk{1});
-  way.insert(way.end(), back.begin(), back.end());
-  return {stages, 2, {way}};
+Placement Placement::zigzag(int stages, int chunks) {
+  std::vector<Place> way;
+  for (const Chunk chunk : ids<Chunk>(chunks)) {
+    const std::vector<Place> run = chunk.number() % 2 == 0 ? down(stages, chunk) : up(stages, chunk);
+    way.insert(way.end(), run.begin(), run.end());
+  }
+  return {stages, chunks, {way}};
 }
 
 Placement Placement::two_way(int stages) { return {stages, 2, {down(stages, Chunk{0}), up(stages, Chunk{1})}}; }

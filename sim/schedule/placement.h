@@ -23,8 +23,11 @@ class Placement {
   Placement() = default;
   /// Virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] static Placement looped(int stages, int chunks);
-  /// Two chunks a stage. The second chunk runs backwards over the stages: model input and output stand on stage 0.
-  [[nodiscard]] static Placement v_shaped(int stages);
+  /// Chunk 0 goes from the first stage to the last, chunk 1 back, chunk 2 down again, and so on. With an even number of
+  /// chunks, model input and output stand on stage 0.
+  [[nodiscard]] static Placement zigzag(int stages, int chunks);
+  /// Two chunks a stage, down and back.
+  [[nodiscard]] static Placement v_shaped(int stages) { return zigzag(stages, 2); }
   /// Two copies of the model. Chunk 0 goes from the first stage to the last, chunk 1 from the last to the first.
   [[nodiscard]] static Placement two_way(int stages);
   /// Every way lists its places in order. Precondition: the ways hold every chunk of every stage exactly once.

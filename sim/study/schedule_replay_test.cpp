@@ -189,6 +189,26 @@ TEST(ScheduleReplay, FurtherGoldenSchedulesTakeTheGoldenTime) {
   EXPECT_EQ(cases, 27U);
 }
 
+// One wave over p micro-batches waits 4 (p - 1) forwards of a chunk, where 1F1B waits 6 (p - 1). Further waves wait a
+// smaller share of such a step, in the same memory (arXiv:2308.15762, section 3).
+TEST(ScheduleReplay, WavesWaitLessThan1F1B) {
+  for (const int p : {2, 4, 6, 8}) {
+    const auto makespan = [p](int chunks, int microbatches) {
+      const schedule::PipelineShape shape{.stages = p, .microbatches = microbatches, .chunks = chunks};
+      return replay(build("hanayo", shape), times(chunks, {1000}, {2000}, {})).run.makespan.ps;
+    };
+    EXPECT_EQ(makespan(2, p), 1000 * (6 * p + 4 * (p - 1)));
+    std::int64_t before = 3000 * (2 * p - 1);  // 1F1B, in forwards of a whole stage
+    for (const int waves : {1, 2, 3}) {
+      const std::int64_t step = makespan(2 * waves, p) / (2 * waves);
+      EXPECT_LT(step, before) << p << " stages, " << waves << " waves";
+      before = step;
+    }
+    for (const int units : {2, 4, 12})
+      EXPECT_LT(makespan(2, p * units), 6000 * (p * units + p - 1)) << p << " stages, " << units << " units";
+  }
+}
+
 TEST(ScheduleReplay, BlockingMessagesNeverHelp) {
   for (const char* name : {"gpipe", "gpipe-fifo", "1f1b"}) {
     const schedule::Program program = build(name, {.stages = 4, .microbatches = 9});

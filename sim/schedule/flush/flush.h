@@ -21,6 +21,8 @@ namespace foretoken::schedule {
 [[nodiscard]] Schedule v_zb();
 [[nodiscard]] Schedule v_half();
 [[nodiscard]] Schedule v_min();
+/// Chunks in waves over the stages, in the memory of 1F1B (arXiv:2308.15762).
+[[nodiscard]] Schedule hanayo();
 /// Two copies of the model. Half of the micro-batches go down the stages, the others up (arXiv:2107.06925).
 [[nodiscard]] Schedule chimera();
 /// The same with pairs of a forward and a backward pass, and split backward passes at its ends (arXiv:2412.19437).
