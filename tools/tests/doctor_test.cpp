@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tools/tests/run_binary_test.h"
@@ -15,9 +17,11 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Runs `foretoken doctor` with a folder of one's own data.
-Ran examined(const std::string& data) {
+Ran examined(const std::string& data, const std::vector<std::string>& options = {}) {
   ::setenv("FORETOKEN_DATA", data.c_str(), 1);
-  Ran ran = run_foretoken({"doctor"});
+  std::vector<std::string> words = {"doctor"};
+  words.insert(words.end(), options.begin(), options.end());
+  Ran ran = run_foretoken(words);
   ::unsetenv("FORETOKEN_DATA");
   return ran;
 }
@@ -33,6 +37,24 @@ TEST(Doctor, NamesFoldersCountsAndWhatIsScaled) {
   const std::string fitted =
       ran.out.substr(ran.out.find("  fitted"), ran.out.find("  scaled") - ran.out.find("  fitted"));
   EXPECT_THAT(fitted, AllOf(HasSubstr("h100-sxm5-80gb"), HasSubstr("b300-sxm-288gb"), Not(HasSubstr("l40s"))));
+}
+
+TEST(Doctor, SaysTheSameAsJson) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("models"));
+  (void)folder.put("models/mine.json", "{}");
+  const Ran ran = examined(folder.file(""), {"--json"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const auto page = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(page.at("foretoken_data"), folder.file(""));
+  EXPECT_EQ(page.at("data").at(0).at("files").at("models"), 1);
+  std::map<std::string, std::string> scaled_from;  // by profile
+  for (const auto& group : page.at("profiles"))
+    for (const std::string name : group.at("names"))
+      scaled_from[name] = group.at("scaled_from").is_null() ? "" : group.at("scaled_from").get<std::string>();
+  EXPECT_EQ(scaled_from.at("l40s-48gb"), "a100-pcie-80gb");
+  EXPECT_EQ(scaled_from.at("h100-sxm5-80gb"), "");
+  EXPECT_TRUE(page.at("other_programs").contains("nvcc"));
 }
 
 TEST(Doctor, ADataFolderThatIsNoneIsAnError) {
