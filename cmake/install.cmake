@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 set(FORETOKEN_DATA_FOLDER ${CMAKE_INSTALL_DATADIR}/foretoken)
 foreach(FOLDER models topologies scenarios calibration/profiles calibration/runtimes calibration/collectives
-        calibration/nccl validate)
+        calibration/nccl calibration/serving validate)
   install(DIRECTORY ${FOLDER}/ DESTINATION ${FORETOKEN_DATA_FOLDER}/${FOLDER} FILES_MATCHING PATTERN "*.json")
 endforeach()
 install(FILES README.md CHANGELOG.md TYPE DOC)

@@ -1,0 +1,62 @@
+// The time of attention in a decode pass: one query token a sequence reads all its cached keys and values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/cost/evidence.h"
+
+namespace foretoken::cost {
+
+/// One law of a GPU's decode kernels.
+///
+///   t = launch + (memory^p + walk^p)^(1/p),  memory = bytes / bandwidth,  walk = step log2(1 + keys / 256)
+///
+/// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts.
+struct DecodeLaw {
+  Seconds launch{};
+  BytesPerSecond bandwidth{};  ///< its efficiency is included
+  Seconds step{};
+  double sharpness = 1;  ///< p
+  Evidence evidence{};
+};
+
+/// The kernels of one message inside a node that sums a small buffer over ranks in one launch, as serving engines have
+/// them (one-shot and two-shot all-reduce). Sizes between two rows are interpolated on logarithms.
+struct SmallAllReduce {
+  struct Row {
+    Bytes payload{};
+    Seconds time{};
+  };
+  int ranks = 2;
+  std::vector<Row> rows{};  ///< ascending sizes, two or more
+};
+
+/// Laws of one kind of GPU that only serving needs: calibration/serving/GPU.json.
+struct ServingLaws {
+  std::string gpu;
+  DecodeLaw decode16{}, decode8{};    ///< over a cache of 16 and of 8 bits an element
+  std::optional<DecodeLaw> latent{};  ///< of latent vectors, with products absorbed (multi-head latent attention)
+  std::vector<SmallAllReduce> all_reduces{};  ///< by ranks, ascending; empty: NCCL is used
+  std::string all_reduce_source{};
+};
+
+/// Decode attention of one GPU and one layer over a batch. Heads are those that remain after sharding.
+struct DecodeShape {
+  std::int64_t sequences = 1;  ///< one query token each
+  double cached_tokens = 1;    ///< over all sequences, as far as the window reaches
+  std::int64_t heads = 1, kv_heads = 1, key_dim = 128, value_dim = 128;
+  double cache_bytes = 2;  ///< of an element
+};
+
+/// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
+[[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);
+
+/// Returns the time of a small all-reduce inside a node, or nothing where the table has not that many ranks or ends
+/// below the size.
+[[nodiscard]] std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const ServingLaws& laws);
+
+}  // namespace foretoken::cost

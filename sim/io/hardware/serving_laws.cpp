@@ -1,0 +1,69 @@
+// Reads the laws of a GPU that only serving needs.
+#include "sim/io/hardware/serving_laws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/io/hardware/profile_fields.h"
+
+namespace foretoken::io {
+namespace {
+
+cost::Provenance read_provenance(const Node& node) {
+  return node.one_of<cost::Provenance>("provenance", {{"measured", cost::Provenance::kMeasured},
+                                                      {"fitted", cost::Provenance::kFitted},
+                                                      {"scaled", cost::Provenance::kScaled},
+                                                      {"assumed", cost::Provenance::kAssumed}});
+}
+
+cost::DecodeLaw read_decode_law(const Node& node) {
+  node.allow_only({"launch_us", "gb_per_s", "step_us", "sharpness", "provenance", "scaled_from", "source", "samples",
+                   "held_out", "median_error", "p90_error"});
+  cost::DecodeLaw law{.launch = microseconds(node.number("launch_us", kMicroseconds)),
+                      .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
+                      .step = microseconds(node.number("step_us", kMicroseconds)),
+                      .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
+  law.evidence.provenance = read_provenance(node);
+  law.evidence.scaled_from = node.text_or("scaled_from", "");
+  law.evidence.source = node.text("source");
+  law.evidence.samples = static_cast<int>(node.whole_or("samples", 0, {.low = 0}));
+  law.evidence.held_out = static_cast<int>(node.whole_or("held_out", 0, {.low = 0}));
+  law.evidence.median_error = node.number_or("median_error", 0, kNonNegative);
+  law.evidence.p90_error = node.number_or("p90_error", 0, kNonNegative);
+  return law;
+}
+
+cost::SmallAllReduce read_small_all_reduce(const Node& node) {
+  node.allow_only({"ranks", "bytes", "us"});
+  cost::SmallAllReduce table{.ranks = static_cast<int>(node.whole("ranks", {.low = 2, .high = 1024}))};
+  const std::vector<double> bytes = node.numbers("bytes", kPositive), us = node.numbers("us", kPositive);
+  if (bytes.size() != us.size() || bytes.size() < 2 || !std::is_sorted(bytes.begin(), bytes.end())) {
+    node.complain("bytes", fmt::format("expected as many ascending sizes as times, two or more, found {} and {}",
+                                       bytes.size(), us.size()));
+    return table;
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) table.rows.push_back({Bytes(bytes[i]), microseconds(us[i])});
+  return table;
+}
+
+}  // namespace
+
+cost::ServingLaws read_serving_laws(const Node& node) {
+  node.allow_only({"gpu", "decode_attention", "small_all_reduce"});
+  cost::ServingLaws laws{.gpu = node.text("gpu")};
+  const Node decode = node.object("decode_attention");
+  decode.allow_only({"cache_16_bit", "cache_8_bit", "latent"});
+  laws.decode16 = read_decode_law(decode.object("cache_16_bit"));
+  laws.decode8 = decode.has("cache_8_bit") ? read_decode_law(decode.object("cache_8_bit")) : laws.decode16;
+  if (const auto latent = decode.find_object("latent")) laws.latent = read_decode_law(*latent);
+  if (const auto sums = node.find_object("small_all_reduce")) {
+    sums->allow_only({"source", "tables"});
+    laws.all_reduce_source = sums->text("source");
+    for (const Node& table : sums->array("tables"))
+      laws.all_reduces.push_back(read_small_all_reduce(table.as_object()));
+  }
+  return laws;
+}
+
+}  // namespace foretoken::io
