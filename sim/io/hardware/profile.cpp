@@ -26,11 +26,58 @@ constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
 using Corrections = std::array<cost::GemmCorrection, 3>;
 
+/// Returns true when the axis lists its knots one by one.
+bool read_places(const Node& node, cost::GemmCorrection::Axis& axis) {
+  const auto listed = node.find_array("knots_log2");
+  if (!listed) return false;
+  axis.places.clear();
+  for (const Node& place : *listed) axis.places.push_back(place.as_number(kOctaves));
+  axis.knots = static_cast<int>(axis.places.size());
+  if (axis.knots < 2 ||
+      std::adjacent_find(axis.places.begin(), axis.places.end(), std::greater_equal<>()) != axis.places.end()) {
+    node.complain("knots_log2", "expected two or more numbers, each above the one before");
+    return true;
+  }
+  axis.first = axis.places.front();
+  axis.last = axis.places.back();
+  return true;
+}
+
+/// Lists the fields of an axis: {"first_log2": 0, "last_log2": 15, "knots": 7}, or uneven {"knots_log2": [0, 3, 5,
+/// 7, 8.5, 10]}
+void axis_fields(Fields& f, cost::GemmCorrection::Axis& axis) {
+  bool even = axis.places.empty();
+  f.custom(
+      "knots_log2", [&](const Node& node) { even = !read_places(node, axis); },
+      [&] { return axis.places.empty() ? Json() : Json(axis.places); });
+  f.number_where(even, "first_log2", axis.first, kOctaves);
+  f.number_where(even, "last_log2", axis.last, kOctaves);
+  f.whole_where(even, "knots", axis.knots, {.low = 2, .high = 20});
+  f.check([&](const Node& node) {
+    for (const char* key : {"first_log2", "last_log2", "knots"})
+      if (even != node.has(key)) node.complain(key, "expected either knots_log2 alone or these three");
+    if (axis.last <= axis.first) node.complain("last_log2", "expected more than first_log2");
+  });
+}
+
+void correction_fields(Fields& f, cost::GemmCorrection& grid) {
+  f.object("m", grid.m, axis_fields);
+  f.object("n", grid.n, axis_fields);
+  f.object("k", grid.k, axis_fields);
+  f.ten_thousandths("log_ratio_1e4", grid.log_ratio, kLogRatio);
+  f.check([&](const Node& node) {
+    const std::size_t knots = static_cast<std::size_t>(grid.m.knots * grid.n.knots * grid.k.knots);
+    if (grid.log_ratio.size() != knots)
+      node.complain("log_ratio_1e4",
+                    fmt::format("expected {} values (the knots of m x n x k), found {}", knots, grid.log_ratio.size()));
+  });
+}
+
 /// Lists the corrections by layout, in the order of GemmPass. A layout without measurements is absent.
 void corrections_fields(Fields& f, Corrections& grids) {
   constexpr std::string_view kPasses[] = {"forward", "input_gradient", "weight_gradient"};
   for (std::size_t pass = 0; pass < grids.size(); ++pass)
-    f.object_where(!grids[pass].log_ratio.empty(), kPasses[pass], grids[pass], grid_correction_fields);
+    f.object_where(!grids[pass].log_ratio.empty(), kPasses[pass], grids[pass], correction_fields);
 }
 
 void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {

@@ -20,7 +20,5 @@ void evidence_fields(Fields& f, cost::Evidence& evidence);
 
 /// The table of a "correction" over bytes.
 void size_correction_fields(Fields& f, cost::SizeCorrection& correction);
-/// A grid of corrections over three sizes.
-void grid_correction_fields(Fields& f, cost::GemmCorrection& grid);
 
 }  // namespace foretoken::io
