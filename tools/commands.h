@@ -26,6 +26,7 @@ void add_lists(CLI::App& program, Action& chosen);            ///< models, clust
 void add_cluster_import(CLI::App& clusters, Action& chosen);  ///< clusters import
 /// Adds import. `passed` are the words behind "--".
 void add_import(CLI::App& program, Action& chosen, std::vector<std::string> passed);
+void add_export(CLI::App& program, Action& chosen);
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);

@@ -200,6 +200,7 @@ int run(int all_words, const char* const* argv) {
   add_report(program, chosen);
   add_schedule(program, chosen);
   add_import(program, chosen, {passed.begin(), passed.end()});
+  add_export(program, chosen);
   add_search(program, chosen);
   add_plan(program, chosen);
   add_lists(program, chosen);

@@ -28,7 +28,7 @@ constexpr const char* kAsker = "foretoken import";
 struct Options {
   QuestionOptions asked;
   std::vector<std::string> files, sets, variables, allow, passed;
-  std::string out;
+  std::string out, row;
   bool json = false;
 };
 
@@ -48,6 +48,7 @@ io::launch::Launch launch_of(const Options& options) {
   for (const std::string& set : sets_of(options.asked))
     if (set != "parallelism.data=null") launch.sets.push_back(set);  // an import states no such degree
   launch.sets.insert(launch.sets.end(), options.sets.begin(), options.sets.end());
+  launch.row = options.row;
   launch.allow = options.allow;
   return launch;
 }
@@ -103,13 +104,15 @@ void add_import(CLI::App& program, Action& chosen, std::vector<std::string> pass
   options->passed = std::move(passed);
   CLI::App* command = program.add_subcommand("import", "Make a scenario of a training framework's launch files");
   command->footer(kFooter);
-  command->add_option("FILE", options->files, "A script or YAML file that starts a training");
+  command->add_option("FILE", options->files, "A script, YAML, TOML, JSON or CSV file that states a training");
   add_question_options(*command, options->asked);
   add_size_options(*command, options->asked);
   command->add_option("--set", options->sets, "Set KEY=VALUE of the scenario; it wins over the file")
       ->type_name("KEY=VALUE");
   command->add_option("--env", options->variables, "Set a variable of the script; it wins over its assignments")
       ->type_name("NAME=VALUE");
+  command->add_option("--row", options->row, "Take this run of a table: a line of a CSV file, or h100/num_gpus_64/bf16")
+      ->type_name("ROW");
   command->add_option("--allow", options->allow, "Go on without this refused setting; all: without any")
       ->type_name("SETTING");
   command->add_option("-o,--out", options->out, "Write the scenario here")->type_name("FILE");

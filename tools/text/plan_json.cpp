@@ -5,6 +5,7 @@
 
 #include "sim/report/json.h"
 #include "tools/text/json_csv.h"
+#include "tools/text/launch_line.h"
 #include "tools/text/plan_text.h"
 #include "tools/text/search_text.h"
 
@@ -92,6 +93,7 @@ std::string plan_json(const study::Plan& plan) {
                  {"restart_s", assumed.restart_s},
                  {"pue", assumed.pue}}},
                {"smallest", or_null(plan.smallest)},
+               {"winner", plan.smallest ? launch_line_json(plan.rows[*plan.smallest].best) : Json()},
                {"cheapest", or_null(plan.cheapest)}};
   json["options"] = Json::array();
   for (const study::PlanRow& row : plan.rows) json["options"].push_back(row_json(row));

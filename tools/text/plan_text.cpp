@@ -9,6 +9,7 @@
 #include "sim/report/text/number.h"
 #include "sim/report/text/range.h"
 #include "sim/report/text/text.h"
+#include "tools/text/launch_line.h"
 
 namespace foretoken::tools {
 namespace {
@@ -192,7 +193,7 @@ std::string plan_text(const study::Plan& plan, const Paint& paint) {
   text += paint.paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
   text += legend_text(plan, paint) + '\n';
   text += verdict_text(plan, paint) + unpriced_text(plan, paint);
-  if (plan.smallest) text += failures_text(plan, paint);
+  if (plan.smallest) text += failures_text(plan, paint) + launch_line_text(plan.rows[*plan.smallest].best, paint);
   text += report::title_text("Assumed", "", paint);
   const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
   text += paint.paragraph(

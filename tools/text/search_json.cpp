@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"
-#include "sim/report/megatron.h"
+#include "tools/text/launch_line.h"
 #include "tools/text/search_text.h"
 
 namespace foretoken::tools {
@@ -78,10 +78,7 @@ std::string search_json(const study::SearchAnswer& answer) {
   for (const study::FoundConfiguration& found : answer.smallest)
     json["nearest_misses"].push_back(configuration_json(found));
   json["winner"] = Json();
-  if (!answer.ranked.empty())
-    json["winner"] = {{"megatron", report::megatron_command(answer.ranked[0].scenario)},
-                      {"remarks", report::megatron_remarks(answer.ranked[0].scenario)},
-                      {"scenario", Json::parse(answer.ranked[0].text)}};
+  if (!answer.ranked.empty()) json["winner"] = launch_line_json(answer.ranked[0]);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/report/megatron.h"
 #include "sim/report/scatter.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/range.h"
 #include "sim/report/text/text.h"
+#include "tools/text/launch_line.h"
 #include "tools/text/search_table.h"
 
 namespace foretoken::tools {
@@ -155,22 +155,6 @@ std::string front_text(const study::SearchAnswer& answer, const Paint& paint) {
   return text;
 }
 
-std::string winner_text(const study::FoundConfiguration& winner, const Paint& paint) {
-  std::string text =
-      report::title_text("Megatron-LM", "the best configuration; add data, tokenizer and learning rate", paint);
-  std::string line = " ";
-  for (const std::string& flag : report::megatron_command(winner.scenario)) {
-    if (report::columns_of(line) + flag.size() + 3 > paint.columns()) {
-      text += line + " \\\n";
-      line = "     ";
-    }
-    line += " " + flag;
-  }
-  text += line + '\n';
-  for (const std::string& remark : report::megatron_remarks(winner.scenario)) text += paint.paragraph("  ! ", remark);
-  return text;
-}
-
 std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) {
   std::string text = paint(Ink::kRed, "  No configuration fits in memory.") + '\n';
   for (const study::FoundConfiguration& found : answer.smallest) {
@@ -212,7 +196,7 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + paint.paragraph("  ", why);
   text += front_text(answer, paint);
-  return text + winner_text(answer.ranked.front(), paint);
+  return text + launch_line_text(answer.ranked.front(), paint);
 }
 
 }  // namespace foretoken::tools

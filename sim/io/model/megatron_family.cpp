@@ -49,6 +49,7 @@ void read_megatron_layer(const Node& node, Transformer& model) {
   if (node.boolean_or("qk_layernorm", false)) model.qk_norm = QkNorm::kHead;
   model.tied_embeddings = !node.boolean_or("untie_embeddings_and_output_weights", false);
   model.embedding_norm = node.boolean_or("embed_layernorm", false);
+  model.parallel_residual = node.boolean_or("parallel_residual", false);
   model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
   model.prediction_layers = node.whole_or("mtp_num_layers", 0, {.low = 0, .high = 16});
@@ -74,6 +75,7 @@ void read_megatron_latent(const Node& node, Transformer& model) {
                                  .nope_dim = node.whole("qk_head_dim", kWidth),
                                  .rope_dim = node.whole("qk_pos_emb_head_dim", kWidth),
                                  .value_dim = node.whole("v_head_dim", kWidth)};
+  model.qk_norm = QkNorm::kNone;  // qk_layernorm norms the narrow vectors, which every latent attention does
   model.kv_heads = model.heads;
   model.head_dim = model.latent->query_dim();
 }
@@ -101,6 +103,7 @@ constexpr std::string_view kMegatronKeys[] = {"num_layers",
                                               "qk_layernorm",
                                               "untie_embeddings_and_output_weights",
                                               "embed_layernorm",
+                                              "parallel_residual",
                                               "hidden_dropout",
                                               "attention_dropout",
                                               "mtp_num_layers",

@@ -7,14 +7,24 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/bridge/read_bridge.h"
 #include "sim/io/import/launch/check_shape.h"
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
+#include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
 #include "sim/io/import/launch/nanotron/read_nanotron.h"
+#include "sim/io/import/launch/nemo/read_nemo.h"
+#include "sim/io/import/launch/nemo/read_table.h"
+#include "sim/io/import/launch/neox/read_neox.h"
+#include "sim/io/import/launch/own_lines.h"
+#include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/torchtitan/primus.h"
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
+#include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
@@ -28,9 +38,8 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
 constexpr const char* kExpected =
-    "expected a launch of Megatron-LM (a script, a model_config.yaml, or arguments behind --), an MLPerf config_*.sh, "
-    "a "
-    "TOML file of torchtitan, or a YAML file of nanotron";
+    "expected a launch of Megatron-LM, NeMo, Megatron-Bridge, DeepSpeed, torchtitan, nanotron, MLPerf, llm-foundry, "
+    "GPT-NeoX, accelerate, axolotl, torchtune or LLaMA-Factory";
 
 void complain(Findings& findings, const fs::path& path, std::string message) {
   findings.complaints.push_back({printable(path.string()), "", std::move(message)});
@@ -73,7 +82,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                                               {launch.variables, arguments}, findings);
   if (!script) return;
   if (mlperf::is_mlperf_script(*script)) return mlperf::read_mlperf(*script, path, report);
-  if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, report);
+  if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, folder, report);
   complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
 }
 
@@ -86,16 +95,46 @@ std::optional<std::int64_t> stated_gpus(const Launch& launch) {
   return gpus && *gpus > 0 ? gpus : std::nullopt;
 }
 
+// Documents of all frameworks differ in their sections.
+void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
+                   Report& report, Findings& findings) {
+  const std::string place = fs::absolute(path).lexically_normal().generic_string();
+  if (document.is_object() && document.contains("MODEL_ARGS"))
+    return megatron::read_functional_test(document, place, report);
+  if (torchtitan::is_primus(document))
+    return torchtitan::read_torchtitan(torchtitan::unwrapped(document, path, report), stated_gpus(launch), report);
+  if (megatron::is_primus_megatron(document)) return megatron::read_primus_megatron(document, path, report);
+  if (megatron::is_yaml_arguments(document)) return megatron::read_yaml_arguments(document, report);
+  if (nanotron::is_nanotron(document)) return nanotron::read_nanotron(document, report);
+  if (nemo::is_nemo(document)) return nemo::read_nemo(document, place, report);
+  if (bridge::is_bridge(document)) return bridge::read_bridge(document, path.stem().string(), launch.row, report);
+  const auto gpus = stated_gpus(launch);
+  if (tuning::is_axolotl(document)) return tuning::read_axolotl(document, gpus, report);
+  if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
+  if (tuning::is_trainer(document)) return tuning::read_trainer(document, gpus, report);
+  if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
+  if (deepspeed::is_accelerate(document)) return deepspeed::read_accelerate(document, path, gpus, report);
+  if (neox::is_neox(document)) return neox::read_neox(neox::merged_neox({document}), gpus, report);
+  if (deepspeed::is_deepspeed(document)) return deepspeed::read_deepspeed(document, gpus, report);
+  complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
+}
+
 void read_yaml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                     Findings& findings) {
   const auto document = read_yaml(text, printable(path.string()), findings);
-  if (!document) return;
-  if (document->is_object() && document->contains("MODEL_ARGS"))
-    return megatron::read_functional_test(*document, fs::absolute(path).lexically_normal().generic_string(), report);
-  if (torchtitan::is_primus(*document))
-    return torchtitan::read_torchtitan(torchtitan::unwrapped(*document, path, report), stated_gpus(launch), report);
-  if (nanotron::is_nanotron(*document)) return nanotron::read_nanotron(*document, report);
-  complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
+  if (document) read_document(*document, text, path, launch, report, findings);
+}
+
+void read_json_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
+                    Findings& findings) {
+  const auto document = parse_json(text, printable(path.string()), findings);
+  if (document) read_document(as_texts(Json(*document)), text, path, launch, report, findings);
+}
+
+void read_csv_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
+                   Findings& findings) {
+  if (nemo::is_run_table(text)) return nemo::read_run_table(text, launch.row, report);
+  complain(findings, path, std::string("it is no table of recommended runs; ") + kExpected);
 }
 
 void read_toml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
@@ -106,50 +145,85 @@ void read_toml_file(const fs::path& path, const std::string& text, const Launch&
   complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
 }
 
-void read_file(const fs::path& path, const Launch& launch, Report& report, Findings& findings) {
-  const auto text = text_of(path, findings);
-  if (!text) return;
+using FileReader = void (*)(const fs::path&, const std::string&, const Launch&, Report&, Findings&);
+constexpr std::pair<std::string_view, FileReader> kReaders[] = {
+    {".yaml", read_yaml_file}, {".yml", read_yaml_file},  {".toml", read_toml_file},    {".json", read_json_file},
+    {".csv", read_csv_file},   {".sh", read_script_file}, {".slurm", read_script_file}, {".sbatch", read_script_file}};
+
+void read_text(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
+               Findings& findings) {
   const std::string extension = path.extension().string();
-  if (extension == ".yaml" || extension == ".yml") return read_yaml_file(path, *text, launch, report, findings);
-  if (extension == ".toml") return read_toml_file(path, *text, launch, report, findings);
-  if (extension == ".sh" || extension == ".slurm" || extension == ".sbatch" || text->starts_with("#!"))
-    return read_script_file(path, *text, launch, report, findings);
+  for (const auto& [ending, reader] : kReaders)
+    if (extension == ending) return reader(path, text, launch, report, findings);
+  if (text.starts_with("#!")) return read_script_file(path, text, launch, report, findings);
   complain(findings, path, fmt::format("unknown kind of file {}; {}", in_quotes(extension), kExpected));
 }
 
-// The user's own values win. Their paths start at the current folder.
-void apply_sets(const Launch& launch, Report& report, Findings& findings) {
+// Documents of GPT-NeoX that are merged.
+void read_several(const Launch& launch, Report& report, Findings& findings) {
+  std::vector<Json> documents;
+  for (const fs::path& path : launch.files) {
+    const auto text = text_of(path, findings);
+    auto document = text ? read_yaml(*text, printable(path.string()), findings) : std::nullopt;
+    if (document && !neox::is_neox(*document))
+      complain(findings, path, "several files are merged for GPT-NeoX only; give one file");
+    if (document) documents.push_back(std::move(*document));
+  }
+  if (findings.complaints.empty()) neox::read_neox(neox::merged_neox(documents), stated_gpus(launch), report);
+}
+
+// The user's own values win over those of the file. Their paths start at the current folder.
+void apply_sets(const std::vector<std::string>& sets, const std::string& from, Report& report, Findings& findings) {
   nlohmann::json scenario = report.scenario;
-  for (const std::string& set : launch.sets) apply_set(scenario, set, findings);
-  for (const std::string& set : launch.sets) {
+  for (const std::string& set : sets) apply_set(scenario, set, findings);
+  for (const std::string& set : sets) {
     const std::string key = set.substr(0, set.find('='));
     report.mapped.push_back(
-        {printable(key, 80), printable(set.substr(std::min(set.size(), key.size() + 1)), 80), "the command line"});
+        {printable(key, 80), printable(set.substr(std::min(set.size(), key.size() + 1)), 80), from});
   }
   report.scenario = scenario;
 }
 
-}  // namespace
-
-Report read_launch(const Launch& launch, Findings& findings) {
-  Report report;
-  if (launch.files.empty()) {
-    megatron::read_arguments(arguments_of(launch.words, "the command line"), report);
-    report.scenario["name"] = "an imported command line";
-  } else {
-    for (const fs::path& path : launch.files) read_file(path, launch, report, findings);
-    report.scenario["name"] = printable(launch.files.front().stem().string());
-  }
-  if (!findings.complaints.empty()) return report;
-  apply_sets(launch, report, findings);
+// Completes what a reader has made of the files. `own` are the facts that comments of the file state.
+void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
+  apply_sets(own, "a comment of the file", report, findings);
+  apply_sets(launch.sets, "the command line", report, findings);
   complete_scenario(report);
   report.allow(launch.allow);
+}
+
+}  // namespace
+
+Report read_launch_text(const std::string& text, const fs::path& name, const Launch& launch, Findings& findings) {
+  Report report;
+  report.scenario["name"] = printable(name.stem().string());
+  const std::vector<std::string> own = own_lines(text);
+  Launch known = launch;
+  known.sets.insert(known.sets.begin(), own.begin(), own.end());
+  read_text(name, text, known, report, findings);
+  if (findings.complaints.empty()) complete(launch, own, report, findings);
+  return report;
+}
+
+Report read_launch(const Launch& launch, Findings& findings) {
+  if (launch.files.size() == 1) {
+    const auto text = text_of(launch.files.front(), findings);
+    return text ? read_launch_text(*text, launch.files.front(), launch, findings) : Report();
+  }
+  Report report;
+  if (launch.files.empty())
+    megatron::read_arguments(arguments_of(launch.words, "the command line"), report);
+  else
+    read_several(launch, report, findings);
+  report.scenario["name"] =
+      launch.files.empty() ? "an imported command line" : printable(launch.files.front().stem().string());
+  if (findings.complaints.empty()) complete(launch, {}, report, findings);
   return report;
 }
 
 bool is_launch_file(const fs::path& path) {
   const std::string extension = path.extension().string();
-  for (const char* known : {".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".toml"})
+  for (const char* known : {".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", ".csv"})
     if (extension == known) return true;
   return false;
 }

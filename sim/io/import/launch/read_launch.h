@@ -13,10 +13,11 @@ namespace foretoken::io::launch {
 
 /// A launch as the user hands it over.
 struct Launch {
-  std::vector<std::filesystem::path> files{};                    ///< at most one script or YAML file today
+  std::vector<std::filesystem::path> files{};                    ///< one; several are merged as GPT-NeoX merges them
   std::vector<std::string> words{};                              ///< behind --: arguments of the script, then flags
   std::vector<std::pair<std::string, std::string>> variables{};  ///< of a script; they win over its assignments
   std::vector<std::string> sets{};                               ///< KEY=VALUE of the scenario; they win over the file
+  std::string row{};                                             ///< of a file with several runs
   std::vector<std::string> allow{};                              ///< refused settings to go on without
 };
 
@@ -24,7 +25,12 @@ struct Launch {
 /// framework. Settings that cannot be mapped stand in the report.
 [[nodiscard]] Report read_launch(const Launch& launch, Findings& findings);
 
-/// Returns true for the name of a file that may be a launch: it ends in .sh, .slurm, .sbatch, .yaml, .yml or .toml.
+/// Reads the text of one file. Its name tells the kind of the file; files that it names are looked for beside it.
+[[nodiscard]] Report read_launch_text(const std::string& text, const std::filesystem::path& name, const Launch& launch,
+                                      Findings& findings);
+
+/// Returns true for the name of a file that may be a launch: it ends in .sh, .slurm, .sbatch, .yaml, .yml, .toml or
+/// .csv.
 [[nodiscard]] bool is_launch_file(const std::filesystem::path& path);
 
 }  // namespace foretoken::io::launch

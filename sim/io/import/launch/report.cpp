@@ -81,6 +81,13 @@ void Report::allow(const std::vector<std::string>& allow) {
       if (name == "all" || one.setting == name || one.setting == "--" + name) one.allowed = true;
 }
 
+void Report::drop_assumptions(const std::string& because) {
+  for (const Assumed& one : assumed)
+    if (!one.value.empty()) remove(one.key);
+  std::erase_if(assumed, [](const Assumed& one) { return !one.value.empty(); });
+  approximate("keys that the file does not state", because);
+}
+
 void Report::drop_answered() {
   std::erase_if(asked, [this](const Asked& open) { return has(open.key); });
 }

@@ -66,6 +66,9 @@ class Report {
   /// Goes on without the refused settings named in `allow`; "all" stands for every one.
   void allow(const std::vector<std::string>& allow);
 
+  /// Takes back every assumed key: another file decides.
+  void drop_assumptions(const std::string& because);
+
   /// Drops questions whose key is now set.
   void drop_answered();
 

@@ -85,7 +85,7 @@ constexpr Row kNoted[] = {
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
     {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length",
      "attention sees the whole sequence"},
-    {"vocab-extra-ids no-rope-freq", "it changes the model by less than 0.1 %"},
+    {"vocab-extra-ids no-rope-freq gas", "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method",

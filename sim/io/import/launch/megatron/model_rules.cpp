@@ -3,6 +3,9 @@
 // Defaults: NVIDIA/Megatron-LM core 0.12, megatron/training/arguments.py, validate_args() and _add_network_size_args().
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
@@ -90,7 +93,34 @@ void map_latent(const Flags& flags) {
   if (flags.find("q-lora-rank") != nullptr) flags.map_whole("q-lora-rank", "model.q_lora_rank");
 }
 
-// N, or a list such as ([0]*3+[1]*58): dense layers first, then experts in every one.
+// Writes ([0]*3+[1]*58), [0, 1, 1] or 0 1 1 as one digit a layer; nothing for another text.
+std::optional<std::string> digits_of_layers(std::string_view text) {
+  constexpr std::size_t kMostLayers = 10000;
+  std::string digits, group;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '0' || c == '1') {
+      group += c;
+    } else if (c == '*') {
+      const std::size_t end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+      const auto times = whole_of(text.substr(at + 1, end - at - 1));
+      if (!times || *times < 1 || group.empty() || static_cast<std::size_t>(*times) * group.size() > kMostLayers)
+        return std::nullopt;
+      for (std::int64_t i = 0; i < *times; ++i) digits += group;
+      group.clear();
+      at = end - 1;
+    } else if (c == '+') {
+      digits += group;
+      group.clear();
+    } else if (std::string_view("()[], '\"").find(c) == std::string_view::npos) {
+      return std::nullopt;
+    }
+    if (digits.size() + group.size() > kMostLayers) return std::nullopt;
+  }
+  return digits + group;
+}
+
+// N, or a digit a layer: dense layers first, then experts in every one; or experts in every n-th.
 void map_expert_layers(const Flags& flags) {
   Report& report = flags.report();
   const std::string name = first_of(flags, {"moe-layer-freq", "expert-interval"});
@@ -101,22 +131,23 @@ void map_expert_layers(const Flags& flags) {
                          old ? "--expert-interval is 2 in Megatron-DeepSpeed" : kDefault);
   }
   if (const auto every = whole_of(*text)) return report.map("model.moe_layer_freq", *every, flags.from(name));
-  std::string list;
-  for (const char c : *text)
-    if (std::string_view("'\"() ").find(c) == std::string_view::npos) list += c;
-  std::int64_t dense = 0, routed = 0, layers = report.whole("model.num_layers").value_or(0);
-  const auto count = [](std::string_view part, std::string_view kind) -> std::optional<std::int64_t> {
-    return part.starts_with(kind) ? whole_of(part.substr(kind.size())) : std::nullopt;
+  const auto digits = digits_of_layers(*text);
+  const std::int64_t layers = report.whole("model.num_layers").value_or(0);
+  const auto refuse = [&] {
+    report.refuse("--" + name,
+                  "expected N, or a digit a layer: zeros, then ones; or ones at every n-th; found " + in_quotes(*text),
+                  flags.from(name));
   };
-  const std::size_t plus = list.find('+');
-  const auto first = count(list.substr(0, plus), "[0]*");
-  const auto second = plus == std::string::npos ? std::nullopt : count(std::string_view(list).substr(plus + 1), "[1]*");
-  if (first && second) dense = *first, routed = *second;
-  if (!first || !second || dense + routed != layers)
-    return report.refuse("--" + name, "expected N or ([0]*D+[1]*E) with D + E layers, found " + in_quotes(*text),
-                         flags.from(name));
-  report.map("model.moe_layer_freq", 1, flags.from(name));
-  report.map("model.first_k_dense_replace", dense, flags.from(name));
+  if (!digits || !std::cmp_equal(digits->size(), layers)) return refuse();
+  const std::size_t dense = std::min(digits->find('1'), digits->size());
+  std::size_t every = 1;
+  if (digits->find('0', dense) != digits->npos) every = dense + 1;
+  std::string pattern;
+  for (std::size_t layer = 0; layer < digits->size(); ++layer)
+    pattern += every > 1 ? ((layer + 1) % every == 0 ? '1' : '0') : (layer >= dense ? '1' : '0');
+  if (pattern != *digits) return refuse();
+  report.map("model.moe_layer_freq", every, flags.from(name));
+  if (every == 1) report.map("model.first_k_dense_replace", dense, flags.from(name));
 }
 
 void map_experts(const Flags& flags) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
@@ -164,7 +165,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_parallelism(flags, era, fragment);
   map_batch(flags);
   map_gpus(flags);
-  map_precision(flags);
+  map_precision(flags, fragment);
   map_recompute(flags);
   map_optimizer(flags, era);
   map_overlap(flags, era);
@@ -182,7 +183,7 @@ bool is_megatron_script(const shell::Script& script) {
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
 }
 
-void read_launch_script(const shell::Script& script, Report& report) {
+void read_launch_script(const shell::Script& script, const std::string& folder, Report& report) {
   const Chosen chosen = launch_of(script);
   const shell::Command* const command = chosen.command;
   for (const std::string& missing : script.missing)
@@ -211,7 +212,10 @@ void read_launch_script(const shell::Script& script, Report& report) {
       });
   if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
   for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
+  const auto config = deepspeed_config_of(script, arguments, folder);
+  if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report);
+  if (config) map_deepspeed_config(*config, report);
   note_other_trainings(chosen, report);
   note_unknown_words(*command, report);
   refuse_entry_point(command->words, place, report);

@@ -15,7 +15,8 @@ namespace foretoken::io::launch::megatron {
 void read_arguments(std::vector<Argument> arguments, Report& report, bool fragment = false);
 
 /// Makes a scenario of the training command that the script starts. Refuses a script without one.
-void read_launch_script(const shell::Script& script, Report& report);
+/// A DeepSpeed configuration is looked for in its here documents, and in `folder`.
+void read_launch_script(const shell::Script& script, const std::string& folder, Report& report);
 
 /// Returns true when the script starts, or holds, arguments of Megatron-LM.
 [[nodiscard]] bool is_megatron_script(const shell::Script& script);

@@ -245,7 +245,7 @@ TEST(ReadMegatron, RefusesAPipe) {
   launch.files = {path};
   (void)read_launch(launch, findings);
   std::filesystem::remove(path);
-  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("launch-pipe.sh: not a regular file"));
+  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("not a regular file"));
 }
 
 TEST(ReadMegatron, AFunctionalTestBecomesAScenario) {

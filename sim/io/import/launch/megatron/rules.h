@@ -21,7 +21,7 @@ void map_parallelism(const Flags& flags, Era era, bool fragment);
 void map_batch(const Flags& flags);
 
 /// Maps precision, gradients, recomputation, optimizer, overlap and kernels.
-void map_precision(const Flags& flags);
+void map_precision(const Flags& flags, bool fragment);
 void map_recompute(const Flags& flags);
 void map_optimizer(const Flags& flags, Era era);
 void map_overlap(const Flags& flags, Era era);

@@ -120,12 +120,14 @@ void check_layers_of_code(const Flags& flags) {
     flags.report().refuse("--spec", "layers of the code's own: " + printable(*spec, 80), flags.from("spec"));
 }
 
-void map_precision(const Flags& flags) {
+void map_precision(const Flags& flags, bool fragment) {
   Report& report = flags.report();
   if (flags.on("bf16"))
     report.map("precision", "bf16", flags.from("bf16"));
   else if (flags.on("fp16"))
     report.map("precision", "fp16", flags.from("fp16"));
+  else if (fragment)
+    report.ask("precision", "neither --bf16 nor --fp16 stands in this part of the launch");
   else
     report.assume("precision", "fp32", "neither --bf16 nor --fp16");
   map_gradients(flags);

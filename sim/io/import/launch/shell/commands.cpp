@@ -107,15 +107,6 @@ void Interpreter::set_arguments(const Texts& words) {
   script_.variables.arguments_stated = true;
 }
 
-void Interpreter::redirection(Mode mode) {
-  const bool here = is("<<<");
-  ++at_;
-  if (!ended() && !(*tokens_)[at_].is_operator) {
-    if (here && mode != Mode::kSkip) (void)expander_.text((*tokens_)[at_].text);
-    ++at_;
-  }
-}
-
 // Reads up to the end of one simple command: assignments, words, redirections.
 Interpreter::Simple Interpreter::simple_words(Mode mode) {
   Simple command;
@@ -124,9 +115,10 @@ Interpreter::Simple Interpreter::simple_words(Mode mode) {
     if (command.line == 0) command.line = token.line;
     if (token.is_operator) {
       if (token.text.find_first_of("<>") == std::string::npos) break;
-      redirection(mode);
+      redirection(mode, &command);
       continue;
     }
+    note_document(token, mode, command);
     const bool assigns = command.raw.empty() && assigned_name(token.text) > 0;
     (assigns ? command.assignments : command.raw).push_back(token.text);
     ++at_;
@@ -138,6 +130,7 @@ Outcome Interpreter::simple(Mode mode) {
   const Simple command = simple_words(mode);
   if (mode == Mode::kSkip) return Outcome::kYes;
   const Texts& raw = command.raw;
+  if (!command.target.empty()) script_.documents[command.target] = command.document;
   if (raw.empty()) {
     for (const std::string& assignment : command.assignments) assign(assignment, mode);
     const bool runs = std::ranges::any_of(command.assignments, [](const std::string& text) {

@@ -54,6 +54,7 @@ class Interpreter {
   struct Simple {
     Texts raw{}, assignments{};
     int line = 0;
+    std::string document = "", target = "";  ///< a here document, and the file that the command writes
   };
   Simple simple_words(Mode mode);
   Outcome simple(Mode mode);
@@ -66,7 +67,8 @@ class Interpreter {
   void shift(const Texts& words);
   Outcome let(const Texts& words);
   void assign(std::string_view raw, Mode mode);
-  void redirection(Mode mode);
+  void redirection(Mode mode, Simple* command = nullptr);
+  void note_document(const Token& token, Mode mode, Simple& command);
   void source(const Texts& words, Mode mode);
   void start_script(const std::string& path, const Texts& arguments, Mode mode);
   void inner_text(const std::string& text, Mode mode, bool other_shell);

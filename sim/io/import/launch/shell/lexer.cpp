@@ -138,11 +138,18 @@ class Lexer {
     add(";", true);
     ++at_;
     ++line_;
-    for (const std::string& end : documents_) skip_document(end);
+    for (const HereDocument& document : documents_) read_document(document);
     documents_.clear();
   }
 
-  void skip_document(const std::string& end) {
+  struct HereDocument {
+    std::string end{};
+    std::size_t token = 0;  // that keeps the text
+    bool expands = true;
+  };
+
+  void read_document(const HereDocument& document) {
+    std::string all;
     while (at_ < source_.size()) {
       const std::size_t stop = std::min(source_.find('\n', at_), source_.size());
       std::string_view text = source_.substr(at_, stop - at_);
@@ -150,8 +157,13 @@ class Lexer {
       ++line_;
       while (text.starts_with('\t')) text.remove_prefix(1);
       while (text.ends_with('\r')) text.remove_suffix(1);
-      if (text == end) return;
+      if (text == document.end) break;
+      all += text;
+      all += '\n';
     }
+    if (document.token >= tokens_.size()) return;
+    tokens_[document.token].document = std::move(all);
+    tokens_[document.token].document_expands = document.expands;
   }
 
   bool take_operator() {
@@ -183,11 +195,13 @@ class Lexer {
   void document_name() {
     while (at_ < source_.size() && (source_[at_] == ' ' || source_[at_] == '\t')) ++at_;
     std::string name;
+    const bool quoted = at_ < source_.size() && std::string_view("'\"\\").find(source_[at_]) != std::string_view::npos;
     for (; at_ < source_.size() && !std::isspace(static_cast<unsigned char>(source_[at_])); ++at_)
       if (source_[at_] != '\'' && source_[at_] != '"' && source_[at_] != '\\') name += source_[at_];
     while (!name.empty() && std::string_view(";|&)").find(name.back()) != std::string_view::npos) name.pop_back();
     tokens_.pop_back();
-    if (!name.empty()) documents_.push_back(name);
+    const std::size_t before = tokens_.empty() ? 0 : tokens_.size() - 1;
+    if (!name.empty()) documents_.push_back({name, before, !quoted});
   }
 
   void word() {
@@ -250,7 +264,7 @@ class Lexer {
   int line_;
   std::size_t at_ = 0;
   std::vector<Token> tokens_{};
-  std::vector<std::string> documents_{};  // here documents that begin behind this line
+  std::vector<HereDocument> documents_{};  // here documents that begin behind this line
 };
 
 }  // namespace

@@ -12,9 +12,11 @@ struct Token {
   std::string text;
   int line = 1;
   bool is_operator = false;
+  std::string document = "";      ///< the text of the here document that stands behind the word
+  bool document_expands = false;  ///< its variables are replaced
 };
 
-/// Returns the tokens of `source`. Comments and the texts of here documents are left out. `NAME=(...)` is one word.
+/// Returns the tokens of `source`. Comments are left out. `NAME=(...)` is one word.
 [[nodiscard]] std::vector<Token> tokens_of(std::string_view source, int first_line = 1);
 
 /// Returns the place behind the quoted or dollar part that begins at `begin`: behind "...", '...', `...`, $(...),

@@ -182,4 +182,27 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
   return outcome;
 }
 
+// Redirections and here documents of a command.
+void Interpreter::redirection(Mode mode, Simple* command) {
+  const bool here = is("<<<"), writes = is(">") || is(">>") || is(">|");
+  ++at_;
+  if (!ended() && !(*tokens_)[at_].is_operator) {
+    const Token& token = (*tokens_)[at_];
+    if (here && mode != Mode::kSkip) (void)expander_.text(token.text);
+    if (command != nullptr) note_document(token, mode, *command);
+    if (writes && command != nullptr && !command->document.empty() && mode != Mode::kSkip)
+      command->target = expander_.known_text(token.text);
+    ++at_;
+  }
+}
+
+// cat <<END > file: the text is kept for a reader of that file.
+void Interpreter::note_document(const Token& token, Mode mode, Simple& command) {
+  if (token.document.empty() || mode == Mode::kSkip) return;
+  std::string quoted = "\"";
+  for (const char c : token.document) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
+  command.document = token.document_expands ? expander_.text(quoted + "\"") : token.document;
+  budget_.take(command.document.size());
+}
+
 }  // namespace foretoken::io::shell

@@ -27,6 +27,7 @@ struct Script {
   std::map<std::string, std::string> scheduler{};  ///< Slurm's options: of #SBATCH lines, and of sbatch commands
   std::vector<std::string> missing{};              ///< sourced files that are not there
   std::vector<std::string> files{};                ///< that were read
+  std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
 };
 
 /// Facts that the user states beside the file.

@@ -1,10 +1,10 @@
 // Tests the flags of experts, latent attention, precision and graphs. The other flags are tested on the program's
 // output.
-#include "sim/report/megatron.h"
+#include "sim/io/export/launch/megatron_flags.h"
 
 #include <gmock/gmock.h>
 
-namespace foretoken::report {
+namespace foretoken::io {
 namespace {
 
 using testing::AllOf;
@@ -80,4 +80,4 @@ TEST(MegatronCommand, WhatNoFlagSaysIsARemark) {
 }
 
 }  // namespace
-}  // namespace foretoken::report
+}  // namespace foretoken::io

@@ -6,7 +6,7 @@
 
 #include "sim/job/job.h"
 
-namespace foretoken::report {
+namespace foretoken::io {
 
 /// Returns the launch line of `pretrain_gpt.py`, torchrun first, one "--flag value" an entry. Data, tokenizer, learning
 /// rate and checkpoints are left to the user. Source: Megatron-LM main of August 2026, megatron/training/arguments.py
@@ -16,4 +16,4 @@ namespace foretoken::report {
 /// Lists the parts of the job that the command line cannot express; empty when it expresses everything.
 [[nodiscard]] std::vector<std::string> megatron_remarks(const job::Job& job);
 
-}  // namespace foretoken::report
+}  // namespace foretoken::io

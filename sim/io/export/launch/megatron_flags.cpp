@@ -1,5 +1,5 @@
 // Maps a job to the flags of Megatron-LM.
-#include "sim/report/megatron.h"
+#include "sim/io/export/launch/megatron_flags.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 
 #include "sim/model/stacks/kinds.h"
 
-namespace foretoken::report {
+namespace foretoken::io {
 namespace {
 
 using job::Job;
@@ -44,6 +44,8 @@ void add_model(const Job& job, Flags& flags) {
     flags.on("--group-query-attention");
     flags.set("--num-query-groups", m.kv_heads);
   }
+  flags.on("--tokenizer-type NullTokenizer");
+  flags.set("--vocab-size", m.vocabulary);
   flags.set("--seq-length", job.batch.sequence_length);
   flags.set("--max-position-embeddings", std::max(m.max_positions, job.batch.sequence_length));
   if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
@@ -139,6 +141,11 @@ void add_parallelism(const Job& job, Flags& flags) {
   if (p.context > 1 && p.exchange != model::ContextExchange::kRing)
     flags.set("--cp-comm-type", p.exchange == model::ContextExchange::kAllGather ? "all_gather" : "a2a");
   flags.on("--use-distributed-optimizer", job.optimizer.zero_stage == 1);
+  if (job.optimizer.zero_stage > 1) {
+    flags.on("--use-megatron-fsdp");
+    flags.set("--data-parallel-sharding-strategy",
+              job.optimizer.zero_stage == 2 ? "optim_grads" : "optim_grads_params");
+  }
   flags.on("--overlap-grad-reduce", job.overlap.grad_reduce);
   flags.on("--overlap-param-gather", job.overlap.param_gather);
   flags.on("--tp-comm-overlap", job.overlap.tensor_parallel);
@@ -231,8 +238,6 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   };
   add(job.schedule.name != "1f1b" && job.schedule.name != "interleaved-1f1b",
       fmt::format("Megatron-LM has no schedule {}", job.schedule.name));
-  add(job.optimizer.zero_stage > 1,
-      fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP", job.optimizer.zero_stage));
   add(job.overlap.param_gather && !job.overlap.grad_reduce && job.optimizer.zero_stage == 1,
       "Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce");
   add(job.overlap.tensor_parallel && !job.parallelism.sequence_parallel,
@@ -267,4 +272,4 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   return remarks;
 }
 
-}  // namespace foretoken::report
+}  // namespace foretoken::io

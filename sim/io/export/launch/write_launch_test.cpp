@@ -1,0 +1,79 @@
+// Tests that an exported launch imports back to the same job, and that what it cannot say is named.
+#include "sim/io/export/launch/write_launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sim/io/scenario/read_scenario.h"
+
+namespace foretoken::io {
+namespace {
+
+using testing::HasSubstr;
+
+ExportedLaunch exported_as(const char* format, const std::string& scenario, std::vector<std::string> sets = {}) {
+  const job::Made made = read_scenario_file(scenario, sets);
+  return export_launch(*launch_format_named(format), made.job,
+                       nlohmann::json::parse(merged_scenario_file(scenario, sets)));
+}
+
+std::string losses_of(const ExportedLaunch& exported) {
+  std::string text;
+  for (const Difference& one : exported.lost) text += one.key + " " + one.before + " " + one.after + "\n";
+  for (const std::string& one : exported.unread) text += one + "\n";
+  return text;
+}
+
+struct KeptCase {
+  const char *what, *format, *scenario;
+};
+
+constexpr KeptCase kKeptCases[] = {
+    {"a dense GPT in fp16", "megatron", "gpt3-175b-1024-a100"},
+    {"Llama with context parallelism and chunks", "megatron", "llama-3-70b-256-h100"},
+    {"latent attention, experts and a further token", "megatron", "deepseek-v3-2048-h800"},
+    {"squared ReLU", "megatron", "nemotron-4-15b-64-h100"},
+    {"nodes of two kinds", "megatron", "llama-3-8b-16-a100-h100"},
+    {"the same by Megatron-Bridge", "bridge", "llama-3-70b-256-h100"},
+    {"experts by Megatron-Bridge", "bridge", "deepseek-v3-2048-h800"},
+    {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
+    {"ZeRO-3", "deepspeed", "gpt3-175b-384-a100-zero3"}};
+
+TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
+  for (const KeptCase& one : kKeptCases) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(losses_of(exported_as(one.format, one.scenario)), "");
+  }
+}
+
+TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
+  const std::vector<std::string> plain = {"runtime=nanotron",
+                                          "overlap.p2p=false",
+                                          "optimizer.zero_stage=1",
+                                          "parallelism.context=1",
+                                          "parallelism.pipeline=1",
+                                          "parallelism.virtual_pipeline=1",
+                                          "schedule=1f1b",
+                                          "parallelism.data=null",
+                                          "overlap.grad_reduce=null",
+                                          "overlap.param_gather=null",
+                                          "attention=null"};
+  EXPECT_EQ(losses_of(exported_as("nanotron", "llama-3-70b-256-h100", plain)), "");
+  std::vector<std::string> titan = plain;
+  titan[0] = "runtime=torchtitan";
+  titan[2] = "optimizer.zero_stage=3";
+  EXPECT_EQ(losses_of(exported_as("torchtitan", "llama-3-70b-256-h100", titan)), "");
+}
+
+TEST(ExportLaunch, LossesAreNamed) {
+  EXPECT_THAT(losses_of(exported_as("megatron", "bloom-176b-384-a100")), HasSubstr("model.embedding_norm"));
+  EXPECT_THAT(
+      losses_of(exported_as("megatron", "gpt3-175b-1024-a100", {"schedule=gpipe", "parallelism.virtual_pipeline=1"})),
+      HasSubstr("schedule gpipe 1f1b"));
+  EXPECT_THAT(losses_of(exported_as("torchtitan", "gpt3-175b-1024-a100")), HasSubstr("missing model"));
+}
+
+}  // namespace
+}  // namespace foretoken::io

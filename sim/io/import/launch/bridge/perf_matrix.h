@@ -1,0 +1,14 @@
+// Reads a run of the tables in which Megatron-Bridge states its recommended runs.
+#pragma once
+
+#include <string>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::bridge {
+
+/// Reads the run `row` ("h100/num_gpus_1024/bf16") of the perf_matrix. `stem` is the name of the file:
+/// "llama31_405b_llm_pretrain".
+void read_perf_matrix(const Json& document, const std::string& stem, const std::string& row, Report& report);
+
+}  // namespace foretoken::io::launch::bridge

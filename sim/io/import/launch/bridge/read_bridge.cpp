@@ -1,0 +1,190 @@
+// Reads a ConfigContainer as flags of Megatron-LM, which mean the same.
+//
+// Rules: NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/training/{config,mixed_precision,comm_overlap}.py. A dump is
+// written before it is completed: mixed_precision wins over model, and nulls of comm_overlap are filled at the start.
+#include "sim/io/import/launch/bridge/read_bridge.h"
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/bridge/bridge_words.h"
+#include "sim/io/import/launch/bridge/perf_matrix.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/read_megatron.h"
+
+namespace foretoken::io::launch::bridge {
+namespace {
+
+constexpr const char* kFused = "kernels are fused as the runtime has them";
+
+/// Keys that no flag stands for.
+constexpr KeyRule kKeys[] = {
+    {"_target_ checkpoint.* logger.* profiling.* rng.* scheduler.* tokenizer.* rerun_state_machine.* straggler.* "
+     "nvrx_straggler.* dist.* validation.* dataset.* ft.* inprocess_restart.* tensor_inspect.* peft.alpha peft.* "
+     "optimizer_config_override_provider.* energy_monitor.* comm_overlap._target_ "
+     "comm_overlap.tp_comm_bootstrap_backend "
+     "comm_overlap.overlap_grad_reduce comm_overlap.overlap_param_gather comm_overlap.tp_comm_overlap_cfg.* "
+     "comm_overlap.batch_p2p_comm comm_overlap.overlap_p2p_comm ddp._target_ "
+     "mixed_precision._target_ mixed_precision.*loss_scale mixed_precision.hysteresis mixed_precision.*dtype* "
+     "mixed_precision.initial_loss_scale mixed_precision.loss_scale_window mixed_precision.min_loss_scale "
+     "mixed_precision.params_dtype.* mixed_precision.pipeline_dtype.* mixed_precision.fp4_recipe "
+     "mixed_precision.fp8_param mixed_precision.fp8_wgrad mixed_precision.autocast_enabled "
+     "mixed_precision.grad_reduce_in_fp32 mixed_precision.params_dtype mixed_precision.pipeline_dtype "
+     "model._target_ model.bf16 model.fp16 model.params_dtype* model.pipeline_dtype* model.fp8* model.fp4* "
+     "model.glu_linear_offset model.activation_func_clamp_value "
+     "model.activation_func* model.gated_linear_unit model.transformer_layer_spec* model.hf_model_id "
+     "model.init_method* model.output_layer_init_method* model.embedding_init_method* model.layernorm_* model.rotary_* "
+     "model.rope_* model.yarn_* model.mscale* model.beta_* model.mup_* model.use_mup "
+     "model.original_max_position_embeddings "
+     "model.linear_* model.mamba_* model.use_mamba_mem_eff_path model.kitchen_* model.use_kitchen* model.inference_* "
+     "model.mlp_chunks_for_prefill model.perform_initialization model.use_cpu_initialization model.parallel_output "
+     "model.should_pad_vocab model.min_offloaded_tensor_size model.cpu_offloading_activations "
+     "model.cpu_offloading_weights model.cpu_offloading_double_buffering "
+     "model.cpu_offloading_retain_pinned_cpu_buffers "
+     "model.qk_clip_* model.generation_config* model.barrier_with_L1_time model.deallocate_pipeline_outputs "
+     "model.calculate_per_token_loss model.enable_autocast model.softmax_scale model.moe_aux_loss_coeff "
+     "model.moe_z_loss_coeff model.mtp_loss_scaling_factor model.clone_scatter_output_in_embedding "
+     "model.scatter_embedding_sequence_parallel model.autocast_dtype* model.bias_init_fn* model.timers "
+     "optimizer._target_ optimizer.bf16 optimizer.fp16 optimizer.params_dtype* optimizer.*_beta* optimizer.adam_eps "
+     "optimizer.adam_* optimizer.lion_* optimizer.muon_* optimizer.sgd_* optimizer.lr optimizer.min_lr "
+     "optimizer.weight_decay optimizer.decoupled_weight_decay optimizer.decoupled_lr optimizer.clip_grad "
+     "optimizer.initial_loss_scale optimizer.loss_scale* optimizer.min_loss_scale optimizer.hysteresis "
+     "optimizer.pin_cpu_* optimizer.store_param_remainders optimizer.use_distributed_optimizer optimizer.fp8_recipe "
+     "optimizer.overlap_param_gather* optimizer.log_num_zeros_in_grad optimizer.barrier_with_L1_time "
+     "train._target_ train.check_* train.eval_* train.exit_* train.train_iters train.train_samples "
+     "train.manual_gc_eval "
+     "train.skip_train train.iterations_to_skip* train.decrease_batch_size_if_needed train.train_sync_interval"},
+    {"model.apply_rope_fusion model.bias_activation_fusion model.bias_dropout_fusion model.masked_softmax_fusion "
+     "model.persist_layer_norm model.fused_* model.gradient_accumulation_fusion model.cross_entropy_* "
+     "model.disable_parameter_transpose_cache model.use_te_rng_tracker model.enable_cuda_graph "
+     "model.use_transformer_engine* model.memory_efficient_layer_norm model.batch_p2p_* model.tp_comm_* "
+     "model.overlap_p2p_comm* model.batch_invariant_mode ddp.* comm_overlap.*",
+     kFused},
+    {"model.window_size model.window_attn_skip_freq model.softmax_type",
+     "attention to a window of the sequence is taken as attention to the whole"}};
+
+// Fused activations have a switch and a function.
+void add_activation(const Settings& settings, std::vector<Argument>& arguments) {
+  const bool gated = settings.on({"model.gated_linear_unit"});
+  const std::string function = settings.text({"model.activation_func._target_", "model.activation_func"}).value_or("");
+  const std::string place = settings.from({"model.activation_func._target_", "model.activation_func"});
+  if (function.find("squared_relu") != function.npos) arguments.push_back({"squared-relu", {}, place});
+  if (gated && function.find("gelu") != function.npos) arguments.push_back({"geglu", {}, place});
+  if (gated && function.find("gelu") == function.npos) arguments.push_back({"swiglu", {}, "model.gated_linear_unit"});
+}
+
+// [[embedding, decoder], [decoder, loss]] is Et|tL.
+void add_layout(const Settings& settings, std::vector<Argument>& arguments) {
+  constexpr const char* kLayout = "model.pipeline_model_parallel_layout";
+  const Json* const layout = settings.at(kLayout);
+  if (layout == nullptr || layout->is_null()) return;
+  std::string text;
+  if (layout->is_array()) {
+    for (const Json& stage : *layout) {
+      text += text.empty() ? "" : "|";
+      if (stage.is_string() && layout->size() > 1) text += stage.get<std::string>();
+      if (!stage.is_array()) continue;
+      for (const Json& part : stage)
+        text += part == "embedding" ? "E" : part == "decoder" ? "t" : part == "mtp" ? "m" : part == "loss" ? "L" : "?";
+    }
+    if (text.empty()) text = "L";
+  } else {
+    text = settings.text({kLayout}).value_or("");
+  }
+  arguments.push_back({"pipeline-model-parallel-layout", {text}, kLayout});
+}
+
+void add_experts(const Settings& settings, std::vector<Argument>& arguments) {
+  if (const auto layers = settings.text({"model.moe_layer_freq"}); layers && settings.has({"model.num_moe_experts"}))
+    arguments.push_back({"moe-layer-freq", {*layers}, "model.moe_layer_freq"});
+}
+
+// The recipe counts only with a format beside it.
+void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
+  const auto recipe = settings.text({"mixed_precision.fp8_recipe"});
+  if (recipe && settings.has({"mixed_precision.fp8"}))
+    arguments.push_back({"fp8-recipe", {*recipe}, "mixed_precision.fp8_recipe"});
+  if (const Json* const named = settings.at("mixed_precision"); named != nullptr && named->is_string())
+    for (const char* type : {"bf16", "fp16"})
+      if (named->get_ref<const std::string&>().starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
+}
+
+void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
+  if (settings.on({"model.enable_cuda_graph", "model.external_cuda_graph"}) && !settings.has({"model.cuda_graph_impl"}))
+    arguments.push_back({"enable-cuda-graph", {}, "model.enable_cuda_graph"});
+  if (!settings.has({"model.seq_length"}))
+    if (const auto length = settings.text({"dataset.seq_length", "dataset.sequence_length"}))
+      arguments.push_back({"seq-length", {*length}, settings.from({"dataset.seq_length", "dataset.sequence_length"})});
+  const Names kFsdp = {"ddp.use_megatron_fsdp", "dist.use_megatron_fsdp", "ddp.use_custom_fsdp"};
+  if (settings.on(kFsdp)) {
+    arguments.push_back({"use-megatron-fsdp", {}, settings.from(kFsdp)});
+    if (const auto strategy = settings.text({"ddp.data_parallel_sharding_strategy"}))
+      arguments.push_back({"data-parallel-sharding-strategy", {*strategy}, "ddp.data_parallel_sharding_strategy"});
+  }
+  if (settings.has({"model.num_query_groups"}))
+    arguments.push_back({"group-query-attention", {}, "model.num_query_groups"});
+  if (settings.on({"mixed_precision.grad_reduce_in_fp32"}))  // they are kept as they are reduced
+    std::erase_if(arguments, [](const Argument& one) { return one.name == "main-grads-dtype"; });
+  if (settings.on({"model.cpu_offloading"}))
+    arguments.push_back({"cpu-offloading-num-layers",
+                         {settings.text({"model.cpu_offloading_num_layers"}).value_or("0")},
+                         "model.cpu_offloading"});
+  if (settings.on({"optimizer.optimizer_cpu_offload"}))
+    arguments.push_back({"optimizer-cpu-offload", {}, "optimizer.optimizer_cpu_offload"});
+  if (settings.on({"model.fine_grained_activation_offloading"}))
+    arguments.push_back({"fine-grained-activation-offloading", {}, "model.fine_grained_activation_offloading"});
+}
+
+// Other keys of the model are flags of Megatron-LM by the same name, where it has one.
+void add_others(const Settings& settings, std::vector<Argument>& arguments) {
+  for (const auto& [key, value] : settings.leaves()) {
+    if (settings.was_asked(key) || !(key.starts_with("model.") || key.starts_with("train.") ||
+                                     key.starts_with("optimizer.") || key.starts_with("ddp.")))
+      continue;
+    if (std::ranges::any_of(kKeys, [&key = key](const KeyRule& rule) { return lists_key(rule.keys, key); })) continue;
+    auto argument = argument_of_key(key.substr(key.find('.') + 1), *value, key);
+    const auto rule = argument ? megatron::rule_of(argument->name) : std::nullopt;
+    const bool zero = argument && !argument->values.empty() && number_of_text(argument->values.front()) == 0;
+    if (!rule || rule->effect == megatron::Effect::kRead || zero) continue;
+    (void)settings.at(key);
+    arguments.push_back(std::move(*argument));
+  }
+}
+
+void refuse_tuning(const Settings& settings) {
+  if (const Json* const peft = settings.at("peft"); peft != nullptr && !peft->is_null())
+    settings.report().refuse("peft", "LoRA trains adapters beside frozen weights, which is not read here");
+}
+
+}  // namespace
+
+bool is_bridge(const Json& document) {
+  if (!document.is_object()) return false;
+  if (document.contains("perf_matrix") || document.contains("ConfigContainer")) return true;
+  const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
+    return document.contains(section) && document.at(section).is_object() &&
+           std::ranges::any_of(keys, [&](const char* key) { return document.at(section).contains(key); });
+  };
+  return has("train", {"train_iters", "global_batch_size", "micro_batch_size"}) &&
+         (document.contains("model") || document.contains("checkpoint") || document.contains("mixed_precision"));
+}
+
+void read_bridge(const Json& document, const std::string& stem, const std::string& row, Report& report) {
+  if (document.contains("perf_matrix")) return read_perf_matrix(document, stem, row, report);
+  const Settings settings(document.contains("ConfigContainer") ? document.at("ConfigContainer") : document, report);
+  std::vector<Argument> arguments = arguments_of_words(settings, kBridgeWords);
+  add_activation(settings, arguments);
+  add_layout(settings, arguments);
+  add_experts(settings, arguments);
+  add_precision(settings, arguments);
+  add_rest(settings, arguments);
+  add_others(settings, arguments);
+  const bool whole = settings.has({"model.num_layers"});
+  megatron::read_arguments(std::move(arguments), report, !whole);
+  report.framework = "Megatron-Bridge";
+  refuse_tuning(settings);
+  settings.sort_rest(kKeys);
+  if (!whole) report.drop_assumptions("the recipe that the overrides belong to decides");
+}
+
+}  // namespace foretoken::io::launch::bridge

@@ -1,0 +1,84 @@
+// Maps the facts that launches of PyTorch share.
+#include "sim/io/import/launch/data_parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+constexpr std::int64_t kMostSequences = 1 << 30;
+
+bool holds(const std::string& text, std::string_view word) { return text.find(word) != text.npos; }
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// The member of micro x accumulation x ranks = global that follows from the others.
+std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
+  return part > 0 && whole % part == 0 ? std::optional(whole / part) : std::nullopt;
+}
+
+}  // namespace
+
+void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report) {
+  const auto ranks = gpus && replica > 0 ? quotient(*gpus, replica) : std::nullopt;
+  auto micro = batch.micro;
+  if (!micro && batch.global && batch.accumulation && ranks && *ranks > 0 && *batch.accumulation > 0)
+    micro = quotient(*batch.global, *batch.accumulation * *ranks);
+  if (micro && *micro > 0)
+    report.map("batch.micro", *micro, batch.from);
+  else
+    report.ask("batch.micro", "the file states no micro-batch");
+  if (batch.global && *batch.global > 0) return report.map("batch.global", *batch.global, batch.from);
+  if (!micro || !batch.accumulation)
+    return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
+  if (!ranks)
+    return report.ask("batch.global", fmt::format("{} sequences x {} micro-batches for each data rank; it follows from "
+                                                  "--gpus",
+                                                  *micro, *batch.accumulation));
+  const double all =
+      static_cast<double>(*micro) * static_cast<double>(*batch.accumulation) * static_cast<double>(*ranks);
+  if (all > kMostSequences || all < 1) return report.refuse("batch", "the sequences of a step are out of range");
+  report.map("batch.global", static_cast<std::int64_t>(all),
+             fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, *batch.accumulation, *ranks));
+}
+
+void map_optimizer_name(const std::string& name, const std::string& from, Report& report) {
+  const std::string lower = lower_case(name);
+  for (const char* other : {"muon", "adafactor", "galore", "apollo", "sgd", "lomo", "onebit", "zeroone", "sophia",
+                            "shampoo", "adagrad", "rmsprop", "grokadamw", "ademamix", "lisa", "schedule_free", "came"})
+    if (holds(lower, other))
+      return report.refuse(from, in_quotes(name) + " has other costs and memory than Adam", from);
+  if (holds(lower, "lamb")) return report.map("optimizer.name", "lamb", from);
+  report.map("optimizer.name", "adam", from);
+  if (holds(lower, "8bit") || holds(lower, "8_bit") || holds(lower, "fp8") || holds(lower, "4bit"))
+    report.map("precision_recipe.moments", 1, from);
+  if (holds(lower, "lion")) {
+    report.map("precision_recipe.moments", 2, from);
+    report.approximate(from, "Lion has one moment of 4 bytes; two of 2 bytes take as much memory");
+  }
+  if (holds(lower, "paged")) report.approximate(from, "optimizer states are not paged to the host");
+}
+
+void map_sharding(std::int64_t stage, const std::string& from, Report& report) {
+  report.map("optimizer.zero_stage", stage, from);
+  report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+}
+
+void map_adapter(const Adapter& adapter, Report& report) {
+  report.refuse(adapter.method, "adapters beside frozen weights are not modelled", adapter.from);
+}
+
+void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report) {
+  report.refuse(from, fmt::format("{} in the memory of the host ({}) are not modelled", what, printable(device, 20)),
+                from);
+}
+
+}  // namespace foretoken::io::launch

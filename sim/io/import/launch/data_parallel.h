@@ -1,0 +1,42 @@
+// The facts that launches of PyTorch share: batches for each data rank, sharding, optimizers, adapters, offload.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch {
+
+/// A batch as data-parallel frameworks state it. Numbers that are not stated have no value.
+struct DataBatch {
+  std::optional<std::int64_t> micro{}, accumulation{}, global{};
+  std::string from{};  ///< "per_device_train_batch_size"
+};
+
+/// Maps what is known of global = micro x accumulation x GPUs, and asks for the rest. `gpus` is stated or unknown;
+/// `replica` GPUs share each micro-batch.
+void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report);
+
+/// Maps an optimizer by its name: AdamW of any library, LAMB, Lion, and those whose states have 8 bits. Refuses
+/// others.
+void map_optimizer_name(const std::string& name, const std::string& from, Report& report);
+
+/// Maps the stage of ZeRO; `runtime` is assumed.
+void map_sharding(std::int64_t stage, const std::string& from, Report& report);
+
+/// Weights that train beside frozen ones.
+struct Adapter {
+  std::string method{};  ///< "lora", "qlora"
+  std::string from{};
+  std::optional<std::int64_t> rank{};
+  std::string targets{};  ///< "all", or names of products parted by spaces
+  int base_bits = 16;     ///< of the frozen weights
+};
+void map_adapter(const Adapter& adapter, Report& report);
+
+/// Maps states or parameters that stand in the host's memory: `what` is "optimizer" or "parameters", `device` "cpu" or
+/// "nvme".
+void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,121 @@
+// Makes a scenario of a configuration of accelerate, which holds the distribution only.
+//
+// Names and defaults: huggingface/accelerate, src/accelerate/commands/config/config_args.py and
+// src/accelerate/utils/dataclasses.py (FullyShardedDataParallelPlugin).
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::deepspeed {
+namespace {
+
+constexpr KeyRule kAccelerateKeys[] = {
+    {"use_kt kt_* kt_config.*", "KTransformers: experts on the CPU", true},
+    {"tpu_name commands command_file tpu_use_*", "it counts for TPUs only"},
+    {"iam_role_name ec2_instance_type sagemaker_* image_uri profile region base_job_name num_processes_*",
+     "SageMaker launch", true},
+    {"megatron_lm_config.* ipex_config.* mpirun_config.*", "another launcher", true},
+    {"compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "
+     "fsdp_config.* deepspeed_config.* fp8_config.* parallelism_config.* enable_cpu_affinity dynamo_* "
+     "same_network main_process_ip main_process_port deepspeed_fields_from_accelerate_config"}};
+
+// 1 FULL_SHARD, 2 SHARD_GRAD_OP, 3 NO_SHARD; of the second version whether weights are sharded again.
+std::int64_t stage_of_fsdp(const Settings& settings) {
+  const std::string strategy = settings.text({"fsdp_config.fsdp_sharding_strategy"}).value_or("FULL_SHARD");
+  if (strategy == "2" || strategy == "SHARD_GRAD_OP" || strategy == "5" || strategy == "_HYBRID_SHARD_ZERO2") return 2;
+  if (strategy == "3" || strategy == "NO_SHARD") return 0;
+  const auto again = settings.text({"fsdp_config.fsdp_reshard_after_forward"});
+  if (!again || *again == "FULL_SHARD") return 3;
+  return *again == "SHARD_GRAD_OP" || !switch_of(*again).value_or(true) ? 2 : 3;
+}
+
+void map_accelerate_fsdp(const Settings& settings, Report& report) {
+  map_sharding(stage_of_fsdp(settings), "fsdp_config", report);
+  report.map("recompute.granularity", settings.on({"fsdp_config.fsdp_activation_checkpointing"}) ? "full" : "none",
+             "fsdp_config.fsdp_activation_checkpointing");
+  if (settings.on({"fsdp_config.fsdp_offload_params"}))
+    map_offload("parameters", "cpu", "fsdp_config.fsdp_offload_params", report);
+}
+
+std::optional<Json> named_deepspeed(const Settings& settings, const std::filesystem::path& path) {
+  const auto name = settings.text({"deepspeed_config.deepspeed_config_file"});
+  if (!name) return std::nullopt;
+  Findings unread;
+  std::error_code error;
+  const std::filesystem::path file = path.parent_path() / *name;
+  if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
+  const auto text = read_text_file(file, file.string(), unread);
+  const auto document = text ? parse_json(*text, file.string(), unread) : std::nullopt;
+  return document ? std::optional(as_texts(Json(*document))) : std::nullopt;
+}
+
+void map_accelerate_deepspeed(const Settings& settings, const std::filesystem::path& path, Report& report) {
+  const auto file = settings.text({"deepspeed_config.deepspeed_config_file"});
+  if (const auto document = named_deepspeed(settings, path)) return map_deepspeed(Settings(*document, report), report);
+  if (file)
+    return report.ask("optimizer.zero_stage", printable(*file, 80) + ", which decides about ZeRO, is not there");
+  map_sharding(settings.whole({"deepspeed_config.zero_stage"}).value_or(2), "deepspeed_config.zero_stage", report);
+  const auto device = [&](const char* key) { return settings.text({key}).value_or("none"); };
+  if (const std::string name = device("deepspeed_config.offload_optimizer_device"); name != "none")
+    map_offload("optimizer states", name, "deepspeed_config.offload_optimizer_device", report);
+  if (const std::string name = device("deepspeed_config.offload_param_device"); name != "none")
+    map_offload("parameters", name, "deepspeed_config.offload_param_device", report);
+}
+
+void map_accelerate_degrees(const Settings& settings) {
+  constexpr std::pair<const char*, const char*> kDegrees[] = {
+      {"parallelism_config.parallelism_config_tp_size", "parallelism.tensor"},
+      {"parallelism_config.parallelism_config_cp_size", "parallelism.context"}};
+  for (const auto& [name, key] : kDegrees) (void)settings.map_whole({name}, key);
+}
+
+void map_accelerate_precision(const Settings& settings, Report& report) {
+  const std::string type = settings.text({"mixed_precision"}).value_or("no");
+  if (type == "bf16" || type == "fp16") return report.map("precision", type, "mixed_precision");
+  if (type == "fp8") {
+    report.map("precision", "fp8", "mixed_precision");
+    return report.assume("precision_recipe.fp8_recipe", "delayed", "accelerate's default recipe");
+  }
+  report.ask("precision", "mixed_precision \"no\" is the type in which the model is loaded");
+}
+
+}  // namespace
+
+bool is_accelerate(const Json& document) {
+  return document.is_object() && (document.contains("distributed_type") || document.contains("compute_environment")) &&
+         (document.contains("mixed_precision") || document.contains("num_machines"));
+}
+
+void read_accelerate(const Json& document, const std::filesystem::path& path, std::optional<std::int64_t> gpus,
+                     Report& report) {
+  report.framework = "accelerate";
+  const Settings settings(document, report);
+  report.ask("model", "accelerate's files hold the distribution only; state --model");
+  report.ask("batch.micro", "accelerate's files hold no batch");
+  report.ask("batch.sequence_length", "accelerate's files hold no sequence length");
+  const auto processes = settings.whole({"num_processes"});
+  (void)settings.whole({"num_machines"});
+  if (const auto all = gpus ? gpus : processes)
+    report.map("gpus", *all, gpus ? "the command line" : "num_processes, of all machines together");
+  report.ask("batch.global", "accelerate's files hold no batch");
+  (void)settings.whole({"deepspeed_config.gradient_accumulation_steps"});
+  const std::string type = settings.text({"distributed_type"}).value_or("NO");
+  map_accelerate_precision(settings, report);
+  map_accelerate_degrees(settings);
+  if (path.generic_string().find("ktransformers") != std::string::npos)
+    report.refuse("KTransformers", "experts on the CPU");
+  if (type == "FSDP")
+    map_accelerate_fsdp(settings, report);
+  else if (type == "DEEPSPEED")
+    map_accelerate_deepspeed(settings, path, report);
+  else if (type == "NO" || type == "MULTI_GPU" || type == "No")
+    map_sharding(0, "distributed_type", report);
+  else if (settings.text({"compute_environment"}).value_or("") == "AMAZON_SAGEMAKER")
+    report.refuse("compute_environment", "SageMaker launch");
+  else
+    report.refuse("distributed_type", "found " + in_quotes(type) + ", which is not modelled");
+  settings.sort_rest(kAccelerateKeys);
+}
+
+}  // namespace foretoken::io::launch::deepspeed

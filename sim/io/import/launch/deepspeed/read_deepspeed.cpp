@@ -1,0 +1,104 @@
+// Makes a scenario of a DeepSpeed configuration.
+//
+// Names and defaults: deepspeedai/DeepSpeed, docs/_pages/config-json.md, deepspeed/runtime/{config,zero/config}.py.
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+
+namespace foretoken::io::launch::deepspeed {
+namespace {
+
+constexpr KeyRule kDeepSpeedKeys[] = {
+    {"compression_training.*", "compression training changes the kernels", true},
+    {"curriculum_learning.*", "curriculum learning changes the sequence length over time", true},
+    {"data_efficiency.*", "data efficiency (random-LTD, curriculum) changes the tokens of a layer", true},
+    {"progressive_layer_drop.*", "layers are dropped during the run", true},
+    {"sparse_attention.*", "sparse attention", true},
+    {"quantize_training.* eigenvalue.*", "weights are quantised in training", true},
+    {"hybrid_engine.*", "training and inference in turns", true},
+    {"zero_optimization.zero_quantized_* zero_optimization.zero_hpz_*", "quantised ZeRO++", true},
+    {"zero_optimization.zenflow.*", "an optimizer on the host in parts", true},
+    {"tensor_parallel.* compile.deepcompile", "tensor parallelism or compilation by DeepSpeed", true},
+    {"autotuning.*", "the batch is searched for at the start"},
+    {"zero_optimization.* prescale_gradients communication_data_type seq_parallel_communication_data_type aio.* "
+     "gradient_predivide_factor data_types.* compile.* amp.*",
+     "communication is arranged as the runtime does it"},
+    {"activation_checkpointing.*", "it configures an interface that the model's code may use"},
+    {"gradient_clipping steps_per_print wall_clock_breakdown dump_state fp16.* bf16.* bfloat16.* optimizer.* "
+     "scheduler.* "
+     "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer cuda_visible_devices disable_allgather comms_config.* "
+     "comms_logger.* monitor_config.* tensorboard.* wandb.* csv_monitor.* flops_profiler.* checkpoint.* "
+     "memory_breakdown "
+     "elasticity.* _comment* data_sampling.* dataloader_drop_last nebula.* use_node_local_storage graph_harvesting "
+     "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype"}};
+
+void map_types(const Settings& settings, Report& report) {
+  const Names kHalf = {"fp16.enabled"}, kBrain = {"bf16.enabled", "bfloat16.enabled"};
+  const auto half = settings.text(kHalf), brain = settings.text(kBrain);
+  if (brain && switch_of(*brain).value_or(false)) return report.map("precision", "bf16", settings.from(kBrain));
+  if (half && switch_of(*half).value_or(false)) return report.map("precision", "fp16", settings.from(kHalf));
+  if ((half && *half == "auto") || (brain && *brain == "auto"))
+    return report.ask("precision", "\"auto\" takes it from the arguments of the trainer");
+  report.map("precision", "fp32", "neither fp16 nor bf16 is on");
+  report.refuse("precision fp32", "no profile has products of fp32; --set precision=bf16 comes near");
+}
+
+// ZeRO as a number, or in old files as true for stage 1.
+std::int64_t zero_stage(const Settings& settings) {
+  const Json* const whole = settings.at("zero_optimization");
+  if (whole != nullptr && whole->is_string()) return switch_of(whole->get<std::string>()).value_or(false) ? 1 : 0;
+  return settings.whole({"zero_optimization.stage"}).value_or(0);
+}
+
+void map_offloads(const Settings& settings, Report& report) {
+  const auto device = [&](const char* section) {
+    const std::string key = std::string("zero_optimization.") + section;
+    return settings.text({key + ".device"}).value_or("none");
+  };
+  if (const std::string name = device("offload_optimizer"); name != "none")
+    map_offload("optimizer states", name, "zero_optimization.offload_optimizer", report);
+  if (const std::string name = device("offload_param"); name != "none")
+    map_offload("parameters", name, "zero_optimization.offload_param", report);
+  if (settings.on({"zero_optimization.cpu_offload"}))
+    map_offload("optimizer states", "cpu", "zero_optimization.cpu_offload", report);
+  if (settings.on({"zero_optimization.cpu_offload_params"}))
+    map_offload("parameters", "cpu", "zero_optimization.cpu_offload_params", report);
+}
+
+}  // namespace
+
+void map_deepspeed(const Settings& settings, Report& report) {
+  const std::int64_t stage = zero_stage(settings);
+  report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
+  const bool overlaps =
+      settings.has({"zero_optimization.overlap_comm"}) ? settings.on({"zero_optimization.overlap_comm"}) : stage == 3;
+  report.map("overlap.grad_reduce", overlaps, "zero_optimization.overlap_comm, on by default for stage 3 only");
+  map_types(settings, report);
+  if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
+  map_offloads(settings, report);
+  settings.sort_rest(kDeepSpeedKeys);
+}
+
+bool is_deepspeed(const Json& document) {
+  if (!document.is_object()) return false;
+  for (const char* key : {"train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization", "fp16", "bf16"})
+    if (document.contains(key)) return true;
+  return false;
+}
+
+void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "DeepSpeed";
+  const Settings settings(document, report);
+  report.ask("model", "a DeepSpeed configuration holds no model; state --model");
+  report.ask("batch.sequence_length", "a DeepSpeed configuration holds no sequence length");
+  if (gpus) report.map("gpus", *gpus, "the command line");
+  map_data_batch({settings.whole({"train_micro_batch_size_per_gpu"}), settings.whole({"gradient_accumulation_steps"}),
+                  settings.whole({"train_batch_size"}), "train_batch_size, train_micro_batch_size_per_gpu"},
+                 gpus, 1, report);
+  report.assume("runtime", zero_stage(settings) == 3 ? "deepspeed-zero3-2021" : "pytorch-fsdp",
+                "the nearest runtime of data parallelism");
+  map_deepspeed(settings, report);
+}
+
+}  // namespace foretoken::io::launch::deepspeed

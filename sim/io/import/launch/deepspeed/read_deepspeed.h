@@ -1,0 +1,25 @@
+// Makes a scenario of a DeepSpeed configuration, and of accelerate's.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "sim/io/import/launch/settings.h"
+
+namespace foretoken::io::launch::deepspeed {
+
+/// Returns true for a DeepSpeed configuration (JSON).
+[[nodiscard]] bool is_deepspeed(const Json& document);
+void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+
+/// Maps ZeRO, precision and offload of a DeepSpeed configuration, and refuses what changes the answer. "auto" is asked
+/// for. Batches are left to the caller.
+void map_deepspeed(const Settings& settings, Report& report);
+
+/// Returns true for a configuration of accelerate (YAML).
+[[nodiscard]] bool is_accelerate(const Json& document);
+/// A DeepSpeed file that it names is looked for beside `path`.
+void read_accelerate(const Json& document, const std::filesystem::path& path, std::optional<std::int64_t> gpus,
+                     Report& report);
+
+}  // namespace foretoken::io::launch::deepspeed

@@ -1,0 +1,227 @@
+// Tests the readers of configuration files: the keys that each maps, asks for and refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_as(const std::string& name, const std::string& text, const std::string& row = "") {
+  Findings findings;
+  Launch launch;
+  launch.row = row;
+  const Report report = read_launch_text(text, name, launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+std::string refusals_of(const Report& report) {
+  std::string text;
+  for (const Refused& one : report.refused) text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+std::string questions_of(const Report& report) {
+  std::string text;
+  for (const Asked& one : report.asked) text += one.key + "\n";
+  return text;
+}
+
+constexpr const char* kNemo =
+    "trainer: {num_nodes: 4, devices: 8, precision: bf16}\n"
+    "model:\n"
+    "  micro_batch_size: 1\n  global_batch_size: 64\n  tensor_model_parallel_size: 4\n"
+    "  pipeline_model_parallel_size: 2\n  virtual_pipeline_model_parallel_size: 4\n  encoder_seq_length: 4096\n"
+    "  num_layers: 32\n  hidden_size: 4096\n  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n"
+    "  num_attention_heads: 32\n  bias: false\n  activation: fast-swiglu\n  normalization: rmsnorm\n"
+    "  position_embedding_type: rope\n  share_embeddings_and_output_weights: false\n  sequence_parallel: true\n"
+    "  kv_channels: ${divide_floor:${.hidden_size}, ${.num_attention_heads}}\n"
+    "  activations_checkpoint_method: block\n  activations_checkpoint_granularity: null\n  megatron_amp_O2: true\n"
+    "  fp8: false\n  fp8_hybrid: true\n  override_vocab_size: 32000\n"
+    "  optim: {name: distributed_fused_adam, overlap_grad_sync: true}\n";
+
+constexpr const char* kBridge =
+    "_target_: megatron.bridge.training.config.ConfigContainer\n"
+    "model:\n  num_layers: 6\n  hidden_size: 1024\n  num_attention_heads: 16\n  num_query_groups: 4\n"
+    "  ffn_hidden_size: 4096\n  vocab_size: 32000\n  seq_length: 2048\n  gated_linear_unit: true\n"
+    "  activation_func: {_target_: torch.nn.functional.silu}\n  normalization: RMSNorm\n  add_bias_linear: false\n"
+    "  position_embedding_type: rope\n  share_embeddings_and_output_weights: false\n"
+    "  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 2\n  sequence_parallel: true\n"
+    "  pipeline_model_parallel_layout: [[embedding, decoder, decoder], [decoder, decoder, decoder, decoder, loss]]\n"
+    "  num_moe_experts: 8\n  moe_router_topk: 2\n  moe_layer_freq: [0, 0, 1, 1, 1, 1]\n"
+    "train: {micro_batch_size: 1, global_batch_size: 32}\n"
+    "mixed_precision: {bf16: true, fp8: hybrid, fp8_recipe: tensorwise, grad_reduce_in_fp32: false}\n"
+    "ddp: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true}\n";
+
+constexpr const char* kNeox =
+    "{\"pipe_parallel_size\": 0, \"model_parallel_size\": 2, \"num_layers\": 32, \"hidden-size\": 4096,\n"
+    " \"num_attention_heads\": 32, \"seq_length\": 2048, \"pos_emb\": \"rotary\", \"norm\": \"rmsnorm\",\n"
+    " \"activation\": \"swiglu\", \"intermediate_size\": 32768, \"mlp_multiple_of\": 256, \"no_weight_tying\": true,\n"
+    " \"use_bias_in_attn_linear\": false, \"gpt_j_residual\": true,  # two branches\n"
+    " \"optimizer\": {\"type\": \"Adam\"}, \"zero_optimization\": {\"stage\": 1, \"overlap_comm\": True},\n"
+    " \"train_micro_batch_size_per_gpu\": 4, \"checkpoint_activations\": true, \"fp16\": {\"enabled\": true},}\n";
+
+constexpr const char* kFoundry =
+    "max_seq_len: 2048\n"
+    "model: {name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12, expansion_ratio: 4, vocab_size: 50368,\n"
+    "        max_seq_len: '${max_seq_len}', attn_config: {attn_impl: triton}}\n"
+    "optimizer: {name: decoupled_lionw}\nglobal_train_batch_size: 256\ndevice_train_microbatch_size: 16\n"
+    "precision: amp_bf16\n"
+    "fsdp_config: {sharding_strategy: FULL_SHARD, mixed_precision: PURE, activation_checkpointing: true}\n";
+
+struct FrameworkCase {
+  const char *what, *file, *text, *key, *value;
+};
+
+constexpr FrameworkCase kFrameworkCases[] = {
+    {"NeMo multiplies", "a.yaml", kNemo, "model.ffn_hidden_size", "16384"},
+    {"NeMo divides", "a.yaml", kNemo, "model.kv_channels", "128"},
+    {"NeMo counts its nodes", "a.yaml", kNemo, "gpus", "32"},
+    {"a recipe of fp8 without fp8 is off", "a.yaml", kNemo, "precision", "\"bf16\""},
+    {"a method without a granularity recomputes nothing", "a.yaml", kNemo, "recompute.granularity", "\"none\""},
+    {"Apex's distributed Adam shards states", "a.yaml", kNemo, "optimizer.zero_stage", "1"},
+    {"messages overlap in an interleaved pipeline", "a.yaml", kNemo, "overlap.p2p", "true"},
+    {"a layout of names is a list of layers", "a.yaml", kBridge, "parallelism.layers_per_stage", "[2,4]"},
+    {"a digit a layer: the first are dense", "a.yaml", kBridge, "model.first_k_dense_replace", "2"},
+    {"mixed_precision decides about fp8", "a.yaml", kBridge, "precision_recipe.fp8_recipe", "\"tensorwise\""},
+    {"gradients are reduced in bf16", "a.yaml", kBridge, "precision_recipe.gradients", "\"bf16\""},
+    {"two thirds of 32768, halved, in steps of 256", "a.yml", kNeox, "model.ffn_hidden_size", "11008"},
+    {"no pipeline engine is one stage", "a.yml", kNeox, "parallelism.pipeline", "1"},
+    {"GPT-J's residual", "a.yml", kNeox, "model.parallel_residual", "true"},
+    {"NeoX recomputes layers one by one", "a.yml", kNeox, "recompute.layers", "1"},
+    {"MPT's MLP is four times as wide", "a.yaml", kFoundry, "model.ffn_hidden_size", "3072"},
+    {"Triton's attention", "a.yaml", kFoundry, "attention", "\"flash-triton\""},
+    {"Lion's moment has 4 bytes", "a.yaml", kFoundry, "precision_recipe.moments", "2"},
+    {"PURE reduces in 16 bits", "a.yaml", kFoundry, "precision_recipe.reduce", "2"},
+    {"ZeRO as true is stage 1", "a.json", R"({"train_batch_size": 8, "zero_optimization": true})",
+     "optimizer.zero_stage", "1"},
+    {"communication overlaps by default for stage 3", "a.json",
+     R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 3}})", "overlap.grad_reduce", "true"},
+    {"an old name of bf16", "a.json", R"({"train_batch_size": 8, "bfloat16": {"enabled": true}})", "precision",
+     "\"bf16\""},
+    {"sharding as a number", "a.yaml",
+     "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_processes: 16\n"
+     "fsdp_config: {fsdp_sharding_strategy: 2}\n",
+     "optimizer.zero_stage", "2"},
+    {"fsdp_config counts for FSDP only", "a.yaml",
+     "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 16\n"
+     "fsdp_config: {fsdp_sharding_strategy: 1}\n",
+     "optimizer.zero_stage", "0"},
+    {"axolotl's bf16 auto is bf16", "a.yml",
+     "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n"
+     "optimizer: adamw_bnb_8bit\n",
+     "precision_recipe.moments", "1"},
+    {"torchtune's GPUs stand in a comment", "a.yaml",
+     "# tune run --nproc_per_node 4 full_finetune_distributed\n"
+     "model: {_component_: torchtune.models.llama3.llama3_8b}\n"
+     "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: 8192}\n"
+     "optimizer: {_component_: torch.optim.AdamW}\nbatch_size: 2\ngradient_accumulation_steps: 4\ndtype: bf16\n",
+     "batch.global", "32"},
+    {"LLaMA-Factory recomputes by default", "a.yaml",
+     "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
+     "per_device_train_batch_size: 1\nbf16: true\ndeepspeed: examples/ds_z3_config.json\n",
+     "recompute.granularity", "\"full\""},
+    {"the YAML arguments of Megatron-LM have sections", "a.yaml",
+     "language_model: {num_layers: 24, hidden_size: 1024, num_attention_heads: 16, add_bias_linear: false}\n"
+     "model_parallel: {tensor_model_parallel_size: 2}\nmicro_batch_size: 4\nseq_length: 1024\nbf16: true\n",
+     "model.add_bias_linear", "false"}};
+
+TEST(Frameworks, KeysAreMapped) {
+  for (const FrameworkCase& one : kFrameworkCases) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(read_as(one.file, one.text).at(one.key).dump(), one.value);
+  }
+}
+
+constexpr const char* kTable =
+    "task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs,etp_size\n"
+    "pre_train,llama31,405b,h100,bf16,1024.0,8192.0,8.0,8.0,2.0,1.0,8.0,1.0,512.0,\n"
+    "lora,llama3,8b,h100,fp8,8.0,4096.0,1.0,1.0,1.0,,,1.0,32.0,\n";
+
+TEST(Frameworks, ATableHasARunOnEachLine) {
+  const Report run = read_as("a.csv", kTable, "2");
+  EXPECT_EQ(run.at("gpus"), Json(1024));
+  EXPECT_EQ(run.at("model"), Json("llama-3-405b"));
+  EXPECT_EQ(run.at("parallelism.embedding_and_head_as_layers"), Json(true)) << "126 layers over 64 chunks";
+  EXPECT_THAT(questions_of(read_as("a.csv", kTable)), HasSubstr("row"));
+  EXPECT_THAT(questions_of(read_as("a.csv", kTable, "9")), HasSubstr("row"));
+}
+
+TEST(Frameworks, APerfMatrixHasARunForEachType) {
+  const std::string matrix =
+      "ConfigContainer: {model: {recompute_granularity: selective}}\n"
+      "perf_matrix:\n  b200:\n    num_gpus_64:\n"
+      "      common: {seq_length: 4096, mbs: 1, gbs: 512, tp: 2, pp: 4, vp: null, ep: null}\n"
+      "      bf16:\n      fp8_mx: {tp: 4}\n";
+  const Report run = read_as("llama3_8b_llm_pretrain.yaml", matrix, "b200/num_gpus_64/fp8_mx");
+  EXPECT_EQ(run.at("parallelism.tensor"), Json(4));
+  EXPECT_EQ(run.at("precision"), Json("mxfp8"));
+  EXPECT_EQ(run.at("recompute.granularity"), Json("selective"));
+  EXPECT_THAT(questions_of(read_as("llama3_8b_llm_pretrain.yaml", matrix)), HasSubstr("row"));
+}
+
+struct RefusedCase {
+  const char *what, *file, *text, *words;
+};
+
+constexpr RefusedCase kRefusedCases[] = {
+    {"compression", "a.json", R"({"train_batch_size": 8, "compression_training": {"weight_quantization": {"a": 1}}})",
+     "compression training"},
+    {"curriculum", "a.json", R"({"train_batch_size": 8, "curriculum_learning": {"enabled": true}})", "curriculum"},
+    {"1-bit Adam", "a.json", R"({"train_batch_size": 8, "optimizer": {"type": "OneBitAdam"}})", "OneBitAdam"},
+    {"an unknown key", "a.json", R"({"train_batch_size": 8, "new_thing": {"size": 7}})", "new_thing.size"},
+    {"preferences", "a.yaml",
+     "model_name_or_path: Qwen/Qwen3-8B\nstage: dpo\nper_device_train_batch_size: 1\nbf16: true\n", "stage dpo"},
+    {"a quantised base", "a.yaml",
+     "model_name_or_path: a/Meta-Llama-3-8B-Instruct-AWQ\nstage: sft\nper_device_train_batch_size: 1\nbf16: true\n",
+     "AWQ"},
+    {"ReLoRA", "a.yml",
+     "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 512\nmicro_batch_size: 1\nrelora: true\n", "ReLoRA"},
+    {"a part of NeoX's settings", "a.yml",
+     "{\"checkpoint_activations\": true, \"synchronize_each_layer\": true, \"train_micro_batch_size_per_gpu\": 4}",
+     "part of a configuration"},
+    {"an encoder-decoder of NeMo", "a.yaml",
+     "trainer: {devices: 8}\nmodel: {micro_batch_size: 4, encoder: {num_layers: 12}, decoder: {num_layers: 12}}\n",
+     "T5"}};
+
+TEST(Frameworks, WhatChangesTheAnswerIsRefusedByName) {
+  for (const RefusedCase& one : kRefusedCases) {
+    SCOPED_TRACE(one.what);
+    EXPECT_THAT(refusals_of(read_as(one.file, one.text)), HasSubstr(one.words));
+  }
+}
+
+TEST(Frameworks, AutoIsAskedFor) {
+  const Report report = read_as("a.json",
+                                R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+                                    "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})");
+  for (const char* key : {"model", "gpus", "precision", "batch.micro", "batch.global", "batch.sequence_length"})
+    EXPECT_THAT(questions_of(report), HasSubstr(std::string(key) + "\n"));
+}
+
+TEST(Frameworks, ReferencesThatLeadNowhereOrToThemselvesStay) {
+  const Report report = read_as("a.yaml",
+                                "max_seq_len: ${a}\na: ${b}\nb: ${a}\nglobal_train_batch_size: 8\n"
+                                "model: {name: mpt_causal_lm}\n");
+  EXPECT_THAT(questions_of(report), HasSubstr("batch.sequence_length"));
+}
+
+TEST(Frameworks, ADeepSpeedConfigurationMayBeAHereDocument) {
+  const Report report = read_as("a.sh",
+                                "ZERO=2\ncat <<EOT > $CONFIG\n{}\nEOT\nCONFIG=ds.json\n"
+                                "cat > $CONFIG <<EOT\n{\"zero_optimization\": {\"stage\": $ZERO}}\nEOT\n"
+                                "deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --num-layers 4 --hidden-size 512 "
+                                "--num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 "
+                                "--micro-batch-size 1 --fp16 --deepspeed --deepspeed_config $CONFIG --zero-stage 1\n");
+  EXPECT_EQ(report.at("optimizer.zero_stage"), Json(2)) << "the configuration wins over the flag";
+  EXPECT_EQ(refusals_of(report), "");
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

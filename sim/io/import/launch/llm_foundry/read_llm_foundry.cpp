@@ -1,0 +1,166 @@
+// Makes a scenario of an llm-foundry configuration.
+//
+// Names and defaults: mosaicml/llm-foundry v0.1 to main, scripts/train/yamls,
+// llmfoundry/models/mpt/configuration_mpt.py and composer/distributed (FSDP).
+#include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/settings.h"
+
+namespace foretoken::io::launch::llm_foundry {
+namespace {
+
+constexpr KeyRule kFoundryKeys[] = {
+    {"model.ffn_config.moe_* model.ffn_config.uniform_expert_assignment model.ffn_config.mlp_impl "
+     "model.ffn_config.memory_optimized_mlp",
+     "layers with experts by MegaBlocks", true},
+    {"model.block_overrides.* model.attn_config.sliding_window_size model.attn_config.reuse_kv*",
+     "layers of several kinds", true},
+    {"model.loss_fn model.attn_config.* model.config_overrides.* model.fc_type* model.use_flash_attention_2 "
+     "model.norm_type model.ffn_config.ffn_type compile_config.* algorithms.*",
+     "kernels are fused as the runtime has them"},
+    {"fsdp_config.*", "communication is arranged as the runtime does it"},
+    {"variables.* train_loader.* eval_loader.* eval_loaders.* tokenizer.* tokenizer_name scheduler.* optimizer.* "
+     "callbacks.* "
+     "loggers.* integrations* name command image run_name seed global_seed data_local data_remote max_duration "
+     "eval_* icl_* progress_bar log_to_console console_log_interval python_log_level device_eval_batch_size save_* "
+     "load_* autoresume dist_timeout expandable_segments max_split_size_mb dataset.* mlm_probability model_name "
+     "model.init_device model.pretrained* model.tokenizer_name model.use_pretrained model.use_auth_token model.device "
+     "model.name model.trust_remote_code model.use_train_metrics model.use_logits model.gradient_checkpointing "
+     "model.no_bias model.resid_pdrop model.emb_pdrop model.init_config.* model.verbose model.learned_pos_emb "
+     "model.model_config.* model.additional_* metadata.* compute.* cluster gpu_type scheduling.* precision "
+     "accumulate_train_batch_on_tokens max_seq_len algorithms.gradient_clipping.* count_flops prelimiter "
+     "model.peft_config.* only_* log_config profiler.* spin_dataloaders tp_config.* parallelism_config.*"}};
+
+// v0.1 to v0.7: MPT with learned or ALiBi positions, and biases unless no_bias.
+void map_mpt(const Settings& settings, Report& report) {
+  const auto hidden = settings.whole({"model.d_model"}), layers = settings.whole({"model.n_layers"});
+  const auto heads = settings.whole({"model.n_heads"});
+  if (!hidden || !layers || !heads) return report.ask("model", "the model states no d_model, n_layers and n_heads");
+  Json model = {{"model_type", "megatron"}};
+  model["num_layers"] = *layers;
+  model["hidden_size"] = *hidden;
+  model["num_attention_heads"] = *heads;
+  const auto ratio = settings.number({"model.expansion_ratio"}).value_or(4);
+  model["ffn_hidden_size"] = static_cast<std::int64_t>(static_cast<double>(*hidden) * ratio);
+  model["vocab_size"] = settings.whole({"model.vocab_size"}).value_or(50368);
+  const bool alibi = settings.on({"model.attn_config.alibi"}), rotary = settings.on({"model.attn_config.rope"});
+  model["position_embedding_type"] = alibi ? "alibi" : rotary ? "rope" : "learned_absolute";
+  model["max_position_embeddings"] = settings.whole({"model.max_seq_len", "max_seq_len"}).value_or(2048);
+  model["add_bias_linear"] = !settings.on({"model.no_bias"});
+  model["untie_embeddings_and_output_weights"] =
+      settings.has({"model.tie_word_embeddings"}) && !settings.on({"model.tie_word_embeddings"});
+  if (const auto groups = settings.whole({"model.attn_config.kv_n_heads"})) model["num_query_groups"] = *groups;
+  if (settings.text({"model.norm_type"}).value_or("").find("rmsnorm") != std::string::npos)
+    model["normalization"] = "RMSNorm";
+  if (settings.on({"model.attn_config.qk_ln"}))
+    report.refuse("model.attn_config.qk_ln", "norms over all heads of queries and keys are not modelled here");
+  if (settings.text({"model.ffn_config.ffn_type"}).value_or("mptmlp").find("glu") != std::string::npos)
+    model["activation"] = "swiglu";
+  report.map("model", model, "model.name mpt_causal_lm and its sizes");
+}
+
+void map_foundry_model(const Settings& settings, Report& report) {
+  const std::string kind = settings.text({"model.name"}).value_or("");
+  if (kind.find("mpt") != kind.npos) return map_mpt(settings, report);
+  const Names kName = {"model.pretrained_model_name_or_path", "model.pretrained_model_name", "model_name"};
+  const auto name = settings.text(kName);
+  if (kind.find("t5") != kind.npos || (name && name->find("t5") != name->npos))
+    return report.refuse("model.name", "T5: an encoder and a decoder are not read here");
+  if (!name) return report.ask("model", "the file names no model that is known here: " + printable(kind, 60));
+  map_named_model(*name, settings.from(kName), report);
+}
+
+void map_foundry_sharding(const Settings& settings, Report& report) {
+  if (!settings.has({"fsdp_config"})) return map_sharding(0, "no fsdp_config: DDP", report);
+  const std::string strategy = settings.text({"fsdp_config.sharding_strategy"}).value_or("FULL_SHARD");
+  map_sharding(strategy == "SHARD_GRAD_OP" ? 2
+               : strategy == "NO_SHARD"    ? 0
+                                           : 3,
+               "fsdp_config.sharding_strategy", report);
+  const std::string mixed = settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT");
+  if (mixed == "PURE") report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
+  if (mixed == "FULL")
+    report.refuse("fsdp_config.mixed_precision", "FULL keeps everything in fp32, of which no profile has products");
+  if (settings.on({"fsdp_config.activation_cpu_offload"}))
+    map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
+}
+
+void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
+  if (!settings.map_whole({"max_seq_len", "variables.max_seq_len"}, "batch.sequence_length"))
+    report.ask("batch.sequence_length", "the file states no max_seq_len");
+  const auto stated = settings.whole({"compute.gpus", "gpus"});
+  if (!gpus) gpus = stated;
+  if (gpus) report.map("gpus", *gpus, stated ? "compute.gpus" : "the command line");
+  if (settings.text({"device_train_microbatch_size"}).value_or("") == "auto")
+    report.ask("batch.micro", "device_train_microbatch_size auto is the largest that fits");
+  else
+    (void)settings.map_whole({"device_train_microbatch_size"}, "batch.micro");
+  if (!settings.map_whole({"global_train_batch_size"}, "batch.global"))
+    report.ask("batch.global", "the file states no global_train_batch_size");
+  if (!report.has("batch.micro")) report.ask("batch.micro", "the file states no device_train_microbatch_size");
+  const std::string type = settings.text({"precision"}).value_or("amp_bf16");
+  if (type.find("fp8") != type.npos) {
+    report.map("precision", "fp8", "precision");
+    report.assume("precision_recipe.fp8_recipe", "delayed", "Composer's amp_fp8 is delayed scaling");
+  } else if (type.find("bf16") != type.npos || type.find("fp16") != type.npos) {
+    report.map("precision", type.find("bf16") != type.npos ? "bf16" : "fp16", "precision");
+  } else {
+    report.map("precision", "fp32", "precision");
+    report.refuse("precision", "no profile has products of fp32");
+  }
+}
+
+void refuse_foundry(const Settings& settings, Report& report) {
+  if (settings.text({"model.init_device"}).value_or("") == "cpu" && !settings.has({"fsdp_config"}) &&
+      report.at("precision") == Json("fp32"))
+    report.refuse("CPU run", "precision fp32 on a CPU");
+  const Names kPeft = {"model.peft_config.peft_type"};
+  if (const auto type = settings.text(kPeft)) {
+    const auto rank = settings.whole({"model.peft_config.r"});
+    map_adapter({.method = "lora",
+                 .from = "model.peft_config",
+                 .rank = rank,
+                 .targets = settings.text({"model.peft_config.target_modules"}).value_or("all")},
+                report);
+  }
+}
+
+}  // namespace
+
+bool is_llm_foundry(const Json& document) {
+  if (!document.is_object()) return false;
+  if (document.contains("parameters") && document.at("parameters").is_object())
+    return is_llm_foundry(document.at("parameters"));
+  return document.contains("global_train_batch_size") && document.contains("model");
+}
+
+void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "llm-foundry";
+  Json flat = document;
+  if (flat.contains("parameters") && flat.at("parameters").is_object()) {
+    const Json inner = flat.at("parameters");
+    flat.erase("parameters");
+    flat.update(inner);
+  }
+  resolve_references(flat);
+  const Settings settings(std::move(flat), report);
+  map_foundry_model(settings, report);
+  map_foundry_run(settings, gpus, report);
+  map_foundry_sharding(settings, report);
+  report.map("recompute.granularity", settings.on({"fsdp_config.activation_checkpointing"}) ? "full" : "none",
+             "fsdp_config.activation_checkpointing");
+  const std::string attention = settings.text({"model.attn_config.attn_impl"}).value_or("flash");
+  report.map("attention",
+             attention == "torch"    ? "unfused"
+             : attention == "triton" ? "flash-triton"
+                                     : "flash",
+             "model.attn_config.attn_impl");
+  if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
+  refuse_foundry(settings, report);
+  settings.sort_rest(kFoundryKeys);
+}
+
+}  // namespace foretoken::io::launch::llm_foundry

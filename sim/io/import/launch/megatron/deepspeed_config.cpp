@@ -1,0 +1,89 @@
+// Reads the DeepSpeed configuration of Megatron-DeepSpeed.
+//
+// Rules: deepspeedai/DeepSpeed, deepspeed/runtime/engine.py: bf16 with a pipeline and ZeRO stage 0 is BF16_Optimizer,
+// which shards its states as stage 1 does.
+#include "sim/io/import/launch/megatron/deepspeed_config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Values that nobody knows are null.
+std::string without_unknown(const std::string& text) {
+  std::string known;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find(shell::kUnknown, at), text.size());
+    known += text.substr(at, begin - at);
+    if (begin == text.size()) break;
+    known += "null";
+    at = std::min(text.find(shell::kUnknown, begin + 1), text.size() - 1) + 1;
+  }
+  return known;
+}
+
+std::optional<Json> parsed_config(const std::string& unsure) {
+  const std::string text = without_unknown(unsure);
+  Findings unread;
+  const auto document = parse_json(text, "the DeepSpeed configuration", unread);
+  return document && document->is_object() ? std::optional(as_texts(Json(*document))) : std::nullopt;
+}
+
+std::optional<std::string> text_in_folder(const std::string& folder, const std::string& name) {
+  std::error_code error;
+  const fs::path inside = fs::path(folder) / fs::path(name);
+  for (const fs::path& file : {inside, fs::path(folder) / fs::path(name).filename()}) {
+    constexpr std::uintmax_t kLargest = 1 << 20;
+    if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargest) continue;
+    Findings unread;
+    return read_text_file(file, file.string(), unread);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::vector<Argument>& arguments,
+                                        const std::string& folder) {
+  const auto found = std::ranges::find_if(
+      arguments, [](const Argument& one) { return one.name == "deepspeed-config" && !one.values.empty(); });
+  if (found == arguments.end()) return std::nullopt;
+  const std::string& name = found->values.front();
+  const auto written = std::ranges::find_if(script.documents, [&](const auto& document) {
+    return document.first == name || fs::path(document.first).filename() == fs::path(name).filename();
+  });
+  if (written != script.documents.end()) return parsed_config(written->second);
+  if (script.documents.size() == 1) return parsed_config(script.documents.begin()->second);
+  if (name.find(shell::kUnknown) != name.npos) return std::nullopt;
+  const auto text = text_in_folder(folder, name);
+  return text ? parsed_config(*text) : std::nullopt;
+}
+
+void map_deepspeed_config(const Json& config, Report& report) {
+  Report own;
+  const Settings settings(config, own);
+  for (const char* batch : {"train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps"})
+    (void)settings.at(batch);  // the flags decide
+  const Names kKept = {"data_types.grad_accum_dtype"};
+  if (settings.text(kKept).value_or("") == "fp32")  // beside the 16 bits that the backward pass makes
+    report.map("precision_recipe.gradients", 6, settings.from(kKept));
+  deepspeed::map_deepspeed(settings, own);
+  if (settings.has({"zero_optimization.stage"}) || settings.on({"zero_optimization"}))
+    report.map("optimizer.zero_stage", own.at("optimizer.zero_stage"),
+               "zero_optimization of the DeepSpeed configuration");
+  else if (report.has("optimizer.zero_stage"))
+    report.approximate("--zero-stage", "the DeepSpeed configuration states no zero_optimization");
+  for (Refused& one : own.refused)
+    if (!one.setting.starts_with("precision")) report.refused.push_back(std::move(one));
+  for (Ignored& one : own.ignored) report.ignored.push_back(std::move(one));
+  for (Assumed& one : own.assumed)
+    if (one.value.empty()) report.assumed.push_back(std::move(one));
+}
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,22 @@
+// The DeepSpeed configuration beside a launch of Megatron-DeepSpeed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/shell/script.h"
+
+namespace foretoken::io::launch::megatron {
+
+/// Returns the configuration that --deepspeed_config names: a here document of the script, or a file in `folder`.
+/// Nothing where it is not there, or holds values that nobody knows.
+[[nodiscard]] std::optional<Json> deepspeed_config_of(const shell::Script& script,
+                                                      const std::vector<Argument>& arguments,
+                                                      const std::string& folder);
+
+/// Maps ZeRO and offload of the configuration, which win over --zero-stage. Refuses what changes the answer.
+void map_deepspeed_config(const Json& config, Report& report);
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,219 @@
+// Reads keys that are the names of Megatron-LM's arguments in its code.
+//
+// Layout: NVIDIA/Megatron-LM core 0.12, examples/gpt3/gpt_config.yaml and megatron/training/yaml_arguments.py;
+// AMD-AGI/Primus, primus/configs/{models,modules}/megatron.
+#include "sim/io/import/launch/megatron/key_files.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/words.h"
+#include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Keys whose flag has another name, or the opposite meaning.
+constexpr Word kOtherNames[] = {
+    {"add_bias_linear", "disable-bias-linear", Form::kInverse},
+    {"add_position_embedding", "no-position-embedding", Form::kInverse},
+    {"gradient_accumulation_fusion", "no-gradient-accumulation-fusion", Form::kInverse},
+    {"overlap_p2p_comm", "overlap-p2p-communication", Form::kSwitch},
+    {"num_moe_experts", "num-experts"},
+    {"fp8", "fp8-format"},
+    {"gated_linear_unit", "swiglu", Form::kSwitch},
+    {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
+    {"apply_rope_fusion", "no-rope-fusion", Form::kInverse},
+    {"masked_softmax_fusion", "no-masked-softmax-fusion", Form::kInverse},
+    {"persist_layer_norm", "no-persist-layer-norm", Form::kInverse},
+    {"bias_gelu_fusion", "no-bias-gelu-fusion", Form::kInverse},
+    {"bias_swiglu_fusion", "no-bias-swiglu-fusion", Form::kInverse},
+    {"bias_dropout_fusion", "no-bias-dropout-fusion", Form::kInverse},
+    {"share_embeddings_and_output_weights", "untie-embeddings-and-output-weights", Form::kInverse},
+    {"grad_reduce_in_bf16", "grad-reduce-in-bf16", Form::kSwitch},
+    {"distribute_saved_activations", "distribute-saved-activations", Form::kSwitch}};
+
+/// Keys of the code, of Primus and of ROCm that no flag has. The last * stands for any end.
+constexpr KeyRule kCodeKeys[] = {
+    {"yaml_cfg spec params_dtype pipeline_dtype autocast_dtype activation_func layernorm_epsilon "
+     "layernorm_zero_centered_gamma init_method output_layer_init_method perform_initialization use_cpu_initialization "
+     "enable_autocast timers finalize_model_grads_func no_sync_func grad_sync_func param_sync_func "
+     "variable_seq_lengths "
+     "grad_scale_func fp32_residual_connection apply_query_key_layer_scaling attention_softmax_in_fp32 "
+     "bias_activation_fusion "
+     "clone_scatter_output_in_embedding test_mode enable_cuda_graph calculate_per_token_loss "
+     "deallocate_pipeline_outputs "
+     "async_tensor_model_parallel_allreduce batch_p2p_* use_ring_exchange_p2p tp_comm_* "
+     "disable_parameter_transpose_cache "
+     "moe_extended_tp rotary_* scatter_gather_tensors_in_pipeline barrier_with_L1_time cpu_offloading* fp8_* "
+     "framework config model trainable sink_level file_sink_level stderr_sink_level wandb_* disable_* mlflow_* "
+     "use_turbo_* turbo_* enable_primus_turbo log_avg_* patch_* dump_* auto_continue_train overwrite_* extends "
+     "hf_* iterations_to_skip expert_tensor_parallel_size_* train_data_path valid_data_path test_data_path "
+     "log_throughput* check_for_nan* padded_vocab_size* tokenizer_* recompute_layer_ids pp_warmup pp_algorithm "
+     "num_seq_splits "
+     "offload mem_* primus_* precision_* manual_gc* moe_router_* moe_aux* moe_z* moe_input* num_shared_experts "
+     "use_rocm_* "
+     "create_attention_mask* data_* decoupled_* lr* min_* eval_* exit_* adam_* sgd_* hysteresis seed no_* async_* "
+     "norm_* query_* beta_* mscale* original_* rope_* world_size rank local_rank "
+     "transformer_pipeline_model_parallel_size "
+     "include_* use_checkpoint* use_mp_args* standalone_* start_* end_* weight_decay* untie_* te_* empty_* "
+     "dist_* ckpt_* non_persistent_* one_logger* app_tag* enable_* nccl_* moe_use_fused* moe_router* external_* "
+     "inprocess_* error_* rerun_*"}};
+
+/// Keys of a model file that name another kind of model.
+constexpr std::string_view kOtherModels =
+    "experimental_attention_variant linear_attention_freq is_hybrid_model hybrid_layer_pattern hybrid_override_pattern";
+
+// One level of keys; sections of the file are read as if their keys stood at the top.
+void flatten(const Json& section, Json& keys) {
+  for (const auto& [key, value] : section.items()) {
+    if (value.is_object())
+      flatten(value, keys);
+    else
+      keys[key] = value;
+  }
+}
+
+// Keys of `basis` hold where `keys` states none. They are defaults: only rules that read them see them.
+void read_keys(const Json& keys, const Json& basis, Report& report) {
+  Json all = basis;
+  all.update(keys);
+  const Settings settings(keys, report), whole(all, report);
+  std::vector<Argument> arguments = arguments_of_words(whole, kOtherNames);
+  for (const auto& [key, value] : all.items()) {
+    if (std::ranges::any_of(kOtherNames, [&key = key](const Word& word) { return word.key == key; })) {
+      (void)settings.at(key);
+      continue;
+    }
+    auto argument = argument_of_key(key, value, key);
+    const auto rule = argument ? rule_of(argument->name) : std::nullopt;
+    if (argument && (!rule || (rule->effect != Effect::kRead && !keys.contains(key) && !lists_key(kOtherModels, key))))
+      continue;
+    (void)settings.at(key);
+    if (argument) arguments.push_back(std::move(*argument));
+  }
+  if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
+    arguments.push_back({"squared-relu", {}, "activation_func"});
+  read_arguments(std::move(arguments), report);
+  settings.sort_rest(kCodeKeys);
+}
+
+const Json* trainer_in(const Json& document) {
+  const Json* place = &document;
+  for (const char* key : {"modules", "pre_trainer"}) {
+    if (!place->is_object() || !place->contains(key)) return nullptr;
+    place = &place->at(key);
+  }
+  return place->is_object() ? place : nullptr;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// Reads the files of Primus that an experiment names, each on top of those that it extends.
+class PrimusFiles {
+ public:
+  PrimusFiles(const fs::path& experiment, Report& report) : report_(report) {
+    std::error_code error;
+    start_ = fs::absolute(experiment, error).lexically_normal().parent_path();
+  }
+
+  /// Returns the keys of primus/configs/KIND/megatron/NAME.
+  Json keys_of(const std::string& kind, const std::string& name, int depth = 0) {
+    constexpr int kDeepest = 8;
+    if (name.empty() || depth > kDeepest) return Json::object();
+    const auto read = document_of(kind, name);
+    if (!read && depth > 0) {
+      report_.approximate(printable(name, 80), "a file that others extend is not there; its settings are unknown");
+      return Json::object();
+    }
+    if (!read) {
+      report_.refuse(printable(name, 80),
+                     "the file that the experiment names is not in primus/configs/" + kind + "/megatron");
+      return Json::object();
+    }
+    Json keys = Json::object();
+    for (const char* list : {"extends", "includes", "bases"}) {
+      if (!read->contains(list) || !read->at(list).is_array()) continue;
+      for (const Json& base : read->at(list))
+        if (base.is_string()) keys.update(keys_of(kind, base.get<std::string>(), depth + 1));
+    }
+    Json own = *read;
+    for (const char* list : {"extends", "includes", "bases"}) own.erase(list);
+    flatten(own, keys);
+    return keys;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Json> document_of(const std::string& kind, const std::string& name) const {
+    std::error_code error;
+    constexpr int kFolders = 8;
+    fs::path folder = start_;
+    const fs::path inside = ("megatron" / fs::path(name)).lexically_normal();
+    if (fs::path(name).is_absolute() || inside.begin()->string() == "..") return std::nullopt;
+    for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
+      const fs::path file = folder / "primus/configs" / kind / inside;
+      if (!fs::is_regular_file(file, error)) continue;
+      Findings unread;
+      const auto text = read_text_file(file, file.string(), unread);
+      auto document = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
+      return document && document->is_object() ? document : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  fs::path start_;
+  Report& report_;
+};
+
+void refuse_primus_model(const std::string& model, const std::string& path, Report& report) {
+  for (const char* word : {"diffusion", "flux", "wan", "vit", "dit"})
+    if (model.find(word) != model.npos || path.find(std::string("/") + word + "/") != path.npos)
+      return report.refuse(printable(model, 60), "not a language model (diffusion)");
+  for (const char* word : {"mamba", "zebra", "hybrid", "jamba", "lfm", "gdn", "kda"})
+    if (model.find(word) != model.npos)
+      return report.refuse(printable(model, 60), "a hybrid of state-space and attention layers");
+}
+
+}  // namespace
+
+bool is_yaml_arguments(const Json& document) {
+  return document.is_object() && document.contains("language_model") && document.at("language_model").is_object();
+}
+
+void read_yaml_arguments(const Json& document, Report& report) {
+  Json keys = Json::object();
+  flatten(document, keys);
+  read_keys(keys, Json::object(), report);
+}
+
+bool is_primus_megatron(const Json& document) {
+  const Json* const trainer = trainer_in(document);
+  return trainer != nullptr && text_at(*trainer, "framework") == "megatron";
+}
+
+void read_primus_megatron(const Json& document, const fs::path& path, Report& report) {
+  Json trainer = *trainer_in(document);
+  resolve_references(trainer);
+  PrimusFiles files(path, report);
+  const std::string model = text_at(trainer, "model");
+  Json basis = files.keys_of("modules", text_at(trainer, "config"));
+  basis.update(files.keys_of("models", model));
+  Json keys = Json::object();
+  if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) flatten(*own, keys);
+  resolve_references(basis);
+  resolve_references(keys);
+  read_keys(keys, basis, report);
+  report.framework = "Megatron-LM by Primus";
+  refuse_primus_model(model, path.generic_string(), report);
+}
+
+}  // namespace foretoken::io::launch::megatron

@@ -1,0 +1,19 @@
+// Files that state Megatron-LM's arguments as keys: its own YAML arguments, and experiments of Primus.
+#pragma once
+
+#include <filesystem>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::megatron {
+
+/// Returns true for YAML arguments of Megatron-LM (--yaml-cfg): language_model, model_parallel and plain arguments.
+[[nodiscard]] bool is_yaml_arguments(const Json& document);
+void read_yaml_arguments(const Json& document, Report& report);
+
+/// Returns true for an experiment of Primus with Megatron-LM.
+[[nodiscard]] bool is_primus_megatron(const Json& document);
+/// Reads the experiment on top of the files that it names, which are looked for in primus/configs above `path`.
+void read_primus_megatron(const Json& document, const std::filesystem::path& path, Report& report);
+
+}  // namespace foretoken::io::launch::megatron

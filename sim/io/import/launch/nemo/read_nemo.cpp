@@ -1,0 +1,212 @@
+// Reads NeMo's keys as flags of Megatron-LM.
+//
+// Names and defaults: NVIDIA/NeMo v1.23 to v2.0, examples/nlp/language_modeling/conf/megatron_gpt_config.yaml and
+// nemo/collections/nlp/models/language_modeling/megatron_base_model.py.
+#include "sim/io/import/launch/nemo/read_nemo.h"
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/words.h"
+
+namespace foretoken::io::launch::nemo {
+namespace {
+
+constexpr Word kNemoWords[] = {
+    {"model.micro_batch_size", "micro-batch-size"},
+    {"model.global_batch_size", "global-batch-size"},
+    {"model.rampup_batch_size", "rampup-batch-size"},
+    {"model.tensor_model_parallel_size", "tensor-model-parallel-size"},
+    {"model.pipeline_model_parallel_size", "pipeline-model-parallel-size"},
+    {"model.virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
+    {"model.context_parallel_size", "context-parallel-size"},
+    {"model.expert_model_parallel_size", "expert-model-parallel-size"},
+    {"model.encoder_seq_length", "seq-length"},
+    {"model.seq_length", "seq-length"},
+    {"model.max_position_embeddings", "max-position-embeddings"},
+    {"model.num_layers", "num-layers"},
+    {"model.hidden_size", "hidden-size"},
+    {"model.ffn_hidden_size", "ffn-hidden-size"},
+    {"model.num_attention_heads", "num-attention-heads"},
+    {"model.num_query_groups", "num-query-groups"},
+    {"model.kv_channels", "kv-channels"},
+    {"model.hidden_dropout", "hidden-dropout"},
+    {"model.attention_dropout", "attention-dropout"},
+    {"model.bias", "disable-bias-linear", Form::kInverse},
+    {"model.share_embeddings_and_output_weights", "untie-embeddings-and-output-weights", Form::kInverse},
+    {"model.num_moe_experts", "num-experts"},
+    {"model.moe_router_topk", "moe-router-topk"},
+    {"model.moe_ffn_hidden_size", "moe-ffn-hidden-size"},
+    {"model.moe_token_dispatcher_type", "moe-token-dispatcher-type"},
+    {"model.moe_expert_capacity_factor", "moe-expert-capacity-factor"},
+    {"model.override_vocab_size", "vocab-size"},
+    {"model.qkv_bias", "add-qkv-bias", Form::kSwitch},
+    {"model.qk_layernorm", "qk-layernorm", Form::kSwitch},
+    {"model.sequence_parallel", "sequence-parallel", Form::kSwitch},
+    {"model.fp8_params", "fp8-param-gather", Form::kSwitch},
+    {"model.optim.overlap_grad_sync", "overlap-grad-reduce", Form::kSwitch},
+    {"model.optim.overlap_param_sync", "overlap-param-gather", Form::kSwitch},
+    {"trainer.devices", "nproc-per-node"},
+    {"trainer.num_nodes", "nnodes"}};
+
+constexpr KeyRule kNemoKeys[] = {
+    {"run.* exp_manager.* hydra.* defaults name restore_from_path trainer.* model.data.* model.tokenizer.* "
+     "model.optim.* model.nsys_profile.* model.native_amp* model.hysteresis model.seed model.resume_from_checkpoint "
+     "model.init_method* model.use_scaled_init_method model.layernorm_* model.do_layer_norm_weight_decay "
+     "model.apply_query_key_layer_scaling model.make_vocab_size_divisible_by model.pre_process model.post_process "
+     "model.onnx_safe model.apex_transformer_log_level model.gradient_as_bucket_view model.sync_batch_comm "
+     "model.use_cpu_initialization model.headscale model.openai_gelu model.attention_type "
+     "model.normalize_attention_scores model.rotary_* model.scale_positional_embedding model.transformer_block_type "
+     "model.use_emha model.tokenizer model.fp32_residual_connection model.fp16_lm_cross_entropy "
+     "model.seq_len_interpolation_factor model.grad_allreduce_chunk_size_mb model.ffn_dropout model.mcore_gpt "
+     "model.transformer_engine model.name model.target model.precision model.nemo_version "
+     "model.get_attention_mask_from_fusion "
+     "model.moe_aux_loss_coeff model.moe_router_load_balancing_type model.moe_z_loss_coeff model.moe_input_jitter_eps "
+     "model.dist_ckpt_* model.hf_* model.rope_* model.lr* model.fsdp_sharded_checkpoint model.fp8_wgrad model.fp8_e4m3 "
+     "model.fp8_hybrid "
+     "model.language_model_path model.restore_from_path model.mcore_customization_config.* model.mcore_bert "
+     "model.overlap_p2p_comm model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir "
+     "model.num_micro_batches_with_partial_activation_checkpoints model.activations_checkpoint_layers_per_pipeline"},
+    {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "
+     "model.bias_dropout_add_fusion model.masked_softmax_fusion model.persist_layer_norm "
+     "model.cross_entropy_loss_fusion "
+     "model.apply_rope_fusion model.moe_grouped_gemm model.deterministic_mode",
+     "kernels are fused as the runtime has them"},
+    {"model.fp8_margin model.fp8_interval model.fp8_amax_* model.reduce_amax",
+     "the scales of fp8 cost as in the runtime's recipe"},
+    {"model.gc_interval model.defer_embedding_wgrad_compute model.wgrad_deferral_limit model.sharp model.ub_* "
+     "model.nccl_communicator_config_path model.delay_wgrad_compute",
+     "communication is arranged as the runtime does it"},
+    {"model.moe_pad_expert_input_to_capacity model.moe_token_drop_policy model.moe_token_dropping",
+     "tokens are spread evenly"},
+    {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
+    {"model.peft.* model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
+    {"model.encoder.* model.decoder.* model.mcore_t5 model.pipeline_model_parallel_split_rank model.share_* "
+     "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "
+     "model.num_self_attention_per_cross_attention",
+     "parts of an encoder-decoder are not read here"},
+    {"model.retro.*", "RETRO retrieves neighbours", true}};
+
+void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
+  const std::string activation = settings.text({"model.activation"}).value_or("gelu");
+  constexpr std::pair<std::string_view, const char*> kActivations[] = {{"swiglu", "swiglu"},
+                                                                       {"fast-swiglu", "swiglu"},
+                                                                       {"geglu", "geglu"},
+                                                                       {"fast-geglu", "geglu"},
+                                                                       {"squared-relu", "squared-relu"}};
+  bool known = activation == "gelu";
+  for (const auto& [theirs, flag] : kActivations)
+    if (activation == theirs) arguments.push_back({flag, {}, "model.activation"}), known = true;
+  if (!known)
+    settings.report().refuse("model.activation", "the activation " + in_quotes(activation) + " is not modelled");
+  const std::string norm = settings.text({"model.normalization"}).value_or("layernorm");
+  arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "model.normalization"});
+  if (norm != "rmsnorm" && norm != "layernorm" && norm != "layernorm1p")
+    settings.report().refuse("model.normalization", in_quotes(norm) + " is not modelled");
+  if (settings.has({"model.num_query_groups"}))
+    arguments.push_back({"group-query-attention", {}, "model.num_query_groups"});
+  const Names kPositions = {"model.position_embedding_type"};
+  if (const auto type = settings.text(kPositions))
+    arguments.push_back({"position-embedding-type", {*type}, settings.from(kPositions)});
+  if (settings.on({"model.use_flash_attention", "model.transformer_engine", "model.mcore_gpt"}))
+    arguments.push_back({"use-flash-attn", {}, "model.use_flash_attention"});
+}
+
+// "bf16", "bf16-mixed", 16; megatron_amp_O2 keeps weights in 16 bits.
+void add_numbers(const Settings& settings, std::vector<Argument>& arguments) {
+  const std::string precision = settings.text({"trainer.precision"}).value_or("32");
+  if (precision.starts_with("bf16"))
+    arguments.push_back({"bf16", {}, "trainer.precision"});
+  else if (precision.starts_with("16"))
+    arguments.push_back({"fp16", {}, "trainer.precision"});
+  if (!settings.on({"model.megatron_amp_O2"}) && !precision.starts_with("32"))
+    settings.report().approximate(
+        "model.megatron_amp_O2",
+        "it is off: weights are kept in fp32 and cast; 16-bit weights with fp32 copies are taken");
+  const std::string name = settings.text({"model.optim.name"}).value_or("fused_adam");
+  if (name == "distributed_fused_adam" || name == "mcore_distributed_optim") {
+    arguments.push_back({"use-distributed-optimizer", {}, "model.optim.name"});
+  } else if (name.find("adam") == name.npos) {
+    settings.report().refuse("model.optim.name", in_quotes(name) + " has other costs and memory than Adam");
+  }
+  if (const auto type = settings.text({"model.optim.grad_sync_dtype"}); type && *type == "bf16")
+    arguments.push_back({"grad-reduce-in-bf16", {}, "model.optim.grad_sync_dtype"});
+  if (settings.on({"model.fp8"}) && settings.on({"model.fp8_e4m3", "model.fp8_hybrid"}))
+    arguments.push_back({settings.on({"model.fp8_hybrid"}) ? "fp8-hybrid" : "fp8-e4m3", {}, "model.fp8"});
+  if (settings.on({"model.ub_tp_comm_overlap"}) && settings.on({"model.sequence_parallel"}) &&
+      settings.whole({"model.tensor_model_parallel_size"}).value_or(1) > 1)
+    arguments.push_back({"tp-comm-overlap", {}, "model.ub_tp_comm_overlap"});
+}
+
+// Without a granularity nothing is recomputed, whatever the method says.
+void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
+  const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
+  const auto method = settings.text({"model.activations_checkpoint_method"});
+  const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
+  if (!granularity) return;
+  const std::string place = "model.activations_checkpoint_granularity";
+  arguments.push_back({"recompute-granularity", {*granularity}, place});
+  if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
+  if (layers) arguments.push_back({"recompute-num-layers", {*layers}, "model.activations_checkpoint_num_layers"});
+}
+
+void refuse_fsdp(const Settings& settings) {
+  if (settings.on({"model.fsdp"}))
+    settings.report().refuse("model.fsdp", "FSDP of NeMo 1 is not modelled; --set runtime=pytorch-fsdp comes near");
+  for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
+}
+
+std::string section_of(const Json& document) {
+  for (const char* section : {"encoder", "decoder"})
+    if (document.at("model").contains(section)) return section;
+  return "";
+}
+
+void refuse_other_models(const Settings& settings, const std::string& path) {
+  Report& report = settings.report();
+  const std::string section = section_of(settings.document());
+  if (!section.empty() || path.find("/t5/") != path.npos || path.find("mt5") != path.npos ||
+      path.find("_t5_") != path.npos)
+    report.refuse("T5", "an encoder and a decoder are not read here");
+  if (settings.has({"model.retro"})) report.refuse("RETRO", "it retrieves neighbours");
+  for (const char* word : {"vlm", "neva", "clip", "vit", "stable_diffusion", "imagen", "dreambooth", "controlnet"})
+    if (path.find(std::string("/") + word) != path.npos) report.refuse(word, "not a language model");
+  if (settings.has({"model.mcore_customization_config.new_decoder_architecture"}) &&
+      settings.on({"model.mcore_customization_config.parallel_attention"}))
+    report.approximate("model.mcore_customization_config",
+                       "attention and MLP side by side are taken one after the other");
+}
+
+void check_length(const Settings& settings) {
+  const auto model = settings.whole({"model.encoder_seq_length"}), data = settings.whole({"model.data.seq_length"});
+  if (!model || !data || *model == *data) return;
+  settings.report().approximate("model.data.seq_length", "model.encoder_seq_length differs, and is taken");
+}
+
+}  // namespace
+
+bool is_nemo(const Json& document) {
+  for (const char* section : {"trainer", "model"})
+    if (!document.is_object() || !document.contains(section) || !document.at(section).is_object()) return false;
+  return document.at("model").contains("tensor_model_parallel_size") ||
+         document.at("model").contains("micro_batch_size");
+}
+
+void read_nemo(const Json& document, const std::string& path, Report& report) {
+  Json resolved = document;
+  resolve_references(resolved);
+  const Settings settings(std::move(resolved), report);
+  std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
+  add_layers(settings, arguments);
+  add_numbers(settings, arguments);
+  add_recompute(settings, arguments);
+  megatron::read_arguments(std::move(arguments), report);
+  report.framework = "NeMo";
+  refuse_fsdp(settings);
+  refuse_other_models(settings, path);
+  check_length(settings);
+  settings.sort_rest(kNemoKeys);
+}
+
+}  // namespace foretoken::io::launch::nemo

@@ -1,0 +1,139 @@
+// Maps a recommended run.
+//
+// Rules: NVIDIA/NeMo, scripts/performance/helpers.py (set_primary_perf_configs); NVIDIA-NeMo/Megatron-Bridge,
+// scripts/performance/utils and src/megatron/bridge/training/mixed_precision.py.
+#include "sim/io/import/launch/nemo/recommended_run.h"
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/model_names.h"
+
+namespace foretoken::io::launch::nemo {
+namespace {
+
+constexpr const char* kRecipe = "NVIDIA's recipes of recommended runs";
+
+void map_run_degrees(const Settings& row, Report& report) {
+  (void)row.map_or({"tp_size", "tp"}, "parallelism.tensor", 1, "the row states none");
+  (void)row.map_or({"pp_size", "pp"}, "parallelism.pipeline", 1, "the row states none");
+  (void)row.map_or({"cp_size", "cp"}, "parallelism.context", 1, "the row states none");
+  (void)row.map_or({"vp_size", "vp"}, "parallelism.virtual_pipeline", 1, "the row states none");
+  const std::int64_t expert = row.map_or({"ep_size", "ep"}, "parallelism.expert", 1, "the row states none");
+  if (!row.map_whole({"etp_size", "etp"}, "parallelism.expert_tensor") && expert > 1)
+    report.assume("parallelism.expert_tensor", 1, kRecipe);
+  (void)row.whole({"dp_size"});
+  const bool shared = report.whole("parallelism.tensor").value_or(1) > 1;
+  report.assume("parallelism.sequence_parallel", shared, "the recipes share the sequence between tensor ranks");
+}
+
+void map_run_batch(const Settings& row, Report& report) {
+  if (!row.map_whole({"num_gpus"}, "gpus")) report.ask("gpus", "the row states no num_gpus");
+  if (!row.map_whole({"mbs"}, "batch.micro")) report.ask("batch.micro", "the row states no mbs");
+  if (!row.map_whole({"gbs"}, "batch.global")) report.ask("batch.global", "the row states no gbs");
+  if (!row.map_whole({"seq_len", "seq_length"}, "batch.sequence_length"))
+    report.ask("batch.sequence_length", "the row states no sequence length");
+}
+
+// fp8_cs: current scaling, one number a tensor; ds: delayed; ss: blocks; mx: MXFP8.
+void map_run_precision(const RecommendedRun& run, Report& report) {
+  constexpr std::pair<std::string_view, std::string_view> kRecipes[] = {
+      {"fp8_cs", "tensorwise"}, {"fp8_ds", "delayed"}, {"fp8_ss", "blockwise"}, {"fp8_sc", "blockwise"}};
+  const std::string dtype = "dtype " + printable(run.dtype, 40);
+  report.assume("precision_recipe.gradients", "bf16", std::string(kRecipe) + " reduce gradients in bf16");
+  if (run.dtype == "bf16" || run.dtype == "fp16") return report.map("precision", run.dtype, dtype);
+  if (run.dtype == "nvfp4") return report.map("precision", "nvfp4", dtype);
+  if (run.dtype == "fp8_mx") return report.map("precision", "mxfp8", dtype);
+  if (!run.dtype.starts_with("fp8"))
+    return report.refuse("dtype", "expected bf16, fp8 or nvfp4, found " + in_quotes(run.dtype));
+  report.map("precision", "fp8", dtype);
+  for (const auto& [name, recipe] : kRecipes)
+    if (run.dtype == name) return report.map("precision_recipe.fp8_recipe", std::string(recipe), dtype);
+  if (run.dtype == "fp8")
+    return report.assume("precision_recipe.fp8_recipe", run.fp8_recipe,
+                         "the recipe is an argument of the launch; this is the default of the table's version");
+  report.refuse("dtype", "unknown recipe of fp8: " + in_quotes(run.dtype));
+}
+
+void map_run_software(const Settings& row, Report& report) {
+  const Names kFsdp = {"use_mcore_fsdp", "use_megatron_fsdp"};
+  const bool sharded = row.on(kFsdp);
+  if (sharded)
+    report.map("optimizer.zero_stage", 3, row.from(kFsdp));
+  else
+    report.assume("optimizer.zero_stage", 1, std::string(kRecipe) + " use the distributed optimizer");
+  report.assume("runtime", sharded ? "megatron-fsdp" : "megatron-core", "the rows are of Megatron-Core");
+  for (const char* key : {"overlap.grad_reduce", "overlap.param_gather"}) report.assume(key, true, kRecipe);
+  report.assume("overlap.p2p", report.whole("parallelism.virtual_pipeline").value_or(1) > 1,
+                "messages overlap in the interleaved schedule only");
+  if (row.on({"cuda_graphs"})) report.map("cuda_graphs", "layer", "cuda_graphs");
+  for (const char* off : {"use_user_buffer_registration", "use_sharp", "keep_fsdp_fp8_transpose_cache"})
+    if (row.on({off})) report.approximate(off, "communication is arranged as the runtime does it");
+}
+
+void map_run_recompute(const Settings& row, Report& report) {
+  const Names kOffload = {"activation_offload_layers", "cpu_offloading_num_layers"};
+  if (row.whole(kOffload).value_or(0) > 0)
+    report.refuse(row.from(kOffload), "activations that move to the host's memory");
+  if (const auto layers = row.whole({"recompute_layers", "recompute_num_layers"}).value_or(0); layers > 0) {
+    report.map("recompute.granularity", "full", "recompute_layers");
+    report.map("recompute.method", "block", "recompute_layers");
+    return report.map("recompute.layers", layers, "recompute_layers");
+  }
+  auto modules = row.text({"recompute_modules"});
+  const auto granularity = row.text({"recompute_granularity"});
+  if (!modules && granularity) return report.map("recompute.granularity", *granularity, "recompute_granularity");
+  if (!modules) return report.assume("recompute.granularity", "none", "the row states no recomputation");
+  std::ranges::replace(*modules, '/', ' ');
+  report.map("recompute.granularity", "selective", "recompute_modules");
+  Json list = Json::array();
+  for (std::size_t at = modules->find_first_not_of(' '); at != std::string::npos;) {
+    const std::size_t end = std::min(modules->find(' ', at), modules->size());
+    list.push_back(modules->substr(at, end - at));
+    at = modules->find_first_not_of(' ', end);
+  }
+  report.map("recompute.modules", std::move(list), "recompute_modules");
+}
+
+// Layers that divide only with the embedding and the loss counted, such as the 126 of Llama 3.1 405B.
+void map_run_stages(const Settings& row, const RecommendedRun& run, Report& report) {
+  const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
+  const std::int64_t chunks = report.whole("parallelism.virtual_pipeline").value_or(1);
+  if (const auto text = row.text({"pipeline_model_parallel_layout"}); text && stages > 1) {
+    const auto layers = megatron::layers_of_layout(*text);
+    const bool fits = layers && std::cmp_equal(layers->size(), stages * chunks) &&
+                      std::ranges::none_of(*layers, [](std::int64_t count) { return count == 0; });
+    if (!fits)
+      return report.approximate("pipeline_model_parallel_layout",
+                                "it does not fit the stages of the row; layers are dealt evenly");
+    return report.map("parallelism.layers_per_stage", *layers, "pipeline_model_parallel_layout");
+  }
+  const auto known = model_of_name(run.model);
+  if (!known || stages * chunks < 2 || stages * chunks > (1 << 20)) return;
+  if (known->layers % (stages * chunks) != 0 && (known->layers + 2) % (stages * chunks) == 0)
+    report.assume("parallelism.embedding_and_head_as_layers", true,
+                  "the layers divide only with the embedding and the loss counted as a layer each");
+}
+
+}  // namespace
+
+void map_recommended_run(const Settings& row, const RecommendedRun& run, Report& report) {
+  for (const char* other : {"vlm", "qwen25vl", "neva", "flux", "clip", "nemotronh", "nemotron_h"})
+    if (run.model.starts_with(other))
+      report.refuse("model " + printable(run.model, 60), std::string(other).starts_with("nemotron")
+                                                             ? "a hybrid of state-space and attention layers"
+                                                             : "multimodal: not a language model");
+  map_named_model(run.model, "the model's name", report);
+  map_run_degrees(row, report);
+  map_run_batch(row, report);
+  map_run_precision(run, report);
+  map_run_software(row, report);
+  map_run_recompute(row, report);
+  map_run_stages(row, run, report);
+  if (run.task == "lora")
+    report.refuse("task lora", "LoRA trains adapters beside frozen weights, which is not read here");
+  if (run.task == "sft") report.approximate("task sft", "packed sequences are taken as whole ones");
+}
+
+}  // namespace foretoken::io::launch::nemo

@@ -1,0 +1,204 @@
+// Reads GPT-NeoX's settings as flags of Megatron-LM, from which it descends.
+//
+// Names and defaults: EleutherAI/gpt-neox, configs/neox_arguments.md, megatron/neox_arguments/{neox_args,arguments}.py
+// and megatron/model/transformer.py (the width of gated MLPs).
+#include "sim/io/import/launch/neox/read_neox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/words.h"
+
+namespace foretoken::io::launch::neox {
+namespace {
+
+constexpr Word kNeoxWords[] = {{"num_layers", "num-layers"},
+                               {"hidden_size", "hidden-size"},
+                               {"num_attention_heads", "num-attention-heads"},
+                               {"seq_length", "seq-length"},
+                               {"max_position_embeddings", "max-position-embeddings"},
+                               {"model_parallel_size", "tensor-model-parallel-size"},
+                               {"hidden_dropout", "hidden-dropout"},
+                               {"attention_dropout", "attention-dropout"},
+                               {"no_weight_tying", "untie-embeddings-and-output-weights", Form::kSwitch},
+                               {"moe_num_experts", "num-experts"},
+                               {"moe_expert_parallel_size", "expert-model-parallel-size"},
+                               {"sequence_parallel", "sequence-parallel", Form::kSwitch},
+                               {"padded_vocab_size", "padded-vocab-size"},
+                               {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"}};
+
+constexpr KeyRule kNeoxKeys[] = {
+    {"kl_impl dpo_* kto_* reinforce_* train_impl", "preference, reward or RL training", true},
+    {"mamba_* rwkv_*", "not a transformer", true},
+    {"sparsity_config.* gmlp_attn_dim", "sparse attention or gMLP", true},
+    {"lora* peft*", "adapters beside frozen weights", true},
+    {"te_* transformer_engine", "kernels of Transformer Engine in this code"},
+    {"scaled_* bias_* rope_fusion layernorm_fusion rmsnorm_fusion apply_query_key_layer_scaling "
+     "attention_softmax_in_fp32 use_flashattn_swiglu fused* synchronize_each_layer partition_activations "
+     "fp32_allreduce contiguous_checkpointing checkpoint_in_cpu* zero_optimization.* deepspeed_extra_args.* "
+     "use_bias_in_norms use_bias_in_attn_linear use_bias_in_mlp make_vocab_size_divisible_by",
+     "kernels are fused and communication is arranged as the runtime does it"},
+    {"moe_* pack_impl", "tokens are spread evenly, and none is dropped"},
+    {"optimizer.* fp16.* bf16.* wall_clock_breakdown steps_per_print gradient_clipping warmup* min_lr lr* lr_* "
+     "distributed_backend checkpoint_* data_* data_impl weight_decay log_* eval_* train_iters init_method* "
+     "output_layer_* rotary_* num_workers tokenizer_* keep_last_* vocab_file merge_file save load extra_save_iters "
+     "train_* valid_* test_* pos_train* pos_valid* pos_test* neg_* finetune split wandb_* use_wandb comet_* use_comet "
+     "gas "
+     "launcher deepspeed_slurm deepspeed_mpi hostfile tensorboard_* allow_chopped dataset_impl override_lr_scheduler "
+     "decay_lr_to "
+     "comment global_num_gpus attention_type sliding_window_width serve_model_weights online_dataserver_ports "
+     "fp32_reinforce use_bnb_optimizer rms_norm_epsilon layernorm_epsilon norm_* short_seq_prob seed num_gpus "
+     "zero_allow_untested_optimizer text_gen_type temperature top_p top_k maximum_tokens sample_* char_level_ppl s3_* "
+     "use_mup mup_* coord_check prescale_gradients include exclude master_* no_ssh_check force_multi user_script "
+     "model_parallel_size output_layer_parallelism mlp_type use_shared_fs profile* nsys* memory_profiling* dump_state "
+     "git_hash enable_expert_tensor_parallelism activation_checkpointing.* data_types.* account jobname"}};
+
+// The inner width of a gated MLP: two thirds of I, halved, and rounded up.
+std::int64_t gated_width(std::int64_t stated, std::int64_t multiple) {
+  const std::int64_t half = stated * 2 / 3 / 2;
+  return (half + multiple - 1) / multiple * multiple;
+}
+
+void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
+  const std::string activation = settings.text({"activation"}).value_or("gelu");
+  const bool gated = activation == "swiglu" || activation == "geglu" ||
+                     (activation == "silu" && settings.text({"norm"}).value_or("") == "rmsnorm");
+  const auto hidden = settings.whole({"hidden_size"});
+  const auto stated = settings.whole({"intermediate_size"});
+  const auto multiple = settings.whole({"mlp_multiple_of"});
+  if (gated) arguments.push_back({activation == "geglu" ? "geglu" : "swiglu", {}, "activation"});
+  if (activation != "gelu" && !gated)
+    settings.report().refuse("activation", "the activation " + in_quotes(activation) + " is not modelled");
+  if (!hidden) return;
+  const std::int64_t width = stated.value_or(4 * *hidden);
+  const std::string place = stated ? "intermediate_size" : "hidden_size";
+  const std::int64_t rounded = gated ? gated_width(width, std::max<std::int64_t>(1, multiple.value_or(1))) : width;
+  arguments.push_back({"ffn-hidden-size", {fmt::format("{}", rounded)}, place});
+  if (gated)
+    settings.report().approximate(
+        "the width of the MLP",
+        fmt::format("two thirds of {}, halved and rounded up; older code halves nothing", width));
+}
+
+void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments) {
+  const auto groups = settings.whole({"num_kv_heads"});
+  if (groups) arguments.push_back({"num-key-value-heads", {fmt::format("{}", *groups)}, "num_kv_heads"});
+  const std::string norm = settings.text({"norm"}).value_or("layernorm");
+  if (norm != "layernorm" && norm != "rmsnorm") settings.report().refuse("norm", in_quotes(norm) + " is not modelled");
+  arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "norm"});
+  const std::string positions = settings.text({"pos_emb"}).value_or("learned");
+  arguments.push_back(
+      {"position-embedding-type", {positions == "learned" ? "learned_absolute" : positions}, "pos_emb"});
+  const Names kBias = {"use_bias_in_attn_linear"};
+  const bool bias = !settings.has(kBias) || settings.on(kBias);
+  if (!bias) arguments.push_back({"disable-bias-linear", {}, "use_bias_in_attn_linear"});
+  (void)settings.on({"use_bias_in_mlp"});
+  if (settings.on({"use_qk_layernorm"})) arguments.push_back({"qk-layernorm", {}, "use_qk_layernorm"});
+  const std::int64_t stages = settings.whole({"pipe_parallel_size"}).value_or(0);
+  arguments.push_back(
+      {"pipeline-model-parallel-size", {fmt::format("{}", std::max<std::int64_t>(1, stages))}, "pipe_parallel_size"});
+}
+
+// [[["flash"], 32]]: kinds of attention and the layers that have them.
+void add_attention(const Settings& settings, std::vector<Argument>& arguments) {
+  const Json* const config = settings.at("attention_config");
+  const std::string text = config == nullptr ? "" : config->dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (const char* other : {"mamba", "rwkv", "gmlp", "sparse", "local", "bigbird", "bslongformer"})
+    if (text.find(other) != text.npos) {
+      const bool network = std::string_view(other) == "mamba" || std::string_view(other) == "rwkv";
+      settings.report().refuse(std::string("attention ") + other, network ? "not a transformer" : "it is not modelled");
+    }
+  if (text.find("flash") != text.npos) arguments.push_back({"use-flash-attn", {}, "attention_config"});
+}
+
+void add_numerics(const Settings& settings, std::vector<Argument>& arguments) {
+  const std::string type = settings.text({"precision"}).value_or("");
+  const Names kBrain = {"bf16.enabled", "bf16.bf16"}, kHalf = {"fp16.enabled", "fp16.fp16"};
+  const bool brain =
+      type == "bfloat16" || settings.on(kBrain) || settings.text({"fp16.type"}).value_or("") == "bfloat16";
+  if (brain)
+    arguments.push_back({"bf16", {}, settings.has({"precision"}) ? "precision" : "bf16"});
+  else if (type == "fp16" || settings.on(kHalf))
+    arguments.push_back({"fp16", {}, "fp16"});
+  const std::int64_t stage = settings.whole({"zero_optimization.stage"}).value_or(0);
+  arguments.push_back({"deepspeed", {}, "GPT-NeoX"});
+  arguments.push_back({"zero-stage", {fmt::format("{}", stage)}, "zero_optimization.stage"});
+  if (settings.on({"zero_optimization.overlap_comm"}))
+    arguments.push_back({"overlap-grad-reduce", {}, "zero_optimization.overlap_comm"});
+  if (settings.on({"checkpoint_activations"})) {
+    arguments.push_back({"recompute-granularity", {"full"}, "checkpoint_activations"});
+    arguments.push_back({"recompute-method", {"uniform"}, "checkpoint_activations"});
+    arguments.push_back(
+        {"recompute-num-layers", {settings.text({"checkpoint_num_layers"}).value_or("1")}, "checkpoint_num_layers"});
+  }
+}
+
+void refuse_other_trainings(const Settings& settings, Report& report) {
+  const std::string kind = settings.text({"train_impl"}).value_or("normal");
+  if (kind != "normal")
+    report.refuse("train_impl " + printable(kind, 20), "preference, reward or RL training", "train_impl");
+  if (!settings.has({"num_layers"}))
+    report.refuse("num_layers", "part of a configuration: it needs a model file as well; give both files");
+  if (settings.has({"zero_optimization.cpu_offload"}) && settings.on({"zero_optimization.cpu_offload"}))
+    map_offload("optimizer states", "cpu", "zero_optimization.cpu_offload", report);
+}
+
+std::string plain_key(std::string key) {
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+}  // namespace
+
+bool is_neox(const Json& document) {
+  if (!document.is_object()) return false;
+  int known = 0;
+  for (const auto& [key, value] : document.items())
+    for (const char* own : {"pipe_parallel_size", "model_parallel_size", "no_weight_tying", "gpt_j_residual", "pos_emb",
+                            "checkpoint_activations", "synchronize_each_layer", "checkpoint_factor", "data_impl"})
+      known += plain_key(key) == own ? 1 : 0;
+  return known >= 2;
+}
+
+Json merged_neox(const std::vector<Json>& documents) {
+  Json merged = Json::object();
+  for (const Json& document : documents)
+    if (document.is_object())
+      for (const auto& [key, value] : document.items()) merged[plain_key(key)] = value;
+  return merged;
+}
+
+void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  const Settings settings(document, report);
+  std::vector<Argument> arguments = arguments_of_words(settings, kNeoxWords);
+  add_mlp(settings, arguments);
+  add_layer_parts(settings, arguments);
+  add_attention(settings, arguments);
+  add_numerics(settings, arguments);
+  if (settings.has({"moe_num_experts"})) {
+    arguments.push_back({"moe-router-topk", {settings.text({"moe_top_k"}).value_or("1")}, "moe_top_k"});
+    arguments.push_back(
+        {"moe-layer-freq", {settings.text({"moe_expert_interval"}).value_or("1")}, "moe_expert_interval"});
+  }
+  const bool whole = settings.has({"optimizer"}) || settings.has({"train_micro_batch_size_per_gpu"});
+  megatron::read_arguments(std::move(arguments), report, !whole);
+  report.framework = "GPT-NeoX";
+  if (gpus) report.map("gpus", *gpus, "the command line");
+  if (settings.on({"gpt_j_residual"})) report.map("model.parallel_residual", true, "gpt_j_residual");
+  const std::int64_t replica =
+      report.whole("parallelism.tensor").value_or(1) * report.whole("parallelism.pipeline").value_or(1);
+  map_data_batch({settings.whole({"train_micro_batch_size_per_gpu", "batch_size"}),
+                  settings.whole({"gradient_accumulation_steps", "gas"}).value_or(1),
+                  settings.whole({"train_batch_size"}), "train_micro_batch_size_per_gpu"},
+                 gpus, replica, report);
+  if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
+  refuse_other_trainings(settings, report);
+  settings.sort_rest(kNeoxKeys);
+  if (!whole) report.ask("batch.micro", "the training section (optimizer, precision, batch) stands in another file");
+}
+
+}  // namespace foretoken::io::launch::neox

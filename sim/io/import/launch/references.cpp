@@ -1,0 +1,106 @@
+// Replaces references between the settings of one document, as OmegaConf, Hydra and Primus write them.
+//
+// Grammar: omegaconf 2.3, "Variable interpolation"; NVIDIA/NeMo-Framework-Launcher, launcher_scripts/main.py, the
+// resolvers multiply and divide_floor; AMD-AGI/Primus, ${NAME:default}.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/io/import/launch/settings.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+constexpr int kDeepest = 8;          // references that lead to references
+constexpr int kMostReplaced = 5000;  // of one document
+
+/// Resolves the references of one document. `path` holds the keys of the value at hand.
+class Resolver {
+ public:
+  explicit Resolver(Json& document) : document_(document) {}
+
+  void visit(Json& value, std::vector<std::string>& path) {
+    if (value.is_object()) {
+      for (auto& [key, member] : value.items()) {
+        path.push_back(key);
+        visit(member, path);
+        path.pop_back();
+      }
+    } else if (value.is_array()) {
+      for (Json& member : value) visit(member, path);
+    } else if (value.is_string() && value.get_ref<const std::string&>().find("${") != std::string::npos) {
+      if (auto text = resolved(value.get<std::string>(), path, 0)) value = *text == "null" ? Json() : Json(*text);
+    }
+  }
+
+ private:
+  // Returns the text without references; nothing where one leads nowhere.
+  std::optional<std::string> resolved(std::string text, const std::vector<std::string>& path, int depth) {
+    for (std::size_t open = text.rfind("${"); open != text.npos; open = text.rfind("${")) {
+      const std::size_t close = text.find('}', open);
+      if (close == text.npos || depth > kDeepest || ++replaced_ > kMostReplaced) return std::nullopt;
+      const auto value = value_of(text.substr(open + 2, close - open - 2), path, depth);
+      if (!value || value->size() > text.max_size() / 4 || text.size() + value->size() > (1 << 16)) return std::nullopt;
+      text.replace(open, close - open + 1, *value);
+    }
+    return text;
+  }
+
+  std::optional<std::string> value_of(const std::string& inside, const std::vector<std::string>& path, int depth) {
+    if (inside.starts_with("multiply:") || inside.starts_with("divide_floor:")) return computed(inside);
+    if (inside.starts_with("oc.env:")) {
+      const std::size_t comma = inside.find(',');
+      return comma == inside.npos ? std::nullopt : std::optional(trimmed(inside.substr(comma + 1)));
+    }
+    if (const std::size_t colon = inside.find(':'); colon != inside.npos) return inside.substr(colon + 1);
+    return looked_up(inside, path, depth);
+  }
+
+  static std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  }
+
+  static std::optional<std::string> computed(const std::string& inside) {
+    const std::size_t colon = inside.find(':'), comma = inside.find(',');
+    if (comma == inside.npos) return std::nullopt;
+    const auto first = whole_of(trimmed(inside.substr(colon + 1, comma - colon - 1)));
+    const auto second = whole_of(trimmed(inside.substr(comma + 1)));
+    if (!first || !second) return std::nullopt;
+    if (inside.starts_with("multiply:")) return fmt::format("{}", *first * *second);
+    if (*second <= 0 || *first < 0) return std::nullopt;
+    return fmt::format("{}", *first / *second);
+  }
+
+  // "a.b" from the top, ".b" from the section of the value, "..b" one section above.
+  std::optional<std::string> looked_up(const std::string& name, const std::vector<std::string>& path, int depth) {
+    const std::size_t dots = std::min(name.find_first_not_of('.'), name.size());
+    std::vector<std::string> target;
+    if (dots > 0 && dots <= path.size()) target.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(dots));
+    const Json* place = &document_;
+    for (std::size_t begin = dots; begin <= name.size() && begin != name.npos;) {
+      const std::size_t end = std::min(name.find('.', begin), name.size());
+      target.push_back(name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    for (const std::string& key : target) {
+      if (!place->is_object() || !place->contains(key)) return std::nullopt;
+      place = &place->at(key);
+    }
+    if (place->is_null()) return "null";
+    if (!place->is_string()) return std::nullopt;
+    return resolved(place->get<std::string>(), target, depth + 1);
+  }
+
+  Json& document_;
+  int replaced_ = 0;
+};
+
+}  // namespace
+
+void resolve_references(Json& document) {
+  std::vector<std::string> path;
+  Resolver(document).visit(document, path);
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,156 @@
+// Looks up settings by dotted keys.
+#include "sim/io/import/launch/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+std::string scalar_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A list is one text, also where it has lists inside: "[a, b]" is "a b".
+std::string text_of_value(const Json& value) {
+  if (!value.is_array()) return scalar_text(value);
+  std::string all;
+  for (const Json& one : value) all += (all.empty() ? "" : " ") + scalar_text(one);
+  return all;
+}
+
+void collect(const Json& value, const std::string& key, std::vector<std::pair<std::string, const Json*>>& leaves) {
+  if (!value.is_object() || value.empty()) return leaves.emplace_back(key, &value), void();
+  for (const auto& [name, member] : value.items()) collect(member, key.empty() ? name : key + "." + name, leaves);
+}
+
+bool is_open(std::string_view text) { return text == "auto" || text.starts_with("${") || text.starts_with("<"); }
+
+}  // namespace
+
+bool lists_key(std::string_view keys, std::string_view key) {
+  while (!keys.empty()) {
+    const std::size_t space = std::min(keys.find(' '), keys.size());
+    const std::string_view one = keys.substr(0, space);
+    if (one == key || (one.ends_with('*') && key.starts_with(one.substr(0, one.size() - 1)))) return true;
+    keys.remove_prefix(std::min(space + 1, keys.size()));
+  }
+  return false;
+}
+
+Json as_texts(const Json& document) {
+  if (document.is_object()) {
+    Json result = Json::object();
+    for (const auto& [key, value] : document.items()) result[key] = as_texts(value);
+    return result;
+  }
+  if (document.is_array()) {
+    Json result = Json::array();
+    for (const Json& value : document) result.push_back(as_texts(value));
+    return result;
+  }
+  return document.is_null() ? Json(nullptr) : Json(scalar_text(document));
+}
+
+const Json* Settings::at(std::string_view key) const {
+  asked_.emplace(key);
+  const Json* place = &document_;
+  while (!key.empty()) {
+    if (!place->is_object()) return nullptr;
+    // A key may itself hold dots.
+    if (const auto whole = place->find(std::string(key)); whole != place->end()) return &*whole;
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    const auto found = place->find(std::string(key.substr(0, dot)));
+    if (found == place->end()) return nullptr;
+    place = &*found;
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return place;
+}
+
+std::string Settings::from(Names names) const {
+  std::string stated;
+  for (const std::string_view name : names) {
+    const Json* const value = at(name);
+    if (value == nullptr || value->is_null() || !stated.empty()) continue;
+    if (value->is_string() && (*value == "" || *value == "None" || *value == "none")) continue;
+    stated = name;
+  }
+  return stated;
+}
+
+std::optional<std::string> Settings::text(Names names) const {
+  const std::string key = from(names);
+  if (key.empty()) return std::nullopt;
+  return text_of_value(*at(key));
+}
+
+std::optional<double> Settings::number(Names names) const {
+  const auto stated = text(names);
+  if (!stated || is_open(*stated)) return std::nullopt;
+  const auto value = number_of_text(*stated);
+  if (!value) report_.refuse(from(names), "expected a number, found " + in_quotes(*stated));
+  return value;
+}
+
+std::optional<std::int64_t> Settings::whole(Names names) const {
+  const auto stated = text(names);
+  if (!stated || is_open(*stated)) return std::nullopt;
+  const auto value = whole_of(*stated);
+  if (!value) report_.refuse(from(names), "expected a whole number, found " + in_quotes(*stated));
+  return value;
+}
+
+bool Settings::on(Names names) const {
+  const auto stated = text(names);
+  return stated && switch_of(*stated).value_or(true);
+}
+
+std::optional<std::int64_t> Settings::map_whole(Names names, std::string_view key) const {
+  const auto value = whole(names);
+  if (value) report_.map(key, *value, from(names));
+  return value;
+}
+
+std::int64_t Settings::map_or(Names names, std::string_view key, std::int64_t fallback,
+                              std::string_view because) const {
+  if (const auto value = map_whole(names, key)) return *value;
+  report_.assume(key, fallback, std::string(because));
+  return fallback;
+}
+
+std::vector<std::pair<std::string, const Json*>> Settings::leaves() const {
+  std::vector<std::pair<std::string, const Json*>> all;
+  collect(document_, "", all);
+  return all;
+}
+
+void Settings::sort_rest(std::span<const KeyRule> rules) const {
+  for (const auto& [key, value] : leaves()) {
+    if (was_asked(key)) continue;
+    const bool inside = std::ranges::any_of(asked_, [&key = key](const std::string& asked) {
+      return key.starts_with(asked) && key.size() > asked.size() && key[asked.size()] == '.';
+    });
+    if (inside) continue;  // a rule has read the whole section
+    const std::string setting = printable(key, 80);
+    const auto rule =
+        std::ranges::find_if(rules, [&key = key](const KeyRule& one) { return lists_key(one.keys, key); });
+    const bool empty = value->is_null() || (value->is_structured() && value->empty());
+    const std::string text = value->is_string() ? value->get<std::string>() : "";
+    const bool off = empty || (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
+    if (off || (rule != rules.end() && rule->because.empty()))
+      report_.ignore(setting, "");
+    else if (rule == rules.end())
+      report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
+    else if (rule->refused)
+      report_.refuse(setting, std::string(rule->because));
+    else
+      report_.approximate(setting, std::string(rule->because));
+  }
+}
+
+}  // namespace foretoken::io::launch

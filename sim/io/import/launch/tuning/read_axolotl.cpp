@@ -1,0 +1,114 @@
+// Makes a scenario of an axolotl recipe.
+//
+// Names and defaults: axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas/config.py and docs/config.qmd.
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+/// Methods and kernels that change the answer.
+constexpr KeyRule kAxolotlKeys[] = {
+    {"relora relora_*", "ReLoRA merges adapters and starts again during the run", true},
+    {"unfrozen_parameters spectrum_* lisa_*", "only some layers train", true},
+    {"rl dpo_* kto_* orpo_* trl.* grpo_* reward_model process_reward_model",
+     "preferences or reinforcement, not plain training", true},
+    {"gptq* awq* quantization.* qat.*", "weights that are quantised in training", true},
+    {"kd_* distill*", "distillation: a second model runs", true},
+    {"use_kt* kt_*", "experts on the CPU", true},
+    {"tensor_parallel_size sequence_parallel_degree context_parallel_size expert_parallel_size "
+     "dp_replicate_size "
+     "heads_k_stride",
+     "it cuts the model in other ways", true},
+    {"dp_shard_size quantize_moe_experts", "weights are sharded over all data ranks"},
+    {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
+    {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
+     "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation flash_attention "
+     "flash_optimum scaling_softmax",
+     "kernels are fused as the runtime has them"},
+    {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "
+     "train_on_inputs sample_packing",
+     "sequences are taken as whole ones"},
+    {kNoEffectKeys}};
+
+void map_axolotl_sharding(const Settings& settings, Report& report) {
+  const Names kDeepSpeed = {"deepspeed"};
+  if (const auto file = settings.text(kDeepSpeed)) {
+    for (const char* stage : {"1", "2", "3"})
+      if (file->find(std::string("zero") + stage) != file->npos) {
+        map_sharding(stage[0] - '0', "deepspeed " + printable(*file, 80), report);
+        if (file->find("offload") != file->npos || file->find("cpu") != file->npos)
+          map_offload("optimizer states", "cpu", "deepspeed", report);
+        return;
+      }
+    return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
+  }
+  const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
+  const bool sharded = settings.has({"fsdp"}) || settings.has({"fsdp_config"}) || settings.has({"fsdp_version"});
+  const std::string strategy = settings.text(kStrategy).value_or("FULL_SHARD");
+  map_sharding(!sharded                      ? 0
+               : strategy == "SHARD_GRAD_OP" ? 2
+               : strategy == "NO_SHARD"      ? 0
+                                             : 3,
+               sharded ? "fsdp" : "no fsdp and no deepspeed: every rank holds everything", report);
+  const Names kOffload = {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params"};
+  if (sharded && settings.on(kOffload)) map_offload("parameters", "cpu", settings.from(kOffload), report);
+}
+
+void map_axolotl_method(const Settings& settings, Report& report) {
+  const auto adapter = settings.text({"adapter"});
+  const bool four = settings.on({"load_in_4bit"}), eight = settings.on({"load_in_8bit"});
+  const auto rank = settings.whole({"lora_r"});
+  for (const char* key :
+       {"lora_target_linear", "lora_target_modules", "lora_modules_to_save", "peft_layers_to_transform"})
+    (void)settings.at(key);
+  if (!adapter) return;
+  const std::string targets =
+      settings.on({"lora_target_linear"}) ? "all" : settings.text({"lora_target_modules"}).value_or("all");
+  map_adapter({.method = *adapter,
+               .from = "adapter",
+               .rank = rank,
+               .targets = targets,
+               .base_bits = four    ? 4
+                            : eight ? 8
+                                    : 16},
+              report);
+}
+
+}  // namespace
+
+bool is_axolotl(const Json& document) { return document.is_object() && document.contains("base_model"); }
+
+void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "axolotl";
+  const Settings settings(document, report);
+  map_named_model(settings.text({"base_model"}).value_or("?"), "base_model", report);
+  if (!settings.map_whole({"sequence_len"}, "batch.sequence_length"))
+    report.ask("batch.sequence_length", "the recipe states no sequence_len");
+  const auto accumulation = settings.whole({"gradient_accumulation_steps"}).value_or(1);
+  auto micro = settings.whole({"micro_batch_size"});
+  // The old batch_size is that of a step and rank.
+  if (const auto old = settings.whole({"batch_size"}); old && !micro && accumulation > 0) micro = *old / accumulation;
+  if (gpus) report.map("gpus", *gpus, "the command line");
+  map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, 1, report);
+  const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;
+  report.map("precision", half ? "fp16" : "bf16", half ? "fp16" : "bf16");
+  if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
+  (void)settings.on({"tf32"});
+  const bool checkpointed =
+      settings.on({"gradient_checkpointing", "activation_offloading", "fsdp_config.fsdp_activation_checkpointing",
+                   "fsdp_config.activation_checkpointing"});
+  if (settings.text({"gradient_checkpointing"}).value_or("") == "offload" || settings.on({"activation_offloading"}))
+    report.refuse("gradient_checkpointing", "activations that move to the host's memory");
+  report.map("recompute.granularity", checkpointed ? "full" : "none", "gradient_checkpointing");
+  if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
+  map_axolotl_sharding(settings, report);
+  map_axolotl_method(settings, report);
+  settings.sort_rest(kAxolotlKeys);
+}
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,126 @@
+// Makes a scenario of a torchtune recipe.
+//
+// Names and defaults: pytorch/torchtune, recipes/configs and
+// recipes/{full,lora}_finetune_{distributed,single_device}.py.
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+constexpr KeyRule kTorchtuneKeys[] = {
+    {"quantizer.* fake_quant*", "QAT: fake quantisation in training", true},
+    {"ref_model.* ref_checkpointer.* reward_* policy_* value_* ppo_*", "a reference or reward model runs as well",
+     true},
+    {"teacher_model.* teacher_checkpointer.* kd_*", "distillation: a second model runs", true},
+    {"tensor_parallel_dim context_parallel_dim tensor_parallel_plan.* data_parallel_replicate_dim",
+     "it cuts the model in other ways", true},
+    {"custom_sharded_layers fsdp_* loss.* optimizer.fused enable_fp8_training",
+     "kernels are fused as the runtime has them"},
+    {kNoEffectKeys}};
+
+std::string last_part(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == name.npos ? name : name.substr(dot + 1);
+}
+
+// A comment of the recipe: "tune run --nproc_per_node 4 --config ...".
+std::optional<std::int64_t> gpus_in_comments(std::string_view text) {
+  for (const std::string_view flag :
+       {"--nproc_per_node ", "--nproc-per-node ", "--nproc_per_node=", "--nproc-per-node="}) {
+    const std::size_t at = text.find(flag);
+    if (at == text.npos) continue;
+    const std::string_view rest = text.substr(at + flag.size());
+    return whole_of(rest.substr(0, rest.find_first_not_of("0123456789")));
+  }
+  return std::nullopt;
+}
+
+bool single_device(std::string_view text) {
+  return text.find("single_device") != text.npos || text.find("single device") != text.npos;
+}
+
+void refuse_other_recipes(const Settings& settings, std::string_view text, Report& report) {
+  for (const char* word : {"dpo", "ppo", "grpo", "knowledge_distillation"})
+    if (text.find(std::string("lora_") + word) != text.npos || text.find(std::string("full_") + word) != text.npos ||
+        text.find(std::string("run ") + word) != text.npos || text.find(std::string(word) + "_full") != text.npos)
+      return report.refuse(word, "not plain training: a reference, reward or teacher model runs as well");
+  if (text.find("qat_") != text.npos && settings.has({"quantizer"}))
+    report.refuse("QAT", "fake quantisation in training");
+  const std::string loss = settings.text({"loss._component_"}).value_or("");
+  if (loss.find("DPO") != loss.npos || loss.find("RSO") != loss.npos)
+    report.refuse("loss", "dpo: a reference model runs as well");
+}
+
+void map_torchtune_method(const Settings& settings, const std::string& builder, Report& report) {
+  const bool quantised = builder.starts_with("qlora") || settings.on({"model.quantize_base"});
+  const auto rank = settings.whole({"model.lora_rank"});
+  std::string targets = settings.text({"model.lora_attn_modules"}).value_or("");
+  if (settings.on({"model.apply_lora_to_mlp"})) targets += " mlp";
+  if (settings.on({"model.apply_lora_to_output"})) targets += " output";
+  if (builder.starts_with("lora") || builder.starts_with("qlora"))
+    map_adapter({.method = quantised ? "qlora" : "lora",
+                 .from = "model._component_",
+                 .rank = rank,
+                 .targets = targets,
+                 .base_bits = quantised ? 4 : 16},
+                report);
+}
+
+void map_torchtune_memory(const Settings& settings, bool single, Report& report) {
+  report.map("recompute.granularity", settings.on({"enable_activation_checkpointing"}) ? "full" : "none",
+             "enable_activation_checkpointing");
+  if (settings.on({"enable_activation_offloading"}))
+    map_offload("activations", "cpu", "enable_activation_offloading", report);
+  if (settings.on({"fsdp_cpu_offload"})) map_offload("parameters", "cpu", "fsdp_cpu_offload", report);
+  if (settings.on({"optimizer_in_bwd"}))
+    report.approximate("optimizer_in_bwd", "all gradients are kept until the step's end");
+  if (const auto name = settings.text({"optimizer._component_"}))
+    map_optimizer_name(last_part(*name), "optimizer._component_", report);
+  map_sharding(single ? 0 : 3, single ? "a recipe of one device" : "FSDP shards weights, gradients and states", report);
+  report.map("compile", settings.on({"compile"}), "compile");
+}
+
+}  // namespace
+
+bool is_torchtune(const Json& document) {
+  const auto has = [&](const char* section) {
+    return document.is_object() && document.contains(section) && document.at(section).is_object() &&
+           document.at(section).contains("_component_");
+  };
+  return has("model") && (has("tokenizer") || has("optimizer"));
+}
+
+void read_torchtune(const Json& document, std::string_view text, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "torchtune";
+  Json resolved = document;
+  resolve_references(resolved);
+  const Settings settings(std::move(resolved), report);
+  const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
+  refuse_other_recipes(settings, text, report);
+  map_named_model(builder, "model._component_", report);
+  if (!settings.map_whole({"tokenizer.max_seq_len"}, "batch.sequence_length"))
+    report.ask("batch.sequence_length", "tokenizer.max_seq_len is null: sequences are as long as the data");
+  const auto distributed = gpus_in_comments(text);
+  const bool single = !distributed && single_device(text);
+  const auto said = single ? std::optional<std::int64_t>(1) : distributed;
+  if (!gpus) gpus = said;
+  if (gpus) report.map("gpus", *gpus, single ? "a recipe of one device" : "the comments of the recipe");
+  map_data_batch(
+      {settings.whole({"batch_size"}), settings.whole({"gradient_accumulation_steps"}).value_or(1), {}, "batch_size"},
+      gpus, 1, report);
+  const std::string type = settings.text({"dtype"}).value_or("bf16");
+  if (type == "bf16" || type == "fp16")
+    report.map("precision", type, "dtype");
+  else
+    report.refuse("dtype", "no profile has products of " + in_quotes(type));
+  map_torchtune_memory(settings, single, report);
+  map_torchtune_method(settings, builder, report);
+  settings.sort_rest(kTorchtuneKeys);
+}
+
+}  // namespace foretoken::io::launch::tuning

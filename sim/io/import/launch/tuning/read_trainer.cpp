@@ -1,0 +1,123 @@
+// Makes a scenario of arguments of Hugging Face's Trainer.
+//
+// Names and defaults: huggingface/transformers, src/transformers/training_args.py; hiyouga/LLaMA-Factory,
+// src/llamafactory/hparams; huggingface/trl, trl/trainer.
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+constexpr KeyRule kTrainerKeys[] = {
+    {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
+    {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro",
+     "an optimizer with other costs and memory", true},
+    {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
+    {"use_unsloth_gc enable_liger_kernel flash_attn use_liger* torch_compile* optim_args attn_implementation "
+     "torch_dtype",
+     "kernels are fused as the runtime has them"},
+    {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
+    {kNoEffectKeys}};
+
+void refuse_other_stages(const Settings& settings, Report& report) {
+  const std::string stage = settings.text({"stage"}).value_or("sft");
+  if (stage != "sft" && stage != "pt")
+    report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
+  const std::string kind = settings.text({"finetuning_type"}).value_or("");
+  if (kind == "oft" || kind == "freeze")
+    report.refuse("finetuning_type " + kind, "other weights train than with LoRA", "finetuning_type");
+  const std::string name = settings.text({"model_name_or_path"}).value_or("");
+  for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ"})
+    if (name.find(base) != name.npos)
+      report.refuse("model_name_or_path", std::string("base weights already quantised (") + base + "): own kernels");
+  for (const char* other : {"-VL-", "VLM", "llava", "Omni", "-Vision"})
+    if (name.find(other) != name.npos) report.refuse("model_name_or_path", "multimodal: not a language model");
+  for (const char* key : {"beta", "loss_type", "pref_beta", "pref_loss", "reward_funcs", "num_generations"})
+    if (settings.has({key}) && stage == "sft" && !settings.has({"finetuning_type"}))
+      return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
+}
+
+void map_trainer_sharding(const Settings& settings, Report& report) {
+  if (const auto file = settings.text({"deepspeed"})) {
+    for (const char* stage : {"0", "1", "2", "3"})
+      if (file->find(std::string("z") + stage) != file->npos || file->find(std::string("zero") + stage) != file->npos ||
+          file->find(std::string("stage") + stage) != file->npos) {
+        map_sharding(stage[0] - '0', "deepspeed " + printable(*file, 80), report);
+        if (file->find("offload") != file->npos) map_offload("optimizer states", "cpu", "deepspeed", report);
+        return;
+      }
+    return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
+  }
+  const auto fsdp = settings.text({"fsdp"});
+  if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
+  map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
+  if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
+  (void)settings.at("fsdp_config");
+}
+
+void map_trainer_method(const Settings& settings, Report& report) {
+  const auto kind = settings.text({"finetuning_type"});
+  const bool peft = settings.on({"use_peft"}) || settings.has({"lora_r"}) || settings.has({"peft_method"});
+  const auto rank = settings.whole({"lora_rank", "lora_r"});
+  const auto bits = settings.whole({"quantization_bit"});
+  const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
+  const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
+  for (const char* key : {"quantization_method", "double_quantization", "lora_alpha", "lora_dropout"})
+    (void)settings.at(key);
+  const std::string targets = settings.text({"lora_target", "lora_target_modules"}).value_or("all");
+  if (kind ? *kind == "lora" : peft)
+    map_adapter({.method = four || eight ? "qlora" : "lora",
+                 .from = kind ? "finetuning_type" : "use_peft",
+                 .rank = rank,
+                 .targets = targets,
+                 .base_bits = four    ? 4
+                              : eight ? 8
+                                      : 16},
+                report);
+}
+
+}  // namespace
+
+bool is_trainer(const Json& document) {
+  return document.is_object() && document.contains("per_device_train_batch_size");
+}
+
+void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  report.framework = "Hugging Face Trainer";
+  const Settings settings(document, report);
+  refuse_other_stages(settings, report);
+  map_named_model(settings.text({"model_name_or_path"}).value_or("?"), "model_name_or_path", report);
+  if (!settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
+                          "batch.sequence_length"))
+    report.ask("batch.sequence_length", "the arguments state no length of sequences");
+  if (gpus) report.map("gpus", *gpus, "the command line");
+  map_data_batch({settings.whole({"per_device_train_batch_size"}),
+                  settings.whole({"gradient_accumulation_steps"}).value_or(1),
+                  {},
+                  "per_device_train_batch_size"},
+                 gpus, 1, report);
+  const bool half = settings.on({"fp16"}),
+             brain = settings.on({"bf16", "pure_bf16"}) || settings.text({"torch_dtype"}).value_or("") == "bfloat16";
+  if (half || brain)
+    report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
+  else
+    report.ask("precision", "the arguments state neither bf16 nor fp16");
+  const bool factory = settings.has({"finetuning_type"});
+  const bool checkpointed =
+      factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on({"gradient_checkpointing"});
+  report.map("recompute.granularity", checkpointed ? "full" : "none",
+             factory ? "LLaMA-Factory recomputes by default" : "gradient_checkpointing");
+  if (const auto name = settings.text({"optim"}))
+    map_optimizer_name(*name, "optim", report);
+  else
+    report.assume("optimizer.name", "adam", "AdamW is the Trainer's default");
+  map_trainer_sharding(settings, report);
+  map_trainer_method(settings, report);
+  settings.sort_rest(kTrainerKeys);
+}
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,22 @@
+// Makes scenarios of the recipes of tuning tools: axolotl, torchtune, LLaMA-Factory, and others of the Trainer.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::tuning {
+
+[[nodiscard]] bool is_axolotl(const Json& document);
+void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+
+[[nodiscard]] bool is_torchtune(const Json& document);
+/// `text` is the whole file: its comments state the number of GPUs.
+void read_torchtune(const Json& document, std::string_view text, std::optional<std::int64_t> gpus, Report& report);
+
+/// Returns true for arguments of Hugging Face's Trainer, as LLaMA-Factory, TRL and the alignment handbook have them.
+[[nodiscard]] bool is_trainer(const Json& document);
+void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+
+}  // namespace foretoken::io::launch::tuning
