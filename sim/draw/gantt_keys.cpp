@@ -30,6 +30,8 @@ std::string_view colour_name(Activity activity) {
       return "pipeline";
     case Activity::kDataParallel:
       return "data";
+    case Activity::kHostCopy:
+      return "offload";
   }
   return "other";
 }
@@ -58,6 +60,7 @@ std::vector<Key> gantt_keys(std::span<const Gantt> charts) {
   keys.push_back({{"c-optimizer"}, "optimizer, step end"});
   keys.push_back({{"c-pipeline"}, "pipeline message"});
   keys.push_back({{"c-data"}, "data-parallel communication"});
+  if (report::copies_to_host(charts)) keys.push_back({{"c-offload"}, "copies and updates on the host"});
   return keys;
 }
 

@@ -40,6 +40,7 @@ inline constexpr std::array kMeanings{
     Meaning{"data", 0x7a4fc4, 0x9d7be6},
     Meaning{"optimizer", 0x009e73, 0x2bbd92},  // its time and its state
     Meaning{"host", 0x6b2a1a, 0x9c4f3f},
+    Meaning{"offload", 0x1f8fa6, 0x58c4d6},  // copies between a GPU and its host
     Meaning{"other", 0x8a8a84, 0x85857f},
     Meaning{"weights", 0x0f5c63, 0x2c8089},
     Meaning{"gradients", 0x7fcabd, 0xa5e0d6},

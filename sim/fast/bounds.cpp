@@ -7,8 +7,10 @@
 
 #include "sim/fast/replay.h"
 #include "sim/observe/memory_timeline.h"
+#include "sim/schedule/program_counts.h"
 #include "sim/step/lower.h"
 #include "sim/step/memory/memory.h"
+#include "sim/step/offload/host_copies.h"
 
 namespace foretoken::search {
 
@@ -27,7 +29,36 @@ Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   return peak;
 }
 
-bool fits(const job::Job& job, Bytes peak) { return peak + step::outside_allocator(job) <= job.cluster.gpu.memory; }
+namespace {
+
+// Returns true when the hosts hold what one stage keeps there. `alive` counts its micro-batches under way.
+bool host_holds(const job::Job& job, const step::Outside& outside, Stage stage, double alive) {
+  const net::Host& host = job.cluster_of(stage).host.value();
+  const double gpus = step::gpus_on_host(job, stage);
+  const auto all = [&](step::OutsideMemory memory) {
+    memory.activations = alive * memory.activations;
+    return gpus * memory.total();
+  };
+  if (all(outside.host) > host.memory) return false;
+  return !job.offload.uses_disks() || all(outside.disk) <= host.disks.value().capacity;
+}
+
+bool hosts_hold(const job::Job& job) {
+  if (!job.offload.any()) return true;
+  const step::JobMemory memory(job);
+  const schedule::Program program = step::program_of(job);
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const double alive = schedule::peak_in_flight(program.stages[stage]);
+    if (!host_holds(job, memory.outside(stage), stage, alive)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool fits(const job::Job& job, Bytes peak) {
+  return peak + step::outside_allocator(job) <= job.cluster.gpu.memory && hosts_hold(job);
+}
 
 namespace {
 

@@ -44,6 +44,9 @@ constexpr LayerRole kRoles[] = {
      "sizes every element and chooses the products' rate"},
     {Key::kGradients, [](const Job& job, Key) { return Number(job.recipe.gradient_bytes > 2 ? 1 : 0); },
      "chooses what weight-gradient products add to"},
+    {Key::kOffloadOptimizer, plays_none, "stands beside and behind passes"},
+    {Key::kOffloadParameters, plays_none, "stands beside passes"},
+    {Key::kOffloadActivations, plays_none, "stands beside passes"},
 };
 
 LayerRole role_of(Axis axis) {

@@ -94,6 +94,14 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   return run.makespan - Instant{};
 }
 
+// Returns the step time of a job that offloads. Its copies stand between passes and their blocks: it is lowered whole.
+Duration offloading_step_time(const job::Job& job) {
+  const step::LoweredStep lowered = step::lower(job, step::Fidelity::kStage);
+  const des::RunResult run = des::run(lowered.workload.graph);
+  expects(run.stuck.empty(), "a step that offloads does not deadlock");
+  return run.makespan - Instant{};
+}
+
 }  // namespace
 
 Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
@@ -125,6 +133,7 @@ step::Passes Replayer::passes(const job::Job& job) {
 }
 
 Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, std::vector<std::int64_t>& scratch) {
+  if (job.offload.any()) return offloading_step_time(job);
   if (job.optimizer.shards_gradients()) return sharded_step_time(job, passes);
   constexpr double kLongest = 9e18;  // picoseconds over all tasks, as in lower()
   const PlannedPipeline pipeline = pipeline_of(job, passes);

@@ -13,7 +13,8 @@ namespace foretoken::html {
 namespace {
 
 // Flags of a bar: a set flag means "as expected", and the value is not written.
-static_assert(report::kActivities <= 8, "the lower three bits of a bar's first byte hold its activity");
+static_assert(report::kActivities <= 16,
+              "the lower three bits of a bar's first byte, and the highest, hold its activity");
 constexpr unsigned kSameChunk = 8, kNextMicrobatch = 16, kNoGap = 32, kSameDuration = 64;
 
 class Packer {
@@ -23,7 +24,7 @@ class Packer {
   void lane(const std::vector<report::GanttBar>& bars) {
     number(bars.size());
     std::int64_t end = 0;
-    std::array<Chunk, 8> chunk_of{};
+    std::array<Chunk, 16> chunk_of{};
     std::map<std::pair<unsigned, Chunk>, Rhythm> rhythms;
     for (const report::GanttBar& bar : bars) {
       const auto activity = static_cast<unsigned>(bar.activity);
@@ -32,7 +33,7 @@ class Packer {
       const unsigned flags = (bar.chunk == chunk_of[activity] ? kSameChunk : 0) |
                              (bar.microbatch.number() == rhythm.microbatch + 1 ? kNextMicrobatch : 0) |
                              (begin == end ? kNoGap : 0) | (duration == rhythm.duration ? kSameDuration : 0);
-      bytes_.push_back(static_cast<std::uint8_t>(activity | flags));
+      bytes_.push_back(static_cast<std::uint8_t>((activity & 7U) | (activity & 8U) << 4U | flags));
       if ((flags & kSameChunk) == 0) number(bar.chunk.value);
       if ((flags & kNextMicrobatch) == 0) number(bar.microbatch.value);
       if ((flags & kNoGap) == 0) signed_number(begin - end);

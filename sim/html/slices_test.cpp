@@ -30,11 +30,11 @@ class Reader {
   }
   std::vector<GanttBar> lane(std::int64_t unit) {
     std::vector<GanttBar> bars(number());
-    std::array<Chunk, 8> chunk_of{};
+    std::array<Chunk, 16> chunk_of{};
     std::map<std::pair<unsigned, Chunk>, std::pair<int, std::int64_t>> rhythms;
     std::int64_t end = 0;
     for (GanttBar& bar : bars) {
-      const unsigned flags = bytes_[at_++], activity = flags & 7U;
+      const unsigned flags = bytes_[at_++], activity = (flags & 7U) | (flags >> 4U & 8U);
       bar.activity = static_cast<Activity>(activity);
       bar.chunk = (flags & 8U) != 0 ? chunk_of[activity] : Chunk{static_cast<std::uint32_t>(number())};
       auto [rhythm, is_new] = rhythms.try_emplace({activity, bar.chunk}, -1, 0);
@@ -91,7 +91,7 @@ TEST(PackedSlices, ReadBackAsTheyWere) {
       std::int64_t begin = 0;
       for (int i = below(200); i > 0; --i) {
         begin += below(1 << below(24));
-        lane->push_back({des::Instant{begin}, des::Instant{begin + below(1 << 20)}, static_cast<Activity>(below(8)),
+        lane->push_back({des::Instant{begin}, des::Instant{begin + below(1 << 20)}, static_cast<Activity>(below(9)),
                          id_of<schedule::MicroBatch>(below(70000)), id_of<Chunk>(below(12))});
       }
     }

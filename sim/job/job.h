@@ -10,6 +10,7 @@
 
 #include "sim/cost/profile.h"
 #include "sim/job/imperfections.h"
+#include "sim/job/offload.h"
 #include "sim/job/runtime.h"
 #include "sim/job/stragglers.h"
 #include "sim/model/layer_context.h"
@@ -134,6 +135,7 @@ struct Job {
   bool compile = false;  ///< PyTorch's compiler fuses what the runtime leaves apart
   Optimizer optimizer;
   Overlap overlap;
+  Offload offload;
   Imperfections imperfections;
   Stragglers stragglers;
   std::optional<TrainingRun> run;

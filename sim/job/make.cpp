@@ -51,6 +51,7 @@ void take_choices(const Question& question, Job& job) {
                .masked_fraction = choices.batch.masked_fraction};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
+  job.offload = choices.offload.value_or(Offload{});
   job.precision = choices.precision.value_or(Precision::kBf16);
   job.recipe = recipe_of(question);
   job.routing.dispatcher = choices.dispatcher.value_or(Routing{}.dispatcher);
@@ -78,6 +79,7 @@ void settle_choices(Draft& draft) {
   if (sound.parallelism) check_sharding(draft);
   check_hardware(draft);
   check_attention(draft);
+  settle_offload(draft, split);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kDispatcher, "moe.dispatcher"},
     {Key::kPrecision, "precision"},
     {Key::kGradients, "precision_recipe.gradients"},
+    {Key::kOffloadOptimizer, "offload.optimizer"},
+    {Key::kOffloadParameters, "offload.parameters"},
+    {Key::kOffloadActivations, "offload.activations"},
     {Key::kArithmeticRate, "profile.gemm, profile.attention"},
     {Key::kMemoryBandwidth, "profile.memory_bound, profile.gemm"},
     {Key::kLaunchTime, "profile launch_us"},
@@ -127,6 +130,19 @@ void put_gradients(std::optional<AskedRecipe>& recipe, const Value& value) {
   recipe->extra_gradient_bytes.reset();
 }
 
+// Returns the part that the key offloads, if it is such a key.
+Offloaded Offload::*offloaded_by(Key key) {
+  if (key == Key::kOffloadOptimizer) return &Offload::optimizer;
+  if (key == Key::kOffloadParameters) return &Offload::parameters;
+  return key == Key::kOffloadActivations ? &Offload::activations : nullptr;
+}
+
+// A fraction of a part goes to the host.
+void put_offloaded(std::optional<Offload>& offload, Offloaded Offload::*part, const Value& value) {
+  if (!offload) offload.emplace();
+  (*offload).*part = is_none(value) ? Offloaded{} : Offloaded{.fraction = held<double, double>(value)};
+}
+
 void apply_to_overlap(const Edit& edit, AskedOverlap& overlap) {
   switch (edit.key) {
     case Key::kGradReduce:
@@ -147,6 +163,7 @@ void apply_to_overlap(const Edit& edit, AskedOverlap& overlap) {
 void apply_to_choices(const Edit& edit, Choices& choices) {
   AskedParallelism& degrees = choices.parallelism;
   if (const auto axis = axis_of(edit.key)) return put(degrees.degrees[*axis], edit.value);
+  if (const auto part = offloaded_by(edit.key)) return put_offloaded(choices.offload, part, edit.value);
   switch (edit.key) {
     case Key::kGpus:
       choices.gpus = held<std::int64_t, int>(edit.value);
@@ -222,7 +239,8 @@ std::span<const Key> searched_keys() {
 }
 
 std::span<const Key> requested_keys() {
-  static constexpr Key kRequested[] = {Key::kPrecision, Key::kGradients};
+  static constexpr Key kRequested[] = {Key::kPrecision, Key::kGradients, Key::kOffloadOptimizer,
+                                       Key::kOffloadParameters, Key::kOffloadActivations};
   return kRequested;
 }
 
@@ -230,6 +248,7 @@ bool is_open(const Choices& choices, Key key) {
   if (!is_searched(key) && std::ranges::find(requested_keys(), key) == requested_keys().end()) return false;
   const AskedParallelism& degrees = choices.parallelism;
   if (const auto axis = axis_of(key)) return !degrees.degrees[*axis];
+  if (const auto part = offloaded_by(key)) return !choices.offload || !((*choices.offload).*part).any();
   switch (key) {
     case Key::kVirtualPipeline:
       return !degrees.virtual_pipeline;

@@ -34,6 +34,9 @@ enum class Key : std::uint8_t {
   kDispatcher,
   kPrecision,
   kGradients,
+  kOffloadOptimizer,
+  kOffloadParameters,
+  kOffloadActivations,
   // Properties of machines and software, with a factor.
   kArithmeticRate,
   kMemoryBandwidth,
@@ -58,8 +61,8 @@ inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
-/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule, precision, dispatcher).
-/// `std::monostate` removes a statement, so the default holds again.
+/// A whole number, a switch, a factor or fraction, or a value named by the key (recomputation, schedule, precision,
+/// dispatcher). `std::monostate` removes a statement, so the default holds again.
 using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule,
                            Precision, model::Dispatcher>;
 

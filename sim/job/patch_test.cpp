@@ -50,7 +50,11 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
 }
 
 TEST(Patch, PrecisionsAreOpenUntilTheyAreStated) {
-  const std::pair<Key, Value> kStated[] = {{Key::kPrecision, Precision::kFp8}, {Key::kGradients, std::int64_t{2}}};
+  const std::pair<Key, Value> kStated[] = {{Key::kPrecision, Precision::kFp8},
+                                           {Key::kGradients, std::int64_t{2}},
+                                           {Key::kOffloadOptimizer, 1.0},
+                                           {Key::kOffloadParameters, 1.0},
+                                           {Key::kOffloadActivations, 1.0}};
   ASSERT_EQ(std::size(kStated), requested_keys().size());
   Question question;
   for (const auto& [key, value] : kStated) {

@@ -52,6 +52,7 @@ Choices choices_of(const Job& job) {
                       .p2p = job.overlap.p2p,
                       .tensor_parallel = job.overlap.tensor_parallel,
                       .exchanges = job.overlap.exchanges},
+          .offload = job.offload,
           .dispatcher = job.routing.dispatcher,
           .precision = job.precision,
           .recipe = asked(job.recipe, job.precision)};

@@ -68,6 +68,7 @@ struct Choices {
   std::optional<Recompute> recompute;  ///< absent: none
   std::optional<int> zero_stage;       ///< absent: the runtime's
   AskedOverlap overlap;
+  std::optional<Offload> offload;               ///< absent: everything stays on the GPU
   std::optional<model::Dispatcher> dispatcher;  ///< absent: all-to-all
   std::optional<Precision> precision;           ///< absent: bf16
   std::optional<AskedRecipe> recipe;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/kernel.h"
+#include "sim/job/offload.h"
 #include "sim/model/layer_ops.h"
 
 namespace foretoken::job {
@@ -54,6 +55,8 @@ struct Runtime {
   bool keeps_16bit_gradients = false;          ///< beside the fp32 main gradient: two more bytes per parameter
   double fp16_gradient_bytes = 2;              ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
+
+  OffloadSupport offload;
 
   // Fitted numbers. A runtime states at most six, each explained in its file.
   double gradient_accumulation_bytes = 6;  ///< bytes per weight and micro-batch of the kernel that adds gradients

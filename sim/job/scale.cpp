@@ -113,7 +113,8 @@ void scale(Key key, double factor, Question& question) {
 
 bool has_property(Key key, const Question& question) {
   if (key == Key::kNvlinkRate) return has_nvlink(question);
-  if (key == Key::kPcieRate) return !has_nvlink(question);
+  const bool offloads = question.choices.offload && question.choices.offload->any();
+  if (key == Key::kPcieRate) return offloads || !has_nvlink(question);
   if (key == Key::kNicRate || key == Key::kNetworkLatency)
     return !question.pools.empty() || question.choices.gpus > question.cluster.links.gpus;
   return true;

@@ -37,6 +37,20 @@ struct Gpu {
   }
 };
 
+/// The local disks of a host together.
+struct Disks {
+  Bytes capacity;
+  BytesPerSecond read, write;
+};
+
+/// A host: its memory, the links to its GPUs, and its disks.
+struct Host {
+  Bytes memory;
+  BytesPerSecond memory_bandwidth;  ///< of all sockets
+  int gpus_per_link = 1;            ///< GPUs behind one link to the host, as wide as a GPU's own
+  std::optional<Disks> disks;
+};
+
 /// A kind of cluster (topologies/NAME.json). The scenario states how many GPUs a job takes.
 struct Cluster {
   std::string name;
@@ -45,6 +59,7 @@ struct Cluster {
   std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge", "mesh" or "none"
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
   NodeWiring wiring;          ///< wiring of one host, where it is stated
+  std::optional<Host> host;   ///< absent: not stated
   std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"; "none" without NICs
   bool rail_optimized = false;
   int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC

@@ -35,6 +35,7 @@ std::string_view words_of(const Communication& row) {
     case Purpose::kCopyGradients:
       return "gradients: all-reduce of both copies of the model";
     case Purpose::kNormGradients:
+    case Purpose::kHostCopy:
     case Purpose::kGradientNorm:
       return row.name;
   }

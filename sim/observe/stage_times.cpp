@@ -5,8 +5,9 @@
 //   1. the gap that the host leaves between two passes,
 //   2. the optimizer and other work of the stage,
 //   3. data-parallel communication of the stage,
-//   4. a pipeline message that it sends or receives,
-//   5. waiting for another stage.
+//   4. copies between a GPU and its host, and the optimizer's update on the host,
+//   5. a pipeline message that it sends or receives,
+//   6. waiting for another stage.
 #include "sim/observe/stage_times.h"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ StageActivity activity_of(Stage stage, const step::LoweredStep& step, const des:
 
 // The time of a stage outside the work of its passes, by its cause.
 struct Outside {
-  std::vector<Interval> between, optimizer, other, work;
+  std::vector<Interval> between, optimizer, other, work, offload;
   PerAxis<std::vector<Interval>> moving;
 };
 
@@ -99,6 +100,10 @@ Outside outside_passes(Stage stage, const step::Workload& workload, const des::R
     if (span.end < span.begin) continue;
     if (meaning.kind == TaskMeaning::kCommunication) {
       const step::Communication& row = *workload.communication_of(meaning);
+      if (row.purpose == step::Purpose::kHostCopy) {
+        if (meaning.stage == stage) outside.offload.push_back(span);
+        continue;
+      }
       if (row.involves(stage)) (row.counts_for ? outside.moving[*row.counts_for] : outside.other).push_back(span);
       continue;
     }
@@ -107,6 +112,7 @@ Outside outside_passes(Stage stage, const step::Workload& workload, const des::R
     if (meaning.kind == TaskMeaning::kPassOverhead) outside.between.push_back(span);
     if (meaning.kind == TaskMeaning::kOptimizer) outside.optimizer.push_back(span);
     if (meaning.kind == TaskMeaning::kStepOverhead) outside.other.push_back(span);
+    if (meaning.kind == TaskMeaning::kHostUpdate) outside.offload.push_back(span);
   }
   return outside;
 }
@@ -118,7 +124,7 @@ StageSplit mean_step(StageSplit all, const Window& window) {
     part.ps /= window.steps;
     parts += part.ps;
   };
-  for (Duration* const part : {&all.compute, &all.optimizer, &all.host, &all.other}) share(*part);
+  for (Duration* const part : {&all.compute, &all.optimizer, &all.host, &all.other, &all.offload}) share(*part);
   for (const auto& [axis, name] : kAxisNames) share(all.comm[axis]);
   all.bubble.ps = window.step() - parts;
   return all;
@@ -161,6 +167,7 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
   Coverage beside;
   if (waited > 0) (void)beside.add(std::move(outside.work));
   const std::int64_t exposed = beside.add(data);
+  const std::int64_t exposed_copies = beside.add(outside.offload);
   split.host.ps += coverage.add(std::move(outside.between));
   split.optimizer.ps = coverage.add(std::move(outside.optimizer));
   split.other.ps = coverage.add(std::move(outside.other));
@@ -168,7 +175,10 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
   const std::int64_t outside_work = coverage.add(std::move(data));
   const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside_work, 0, waited);
   split.comm[Axis::kData].ps = outside_work + for_data;
-  split.host.ps += waited - for_data;
+  const std::int64_t copies_outside = coverage.add(std::move(outside.offload));
+  const std::int64_t for_copies = std::clamp<std::int64_t>(exposed_copies - copies_outside, 0, waited - for_data);
+  split.offload.ps = copies_outside + for_copies;
+  split.host.ps += waited - for_data - for_copies;
   split.comm[Axis::kPipeline].ps = coverage.add(std::move(outside.moving[Axis::kPipeline]));
   split.bubble.ps = window.length() - coverage.covered();
   return step.steady ? mean_step(split, window) : split;

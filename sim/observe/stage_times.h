@@ -22,6 +22,7 @@ struct TimeSplit {
   Time compute{};
   PerAxis<Time> comm;  ///< communication over each axis
   Time optimizer{}, bubble{}, host{}, other{};
+  Time offload{};  ///< waiting for copies between a GPU and its host, and for the update there
 };
 using StageSplit = TimeSplit<des::Duration>;
 

@@ -17,6 +17,7 @@ std::string task_text(const step::Meaning& meaning, const step::Workload& worklo
   const step::Communication* row = workload.communication_of(meaning);
   const bool of_step = meaning.kind == step::TaskMeaning::kOptimizer ||
                        meaning.kind == step::TaskMeaning::kStepOverhead ||
+                       meaning.kind == step::TaskMeaning::kHostUpdate ||
                        (meaning.kind == step::TaskMeaning::kCommunication && !is_message(row->purpose));
   std::string text(step::name_of(meaning, workload));
   if (!of_step)

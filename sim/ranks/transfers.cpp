@@ -122,8 +122,9 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage,
     case step::Purpose::kTiedEmbedding:
     case step::Purpose::kCopyGradients:
       return collective(row, moving, members);
-    case step::Purpose::kGradientNorm:
-      return {};  // one number
+    case step::Purpose::kHostCopy:      // its rate is its part of what the GPUs of the host share
+    case step::Purpose::kGradientNorm:  // one number
+      return {};
   }
   contract_broken("every purpose moves in some way", __FILE__, __LINE__);
 }

@@ -20,12 +20,19 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
   const des::Instant begin = run.start[task], end = run.end[task];
   if (meaning.kind == TaskMeaning::kOptimizer || meaning.kind == TaskMeaning::kStepOverhead)
     chart.rows[meaning.stage.index()].work.push_back({begin, end, Activity::kStepEnd});
+  if (meaning.kind == TaskMeaning::kHostUpdate)
+    chart.rows[meaning.stage.index()].communication.push_back({begin, end, Activity::kHostCopy});
   if (meaning.kind != TaskMeaning::kCommunication) return;
 
   const step::Communication& row = *workload.communication_of(meaning);
   if (is_message(row.purpose) || row.purpose == step::Purpose::kMovedActivations) {
     chart.rows[meaning.stage.index()].communication.push_back(
         {begin, end, Activity::kMessage, meaning.microbatch, meaning.chunk});
+    return;
+  }
+  if (row.purpose == step::Purpose::kHostCopy) {
+    chart.rows[meaning.stage.index()].communication.push_back(
+        {begin, end, Activity::kHostCopy, meaning.microbatch, meaning.chunk});
     return;
   }
   for (const Stage stage : ids<Stage>(chart.rows.size()))
@@ -83,6 +90,14 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     std::stable_sort(row.communication.begin(), row.communication.end(), starts_before);
   }
   return chart;
+}
+
+bool copies_to_host(std::span<const Gantt> charts) {
+  const auto copies = [](const GanttRow& row) {
+    return std::ranges::any_of(row.communication,
+                               [](const GanttBar& bar) { return bar.activity == Activity::kHostCopy; });
+  };
+  return std::ranges::any_of(charts, [&](const Gantt& chart) { return std::ranges::any_of(chart.rows, copies); });
 }
 
 std::vector<PassKind> passes_in(std::span<const Gantt> charts) {

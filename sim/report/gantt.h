@@ -22,9 +22,11 @@ enum class Activity : std::uint8_t {
   kBackwardInput,
   kBackwardWeight,
   kRecompute,
+  kHostCopy,  ///< between a GPU and its host, or the update there
 };
 [[nodiscard]] constexpr bool is_pass(Activity activity) {
-  return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel;
+  return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel &&
+         activity != Activity::kHostCopy;
 }
 
 /// Returns the activity that an op is drawn as.
@@ -67,6 +69,8 @@ struct PassKind {
   Activity activity = Activity::kForward;
   std::string_view name;  ///< of schedule::OpTraits
 };
+/// Returns true when a chart shows copies between a GPU and its host.
+[[nodiscard]] bool copies_to_host(std::span<const Gantt> charts);
 /// Returns the kinds of passes that the charts show, in the order of schedule::kOpTraits.
 [[nodiscard]] std::vector<PassKind> passes_in(std::span<const Gantt> charts);
 

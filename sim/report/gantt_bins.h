@@ -8,7 +8,7 @@
 
 namespace foretoken::report {
 
-inline constexpr std::size_t kActivities = 8;
+inline constexpr std::size_t kActivities = 9;
 
 /// A stretch of time with the share of each Activity. The rest is idle.
 struct Stretch {

@@ -20,6 +20,7 @@ constexpr const char* kBackwardWeightGlyph = "▀";
 constexpr const char* kRecomputeGlyph = "░";
 constexpr const char* kStepEndGlyph = "▒";
 constexpr const char* kCommunicationGlyph = "─";
+constexpr const char* kHostCopyGlyph = "═";
 constexpr const char* kIdleGlyph = "·";
 
 std::string_view glyph_of(Activity activity) {
@@ -39,6 +40,8 @@ std::string_view glyph_of(Activity activity) {
     case Activity::kMessage:
     case Activity::kDataParallel:
       return kCommunicationGlyph;
+    case Activity::kHostCopy:
+      return kHostCopyGlyph;
   }
   return kIdleGlyph;
 }
@@ -58,6 +61,8 @@ Ink ink_of(Activity activity) {
     case Activity::kMessage:
     case Activity::kDataParallel:
       return Ink::kMagenta;
+    case Activity::kHostCopy:
+      return Ink::kCyan;
   }
   return Ink::kDim;
 }
@@ -128,8 +133,10 @@ std::vector<Cell> cells_of(const GanttRow& row, des::Duration axis, std::size_t 
     std::array<double, kActivities> shares = work[c].share;
     const double idle = std::max(0.0, 1 - std::accumulate(shares.begin(), shares.end(), 0.0));
     const auto& messages = communication[c].share;  // shown only where nothing computes
-    shares[static_cast<std::size_t>(Activity::kMessage)] =
-        std::min(idle, std::accumulate(messages.begin(), messages.end(), 0.0));
+    const double copies = messages[static_cast<std::size_t>(Activity::kHostCopy)];
+    const double between_gpus = std::min(idle, std::accumulate(messages.begin(), messages.end(), 0.0) - copies);
+    shares[static_cast<std::size_t>(Activity::kMessage)] = between_gpus;
+    shares[static_cast<std::size_t>(Activity::kHostCopy)] = std::min(idle - between_gpus, copies);
     cells[c] = picker.pick(shares);
   }
   if (axis.ps > 0) write_numbers(cells, row.work, static_cast<double>(columns) / static_cast<double>(axis.ps));
@@ -157,6 +164,7 @@ std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint) {
   for (const PassKind& kind : passes_in(charts)) add(paint(ink_of(kind.activity), glyph_of(kind.activity)), kind.name);
   add(paint(Ink::kGreen, kStepEndGlyph), "optimizer and step end");
   add(paint(Ink::kMagenta, kCommunicationGlyph), "communication alone");
+  if (copies_to_host(charts)) add(paint(Ink::kCyan, kHostCopyGlyph), "offload alone");
   add(kIdleGlyph, "idle");
   return paint.items(entries);
 }

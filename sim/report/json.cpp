@@ -60,21 +60,36 @@ Json parameters_of(const Parameters& parameters) {
   return json;
 }
 
-Json stage_of(const StageMemory& stage) {
-  return {{"weights_bytes", finite(stage.weights)},
-          {"gradients_bytes", finite(stage.gradients)},
-          {"optimizer_bytes", finite(stage.optimizer)},
-          {"activations_bytes", finite(stage.activations)},
-          {"other_bytes", finite(stage.other)},
-          {"peak_bytes", finite(stage.peak)},
-          {"capacity_bytes", finite(stage.capacity)},
-          {"layers", stage.layers},
-          {"peak_microbatch_chunks", stage.peak_microbatch_chunks}};
+Json outside_of(const step::OutsideMemory& outside) {
+  return {{"parameters_bytes", finite(outside.parameters)},
+          {"gradients_bytes", finite(outside.gradients)},
+          {"optimizer_bytes", finite(outside.optimizer)},
+          {"activations_bytes", finite(outside.activations)},
+          {"total_bytes", finite(outside.total())}};
+}
+
+Json room_of(const OutsideRoom& room) {
+  return {{"bytes_per_node", finite(room.used)}, {"capacity_bytes", finite(room.capacity)}, {"fits", room.fits()}};
+}
+
+Json stage_of(const StageMemory& stage, bool offloads) {
+  Json json = {{"weights_bytes", finite(stage.weights)},
+               {"gradients_bytes", finite(stage.gradients)},
+               {"optimizer_bytes", finite(stage.optimizer)},
+               {"activations_bytes", finite(stage.activations)},
+               {"other_bytes", finite(stage.other)},
+               {"peak_bytes", finite(stage.peak)},
+               {"capacity_bytes", finite(stage.capacity)},
+               {"layers", stage.layers},
+               {"peak_microbatch_chunks", stage.peak_microbatch_chunks}};
+  if (offloads) json["host"] = outside_of(stage.outside.host);
+  if (stage.outside.disk.total() > Bytes(0)) json["nvme"] = outside_of(stage.outside.disk);
+  return json;
 }
 
 Json memory_of(const Memory& memory) {
   Json stages = Json::array();
-  for (const StageMemory& stage : memory.per_stage) stages.push_back(stage_of(stage));
+  for (const StageMemory& stage : memory.per_stage) stages.push_back(stage_of(stage, memory.host.has_value()));
   Json json = {{"peak_bytes", finite(memory.peak)},
                {"capacity_bytes", finite(memory.capacity)},
                {"outside_allocator_bytes", finite(memory.outside_allocator)},
@@ -86,6 +101,11 @@ Json memory_of(const Memory& memory) {
   json["model_state_bytes"] = finite(memory.model_state);
   json["boundary_activations_whole_batch_bytes"] = finite(memory.boundary_whole_batch);
   json["boundary_activations_microbatch_bytes"] = finite(memory.boundary_one_microbatch);
+  if (memory.host) {
+    json["host"] = room_of(memory.host->memory);
+    json["host"]["gpus_per_node"] = memory.host->gpus;
+    if (memory.host->disks) json["nvme"] = room_of(*memory.host->disks);
+  }
   json["per_stage"] = std::move(stages);
   return json;
 }

@@ -12,6 +12,7 @@
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
 #include "sim/step/lower.h"
+#include "sim/step/memory/memory.h"
 #include "sim/trust/bias.h"
 #include "sim/trust/interval.h"
 
@@ -29,6 +30,21 @@ struct StageMemory {
   Bytes capacity;                  ///< of the stage's GPU
   int peak_microbatch_chunks = 0;  ///< most chunk activations alive at once, as replayed
   int layers = 0;
+  step::Outside outside = {};  ///< of the GPU: what stands on its host and on the disks, at the peak
+};
+
+/// Memory outside the GPUs: all that the GPUs of one host keep there.
+struct OutsideRoom {
+  Bytes used, capacity;
+  [[nodiscard]] bool fits() const { return used <= capacity; }
+};
+
+/// The hosts of a job that offloads. They are those of the stage with the least room.
+struct HostRoom {
+  OutsideRoom memory;
+  std::optional<OutsideRoom> disks;  ///< absent: nothing goes there
+  int gpus = 1;                      ///< of the job on one host
+  [[nodiscard]] bool fits() const { return memory.fits() && (!disks || disks->fits()); }
 };
 
 /// A tight job fits, with so little room that its step is uncertain. Peaks of published runs are missed by up to 2 %
@@ -45,8 +61,9 @@ struct Memory {
   Bytes outside_allocator;  ///< CUDA context and NCCL buffers; fits when peak + this <= capacity
   bool fits = true;
   PerStage<StageMemory> per_stage;
-  Stage fullest = {};    ///< the stage with the least room
-  std::string dominant;  ///< the largest part of the fullest stage
+  Stage fullest = {};            ///< the stage with the least room
+  std::string dominant;          ///< the largest part of the fullest stage
+  std::optional<HostRoom> host;  ///< of a job that offloads
   /// The cheapest change that would make it fit; nothing when it fits or the question did not ask for advice.
   std::optional<std::string> advice;
   /// Returns the part of the capacity that the allocator and the memory outside it fill.

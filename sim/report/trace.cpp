@@ -36,6 +36,14 @@ std::vector<Thread> threads_of(const step::StageStreams& stage) {
   threads.push_back({"send backward", stage.send_backward});
   threads.push_back({"host", stage.pass.host});
   if (stage.moves) threads.push_back({"activations", *stage.moves});
+  if (stage.offload) {
+    const step::HostStreams& offload = *stage.offload;
+    threads.insert(threads.end(), {{"copies to host", offload.to_host},
+                                   {"copies from host", offload.from_host},
+                                   {"copies to disk", offload.to_disk},
+                                   {"copies from disk", offload.from_disk},
+                                   {"update on host", offload.update}});
+  }
   return threads;
 }
 

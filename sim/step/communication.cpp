@@ -28,6 +28,7 @@ Seconds exchange_time(ExchangeShape shape, const Site& site, Bytes payload, cons
 }
 
 Seconds moving_time(const Communication& row, const Site& site, Bytes payload, const cost::Profile& profile) {
+  if (row.host_path) return payload / row.host_rate;
   if (!row.collective) {
     const PointToPointShape message{
         .payload = payload, .crosses_nodes = site.group.nodes > 1, .senders_per_node = site.group.groups_per_node};

@@ -33,7 +33,11 @@ enum class Purpose : std::uint8_t {
   kMovedActivations,     ///< activations that a partner stage keeps for a while
   kCopyGradients,        ///< reduced between two stages that hold the same layers, in two copies of the model
   kGradientNorm,         ///< gradient norm and overflow check over all ranks
+  kHostCopy,             ///< between a GPU and its host, or the host and its disks
 };
+
+/// A way between a GPU and the memory outside it.
+enum class HostPath : std::uint8_t { kToHost, kFromHost, kToDisk, kFromDisk };
 
 /// A group of ranks on the nodes of one stage.
 struct Site {
@@ -54,11 +58,13 @@ struct Communication {
   Stage from{}, to{};       ///< sender and receiver, two stages that exchange, or twice the only stage
   bool all_stages = false;  ///< every stage takes part, not only these two
   Site site{};
-  std::vector<Site> other_sites{};  ///< where the group spans nodes of several kinds; the slowest site counts
-  Seconds overhead{};               ///< before its bytes move
-  double factor = 1;                ///< factor of the runtime on the cost of moving the bytes
-  std::optional<double> nics{};     ///< most NICs of a node that all such groups fill
-  des::Duration for_tensors{};      ///< added by a runtime that moves a unit tensor by tensor
+  std::vector<Site> other_sites{};      ///< where the group spans nodes of several kinds; the slowest site counts
+  Seconds overhead{};                   ///< before its bytes move
+  double factor = 1;                    ///< factor of the runtime on the cost of moving the bytes
+  std::optional<double> nics{};         ///< most NICs of a node that all such groups fill
+  std::optional<HostPath> host_path{};  ///< of a copy between a GPU and its host; absent: between GPUs
+  BytesPerSecond host_rate{};           ///< of such a copy
+  des::Duration for_tensors{};          ///< added by a runtime that moves a unit tensor by tensor
 
   [[nodiscard]] bool involves(Stage stage) const { return all_stages || stage == from || stage == to; }
 };

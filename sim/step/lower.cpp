@@ -10,6 +10,9 @@
 #include "sim/step/duration.h"
 #include "sim/step/made_order.h"
 #include "sim/step/memory/memory.h"
+#include "sim/step/offload/activation_copies.h"
+#include "sim/step/offload/host_update.h"
+#include "sim/step/offload/shares.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
 
@@ -74,6 +77,34 @@ schedule::Program program_of(const job::Job& job) {
 
 namespace {
 
+// Adds the update of the step before, which runs on the host beside the passes, where the job delays it.
+Table<Stage, std::vector<des::TaskId>> lower_delayed_update(Workload& workload, const job::Job& job,
+                                                            const Passes& passes) {
+  Table<Stage, std::vector<des::TaskId>> ends;
+  if (!job.offload.delayed_update) return ends;
+  const LocalParameters trained(job, passes.trained());
+  HostCopies copies(workload, job);
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    ends.push_back(add_host_update(copies, job,
+                                   {.stage = stage,
+                                    .parameters = updated_on_host(job, trained, stage),
+                                    .brings_gradients = false,
+                                    .updates = true,
+                                    .returns_weights = false},
+                                   {}));
+  return ends;
+}
+
+// Lowers the passes of a pipeline, with the copies of activations around them.
+PipelineEnds lower_passes(LoweredStep& step, const job::Job& job, const PipelineOptions& options,
+                          PassEmitter& emitter) {
+  if (!job.offload.activations.any()) return lower_pipeline(step.workload, step.program, options, emitter);
+  HostCopies copies(step.workload, job);
+  ActivationCopies activations(copies, job);
+  const std::unique_ptr<PassEmitter> offloading = offloading_passes(emitter, activations, job);
+  return lower_pipeline(step.workload, step.program, options, *offloading);
+}
+
 // Lowers `job` as if all its groups of experts were alike.
 LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity fidelity) {
   LoweredStep step;
@@ -100,9 +131,11 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);
-  const PipelineEnds ends = job.optimizer.shards_gradients()
-                                ? lower_sharded(step.workload, job, step.program, *emitter)
-                                : lower_pipeline(step.workload, step.program, options, *emitter);
+  const Table<Stage, std::vector<des::TaskId>> delayed = lower_delayed_update(step.workload, job, *step.passes);
+  PipelineEnds ends = job.optimizer.shards_gradients() ? lower_sharded(step.workload, job, step.program, *emitter)
+                                                       : lower_passes(step, job, options, *emitter);
+  for (const Stage stage : delayed.ids())
+    ends.finished[stage].insert(ends.finished[stage].end(), delayed[stage].begin(), delayed[stage].end());
   if (!step.steady) lower_step_end(step.workload, job, step.passes->trained(), ends);
   step.most_sends = ends.most_sends / (step.steady ? step.steady->steps() : 1);
   expect_a_real_length(step.workload.graph);

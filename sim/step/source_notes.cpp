@@ -45,7 +45,8 @@ std::vector<std::string> source_notes(const job::Job& job) {
     if (auto note = missing_law(*profile, uses)) notes.push_back(std::move(*note));
   }
   for (const std::string& note : job.runtime.notes)
-    notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));
+    if (job.offload.optimizer.any() || !note.starts_with("host_update_bytes"))
+      notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));
   return notes;
 }
 

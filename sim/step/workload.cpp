@@ -33,6 +33,8 @@ std::string_view name_of(const Meaning& meaning, const Workload& workload) {
       return "optimizer";
     case TaskMeaning::kStepOverhead:
       return "step overhead";
+    case TaskMeaning::kHostUpdate:
+      return "update on the host";
   }
   contract_broken("every task has a name", __FILE__, __LINE__);
 }

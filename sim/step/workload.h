@@ -24,6 +24,7 @@ enum class TaskMeaning : std::uint8_t {
   kCommunication,  ///< a message, or a collective outside the passes
   kOptimizer,
   kStepOverhead,
+  kHostUpdate,  ///< the optimizer's update on the host's processors
 };
 
 /// The meaning of one task.
@@ -37,11 +38,17 @@ struct Meaning {
   std::optional<CommunicationId> communication{};      ///< only for a task that moves bytes between GPUs
 };
 
+/// Streams of offloading: the two copy engines of a GPU, its part of the disks, and of the host's processors.
+struct HostStreams {
+  des::StreamId to_host, from_host, to_disk, from_disk, update;
+};
+
 /// Streams of one stage's GPU (rank 0 of its tensor group).
 struct StageStreams {
   PassStreams pass;                           ///< includes the streams for collectives among replicas
   des::StreamId send_forward, send_backward;  ///< links to the next and the previous stage
   std::optional<des::StreamId> moves = {};    ///< link to the partner stage, where activations move there
+  std::optional<HostStreams> offload = {};    ///< where anything moves to the host
   [[nodiscard]] des::StreamId comm(Axis axis) const { return pass.comm[axis].value(); }
 };
 

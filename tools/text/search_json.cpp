@@ -25,6 +25,8 @@ nlohmann::ordered_json more_keys_json(const search::Candidate& candidate) {
   if (candidate.microbatch_group > 0) json["microbatch_group"] = candidate.microbatch_group;
   if (candidate.precision) json["precision"] = name_of(*candidate.precision);
   if (candidate.short_gradients) json["gradients_in_16_bit"] = true;
+  for (std::size_t part = 0; part < candidate.offloads.size(); ++part)
+    if (candidate.offloads[part]) json["offload"][std::string(job::kOffloadedParts[part].first)] = "cpu";
   return json;
 }
 

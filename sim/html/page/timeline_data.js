@@ -1,7 +1,7 @@
 // Reads the packed bars of the pipeline (written by sim/html/slices.cpp) into typed arrays.
 const activities = ["forward", "backward", "step end", "message", "data-parallel communication",
-  "backward for input", "backward for weight", "recompute"];
-const isPass = (activity) => activity < 2 || activity > 4;
+  "backward for input", "backward for weight", "recompute", "copy or update on the host"];
+const isPass = (activity) => activity < 2 || (activity > 4 && activity < 8);
 
 // The bars of one lane in order of start, as parallel arrays.
 function unpackLane(reader) {
@@ -10,12 +10,12 @@ function unpackLane(reader) {
     count, begin: new Float64Array(count), end: new Float64Array(count), activity: new Uint8Array(count),
     chunk: new Uint16Array(count), microbatch: new Uint32Array(count),
   };
-  const chunkOf = new Array(8).fill(0), rhythms = new Map();
+  const chunkOf = new Array(16).fill(0), rhythms = new Map();
   let end = 0;
   for (let i = 0; i < count; ++i) {
-    const flags = reader.byte(), activity = flags & 7;
+    const flags = reader.byte(), activity = (flags & 7) | (flags >> 4 & 8);
     const chunk = flags & 8 ? chunkOf[activity] : reader.number();
-    const key = activity + 8 * chunk, rhythm = rhythms.get(key) ?? { microbatch: -1, duration: 0 };
+    const key = activity + 16 * chunk, rhythm = rhythms.get(key) ?? { microbatch: -1, duration: 0 };
     const microbatch = flags & 16 ? rhythm.microbatch + 1 : reader.number();
     const begin = end + (flags & 32 ? 0 : reader.signed());
     const duration = rhythm.duration + (flags & 64 ? 0 : reader.signed());

@@ -5,7 +5,7 @@ const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
 const fewestPixels = 5;  // with fewer pixels for each bar of a lane, bins sum them up
 const binPixels = 8, widestInBin = 24;
 const leastPassPixels = 4;  // narrower passes have no room for a border (kLeastPassPixels in sim/draw/gantt_keys.h)
-const shades = 8, colourNames = ["forward", "backward", "optimizer", "pipeline", "data", "backward-input", "backward-weight", "recompute"];
+const shades = 8, colourNames = ["forward", "backward", "optimizer", "pipeline", "data", "backward-input", "backward-weight", "recompute", "offload"];
 
 function colours() {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();

@@ -100,6 +100,18 @@ std::string table_of(const report::Memory& memory) {
   return table.html();
 }
 
+// Says what the hosts hold, where the job offloads.
+std::string host_paragraph(const report::Memory& memory) {
+  if (!memory.host) return "";
+  const auto room = [](const report::OutsideRoom& of, const char* what) {
+    return fmt::format("{} of {} GiB of {}", report::gib(of.used), report::gib(of.capacity), what);
+  };
+  std::string words = room(memory.host->memory, "its memory");
+  if (memory.host->disks) words += " and " + room(*memory.host->disks, "its disks");
+  return paragraph(fmt::format("A host keeps {} for its {}{}.", words, report::counted(memory.host->gpus, "GPU"),
+                               memory.host->fits() ? "" : ": it does not fit"));
+}
+
 }  // namespace
 
 std::string memory(const ReportData& data) {
@@ -109,6 +121,7 @@ std::string memory(const ReportData& data) {
       "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
       "NCCL buffers). Most of the fullest stage, {}, is {}.",
       report::binary_bytes(memory.outside_allocator), fullest.number(), memory.dominant));
+  html += host_paragraph(memory);
   html += legend({{{"c-weights"}, "weights"},
                   {{"c-gradients"}, "gradients"},
                   {{"c-optimizer"}, "optimizer state"},

@@ -28,7 +28,8 @@ Json path_json(const ReportData& data, des::Duration unit) {
     const std::int64_t begin = data.base.run.start[task.value].ps / unit.ps,
                        end = data.base.run.end[task.value].ps / unit.ps;
     if (begin == end) continue;
-    const bool works = meaning.kind != TaskMeaning::kCommunication && meaning.kind != TaskMeaning::kPassOverhead;
+    const bool works = meaning.kind != TaskMeaning::kCommunication && meaning.kind != TaskMeaning::kPassOverhead &&
+                       meaning.kind != TaskMeaning::kHostUpdate;
     path.push_back({meaning.stage.number(), works ? 0 : 1, begin, end});
   }
   return path;
@@ -72,7 +73,9 @@ std::string data_of(const ReportData& data, const report::Gantt& gantt) {
 
 std::string_view words_of(const step::Meaning& meaning, const step::Workload& workload) {
   if (meaning.kind == TaskMeaning::kPass) return "passes";
+  if (meaning.kind == TaskMeaning::kHostUpdate) return "offload";
   if (meaning.kind != TaskMeaning::kCommunication) return "optimizer and step end";
+  if (workload.communication_of(meaning)->purpose == step::Purpose::kHostCopy) return "offload";
   return is_message(workload.communication_of(meaning)->purpose) ? "messages" : "gradients and parameters";
 }
 
@@ -85,7 +88,8 @@ std::string path_words(const ReportData& data) {
     all += time;
   }
   std::string words;
-  for (const std::string_view kind : {"passes", "messages", "gradients and parameters", "optimizer and step end"})
+  for (const std::string_view kind :
+       {"passes", "messages", "gradients and parameters", "offload", "optimizer and step end"})
     if (const auto found = by_kind.find(kind); found != by_kind.end() && found->second / all > 5e-4)
       words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind, report::percent(found->second / all));
   return words;

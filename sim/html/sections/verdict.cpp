@@ -39,6 +39,12 @@ std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const job::Job& job = data.base.job;
   const std::string machine = report::counted(job.gpus, job.gpu_names() + " GPU");
+  if (m.memory.host && !m.memory.host->fits())
+    return fmt::format(
+        "{} does not fit beside {}: the {} of a host need {} of {} GiB of its memory, or more than its disks. The "
+        "numbers below are those of hosts with enough room.",
+        job.model.name, machine, report::counted(m.memory.host->gpus, "GPU"), report::gib(m.memory.host->memory.used),
+        report::gib(m.memory.host->memory.capacity));
   if (!m.memory.fits)
     return fmt::format(
         "{} does not fit on {}: {} of {} GiB are needed on the fullest GPU. `foretoken search` finds "

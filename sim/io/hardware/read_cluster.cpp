@@ -12,6 +12,7 @@
 
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
+#include "sim/io/hardware/read_host.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
@@ -148,7 +149,7 @@ void read_power_limit(const Node& node, net::Cluster& cluster) {
 }
 
 void read_node(const Node& node, net::Cluster& cluster) {
-  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts"});
+  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts", "host"});
   cluster.gpus_per_node = static_cast<int>(node.whole("gpus", kGpusPerDomain));
   read_nvlink(node, cluster);
   cluster.links.pcie_per_gpu = gigabytes_per_second(node.number("pcie_gb_per_s", kGigabytesPerSecond));
@@ -161,6 +162,7 @@ void read_node(const Node& node, net::Cluster& cluster) {
   cluster.links.nics = nics_per_node * std::max(1, cluster.links.gpus / cluster.gpus_per_node);
   read_sockets(node, nics_per_node, cluster);
   read_power_limit(node, cluster);
+  cluster.host = read_host(node, cluster.gpus_per_node);
 }
 
 void read_fabric(const Node& fabric, net::Cluster& cluster) {

@@ -92,12 +92,31 @@ std::optional<double> read_fitted(const Node& fitted, std::string_view key, Rang
   return value;
 }
 
+/// Reads the parts of a job's memory that the software can move off the GPU: ["optimizer", "activations"].
+void read_offload_support(const Node& node, job::Runtime& runtime) {
+  const Node offload = node.object_or_empty("offload");
+  offload.allow_only({"parts", "nvme", "delayed_update", "streams_gradients", "overlaps_update"});
+  job::OffloadSupport& support = runtime.offload;
+  using Part = bool job::OffloadSupport::*;
+  for (const Node& part : offload.find_array("parts").value_or(std::vector<Node>()))
+    support.*part.as_one_of<Part>({{"optimizer", &job::OffloadSupport::optimizer},
+                                   {"parameters", &job::OffloadSupport::parameters},
+                                   {"activations", &job::OffloadSupport::activations}}) = true;
+  support.disks = offload.boolean_or("nvme", false);
+  support.delayed_update = offload.boolean_or("delayed_update", false);
+  support.streams_gradients = offload.boolean_or("streams_gradients", false);
+  support.overlaps_update = offload.boolean_or("overlaps_update", false);
+  if (support.optimizer && support.host_update_bytes == 0)
+    node.complain("fitted",
+                  "missing host_update_bytes; expected the host traffic of an update with an offloaded optimizer");
+}
+
 void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
                      "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
                      "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
                      "step_overhead_us", "fp8_backward_factor", "collective_per_rank_us", "optimizer_bytes",
-                     "data_comm_nics", "expert_product_us", "expert_wait_us"});
+                     "data_comm_nics", "expert_product_us", "expert_wait_us", "host_update_bytes"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -122,6 +141,7 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   time("step_overhead_us", runtime.step_overhead);
   time("expert_product_us", runtime.expert_product);
   time("expert_wait_us", runtime.expert_wait);
+  number("host_update_bytes", {.low = 1, .high = 10000}, runtime.offload.host_update_bytes);
 }
 
 }  // namespace
@@ -151,6 +171,7 @@ job::Runtime read_runtime(const Node& node) {
                    "fused_accumulation",
                    "keeps_16bit_gradients",
                    "gradient_bytes",
+                   "offload",
                    "fitted"});
   job::Runtime runtime;
   runtime.name = node.text("name");
@@ -159,6 +180,7 @@ job::Runtime read_runtime(const Node& node) {
   runtime.year = static_cast<int>(node.find_whole("year", {.low = 2017, .high = 2100}).value_or(0));
   read_switches(node, runtime);
   read_fitted_numbers(node.object_or_empty("fitted"), runtime);
+  read_offload_support(node, runtime);
   return runtime;
 }
 

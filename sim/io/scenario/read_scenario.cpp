@@ -18,6 +18,7 @@
 #include "sim/io/scenario/inline_files.h"
 #include "sim/io/scenario/launch_document.h"
 #include "sim/io/scenario/read_imperfections.h"
+#include "sim/io/scenario/read_offload.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
 #include "sim/job/make.h"
@@ -57,10 +58,11 @@ void read_runtime_part(const Node& root, Question& question) {
 /// Reads the parts that a search cannot choose, and the stated ones of those that it can.
 Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
-  root.allow_only({"name",        "model",     "cluster",       "gpus",        "profile",   "runtime",
-                   "parallelism", "moe",       "schedule",      "batch",       "precision", "precision_recipe",
-                   "recompute",   "attention", "dropout",       "cuda_graphs", "compile",   "optimizer",
-                   "overlap",     "run",       "imperfections", "stragglers",  "source",    "notes"});
+  root.allow_only({"name",        "model",     "cluster",  "gpus",          "profile",    "runtime",
+                   "parallelism", "moe",       "schedule", "batch",         "precision",  "precision_recipe",
+                   "recompute",   "attention", "dropout",  "cuda_graphs",   "compile",    "optimizer",
+                   "overlap",     "offload",   "run",      "imperfections", "stragglers", "source",
+                   "notes"});
   Question question;
   question.file = root.source().file;
   question.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
@@ -81,6 +83,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   read_optimizer(root, question);
   read_run(root, question);
   read_overlap(root, question);
+  read_offload(root, question);
   return question;
 }
 

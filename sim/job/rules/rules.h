@@ -58,6 +58,12 @@ void check_sharding(Draft& draft);
 /// fit its experts or the ranks of a stage. Precondition: the other degrees fit the GPUs.
 void settle_experts(Draft& draft);
 
+// Offloading (offload.cpp).
+
+/// Checks offloading against runtime, shards and machines. FSDP's optimizer states follow its parameters. `split` means
+/// that the layers split over the stages.
+void settle_offload(Draft& draft, bool split);
+
 // Encoders (encoders.cpp).
 
 /// Checks that an encoder has a head to train, and that only masked heads have a fraction of masked tokens.

@@ -148,6 +148,13 @@ std::string remarks_text(const std::vector<std::string>& remarks, std::size_t mo
 }
 
 std::string too_large_line(const Memory& memory, const Paint& paint) {
+  if (memory.host && !memory.host->fits()) {
+    const bool in_memory = !memory.host->memory.fits();
+    const OutsideRoom& room = in_memory ? memory.host->memory : *memory.host->disks;
+    return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB of {}; try more nodes (numbers as if it did)",
+                                        gib(room.used), gib(room.capacity), in_memory ? "host memory" : "NVMe")) +
+           '\n';
+  }
   return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB; try foretoken search (numbers as if it did)",
                                       gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
          '\n';

@@ -163,6 +163,21 @@ std::string overlap_row(const job::Job& job, const Resolved& resolved) {
                      resolved.yes_no("pipeline messages", "/overlap/p2p", job.overlap.p2p));
 }
 
+// Describes offloading: "optimizer to the host, activations of 4 layers to NVMe".
+std::string offload_row(const job::Offload& offload) {
+  std::vector<std::string> parts;
+  for (const auto& [key, member] : job::kOffloadedParts) {
+    const job::Offloaded& part = offload.*member;
+    if (!part.any()) continue;
+    const std::string amount = part.layers         ? fmt::format(" of {}", counted(*part.layers, "layer"))
+                               : part.fraction < 1 ? fmt::format(", {:.3g} % of them,", 100 * part.fraction)
+                                                   : "";
+    parts.push_back(fmt::format("{}{} to {}", key, amount, part.to == job::Tier::kHost ? "the host" : "NVMe"));
+  }
+  if (offload.delayed_update) parts.emplace_back("update delayed by a step");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // Describes imperfections: "2 slow GPUs, 1 failed NIC"; empty when there are none.
 std::string imperfections_row(const job::Imperfections& what) {
   std::vector<std::string> parts;
@@ -208,6 +223,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
                    resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", job.optimizer.zero_stage)))},
       {"overlap", overlap_row(job, resolved)}};
   if (job.model.experts) rows.insert(rows.begin() + 4, {"experts", experts_row(job, resolved)});
+  if (job.offload.any()) rows.emplace_back("offload", offload_row(job.offload));
   if (std::string row = imperfections_row(job.imperfections); !row.empty())
     rows.emplace_back("imperfections", std::move(row));
   if (job.stragglers.on) rows.emplace_back("stragglers", stragglers_row(job.stragglers));

@@ -114,6 +114,28 @@ std::string stage_table(const Memory& memory, const Paint& paint) {
   return table.text(paint);
 }
 
+std::string room_words(const OutsideRoom& room, std::string_view what) {
+  return fmt::format("{} of {} GiB of {}{}", gib(room.used), gib(room.capacity), what,
+                     room.fits() ? "" : fmt::format(", {} GiB too much", gib(room.used - room.capacity)));
+}
+
+// Says what a host keeps for its GPUs, and whether it has the room.
+std::string host_text(const Memory& memory, const Paint& paint) {
+  if (!memory.host) return "";
+  const HostRoom& host = *memory.host;
+  std::string words = room_words(host.memory, "memory");
+  if (host.disks) words += "; " + room_words(*host.disks, "NVMe");
+  const step::OutsideMemory& one = memory.per_stage[memory.fullest].outside.host;
+  words += fmt::format(
+      ". A GPU of stage {} keeps {} of parameters, {} of gradients, {} of optimizer states and {} of "
+      "activations in its host's memory.",
+      memory.fullest.number(), gib(one.parameters), gib(one.gradients), gib(one.optimizer), gib(one.activations));
+  const char* verdict = host.fits() ? "fits: " : "does not fit: ";
+  return paint.paragraph("  ", fmt::format("The host of {} GPUs {}{}", host.gpus, verdict, words));
+}
+
+bool gpus_fit(const Memory& memory) { return memory.peak + memory.outside_allocator <= memory.capacity; }
+
 }  // namespace
 
 std::string memory_text(const Memory& memory, const Paint& paint) {
@@ -122,14 +144,15 @@ std::string memory_text(const Memory& memory, const Paint& paint) {
   const Bytes needed = memory.peak + memory.outside_allocator;
   const std::string sum = fmt::format("{} GiB at the peak and {} outside the allocator (CUDA context, NCCL) of {} GiB",
                                       gib(memory.peak), gib(memory.outside_allocator), gib(memory.capacity));
-  if (memory.fits) {
+  if (gpus_fit(memory)) {
     text += paint.paragraph(
         "  ", fmt::format("Fits: {}; {} free. Most of it is {}.", sum, gib(memory.capacity - needed), memory.dominant));
   } else {
     text += paint.paragraph("  ", fmt::format("Does not fit: {}; {} too much. Most of it is {}.", sum,
                                               gib(needed - memory.capacity), memory.dominant));
-    if (memory.advice) text += paint.paragraph("  To make it fit: ", *memory.advice);
   }
+  text += host_text(memory, paint);
+  if (!memory.fits && memory.advice) text += paint.paragraph("  To make it fit: ", *memory.advice);
   text += paint.paragraph(
       "  Whole model: ",
       fmt::format("{} ({}) of weights, gradients and optimizer state; layer-boundary activations of the whole batch at "

@@ -10,7 +10,7 @@
 
 namespace foretoken::report {
 
-enum class TimeKind : std::uint8_t { kCompute, kComm, kOptimizer, kBubble, kHost, kOther };
+enum class TimeKind : std::uint8_t { kCompute, kComm, kOptimizer, kBubble, kHost, kOther, kOffload };
 
 struct TimePart {
   std::string key;     ///< "tensor_parallel_comm"
@@ -35,6 +35,8 @@ struct TimePart {
         return split.host;
       case TimeKind::kOther:
         return split.other;
+      case TimeKind::kOffload:
+        return split.offload;
     }
     contract_broken("every part is in a split", __FILE__, __LINE__);
   }
@@ -43,9 +45,11 @@ struct TimePart {
 /// Returns the parts of a split in the order of every answer. They add up to the step.
 [[nodiscard]] std::span<const TimePart> time_parts();
 
-/// Returns true for the parts that an answer with this split names: exchanges of experts only where there are any.
+/// Returns true for the parts that an answer with this split names: exchanges of experts, and offloading, only where
+/// there are any.
 template <class Time>
 [[nodiscard]] bool is_named(const TimePart& part, const observe::TimeSplit<Time>& split) {
+  if (part.kind == TimeKind::kOffload) return part.of(split) != Time{};
   return part.kind != TimeKind::kComm || part.axis != Axis::kExpert || part.of(split) != Time{};
 }
 

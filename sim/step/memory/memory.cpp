@@ -15,6 +15,7 @@
 #include "sim/model/kernels.h"
 #include "sim/model/quantisation.h"
 #include "sim/schedule/async/versions.h"
+#include "sim/step/offload/shares.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -164,28 +165,91 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
   return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * trained_matrix};
 }
 
-StaticMemory JobMemory::held(Stage stage) const {
-  const auto& recipe = job_.recipe;
-  const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
+JobMemory::Shards JobMemory::shards_of(Stage stage) const {
   const int zero = job_.optimizer.zero_stage;
   const net::RankGrid grid = job_.grid();
   const double ranks = grid.degree(net::kReplicaAxes), expert_ranks = grid.degree(Axis::kExpertData);
-  const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
-  const double experts = parameters_.experts_of_stage(stage), trained_experts = trained_.experts_of_stage(stage);
-  const auto share = [&](int from_stage, double all, double of_experts) {
+  const auto share = [&](int from_stage, const LocalParameters& counted) {
+    const double all = counted.of_stage(stage), of_experts = counted.experts_of_stage(stage);
     return zero >= from_stage ? (all - of_experts) / ranks + of_experts / expert_ranks : all;
   };
+  const bool masters_are_shards = job_.runtime.fully_sharded && zero >= 2;  // FSDP
+  return {.weights = masters_are_shards ? 0 : share(3, parameters_),
+          .gradients = share(2, trained_),
+          .states = share(1, trained_),
+          .weights_away = offloaded_share(job_, parameters_, stage, job_.offload.parameters),
+          .states_away = offloaded_share(job_, trained_, stage, job_.offload.optimizer)};
+}
+
+StaticMemory JobMemory::held(Stage stage) const {
+  const auto& recipe = job_.recipe;
+  const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
+  const Shards shards = shards_of(stage);
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
+  const double gradients = shards.gradients * (streams_gradients(job_) ? 1 - shards.states_away : 1);
 
   const Working working = working_set(stage, layers);
-  const double resident =
-      job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3, parameters, experts);  // FSDP: the masters are the shards
   const double versions = versions_.empty() ? 1 : versions_[stage];
+  const double resident = shards.weights * (1 - shards.weights_away);
   return {.weights = Bytes(versions * recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
-          .gradients = Bytes(gradient * share(2, trained, trained_experts) + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes + correction_bytes(job_)) *
-                             share(1, trained, trained_experts)),
+          .gradients = Bytes(gradient * gradients + working.gradients),
+          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes + correction_bytes(job_)) * shards.states *
+                             (1 - shards.states_away)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
+}
+
+// Gradients wait on the host for the update, whatever place its states have.
+Outside JobMemory::outside(Stage stage) const {
+  const auto& recipe = job_.recipe;
+  const job::Offload& offload = job_.offload;
+  const Shards shards = shards_of(stage);
+  Outside outside;
+  const auto place = [&](const job::Offloaded& part) -> OutsideMemory& {
+    return part.to == job::Tier::kHost ? outside.host : outside.disk;
+  };
+  const double updated = shards.states * shards.states_away;
+  place(offload.optimizer).optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * updated);
+  outside.host.gradients = Bytes(recipe.gradient_bytes * updated);
+  place(offload.parameters).parameters = Bytes(recipe.weight_bytes * shards.weights * shards.weights_away);
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
+    Bytes away;
+    for (int layer = 0; layer < job_.layers_in(stage, chunk); ++layer)
+      away += offloaded_activations(stage, chunk, layer);
+    Bytes& most = place(offload.activations).activations;
+    most = std::max(most, away);
+  }
+  return outside;
+}
+
+// Returns the bytes that a layer stores for its backward pass.
+double JobMemory::stored_by(int kind) const {
+  const Kind& one = kinds_[static_cast<std::size_t>(kind)];
+  const bool full = job_.recompute.granularity == model::RecomputeGranularity::kFull;
+  return full ? one.input : one.saved_as_asked;
+}
+
+Bytes JobMemory::offloaded_activations(Stage stage, Chunk chunk, int layer) const {
+  const double part = job_.offload.activations.of_layer(layer);
+  if (part == 0) return Bytes(0);
+  int before = 0;
+  for (const model::LayerCount& run : job::contents_of(job_, stage, chunk).layers) {
+    if (layer < before + run.count) return Bytes(part * stored_by(run.kind));
+    before += run.count;
+  }
+  return Bytes(0);
+}
+
+// Two layers are under way in each direction, on the GPU still or again.
+void JobMemory::take_away(PassMemory& pass, Stage stage, Chunk chunk) const {
+  if (!job_.offload.activations.any()) return;
+  Bytes all, largest_layer;
+  for (int layer = 0; layer < job_.layers_in(stage, chunk); ++layer) {
+    const Bytes away = offloaded_activations(stage, chunk, layer);
+    all += away;
+    largest_layer = std::max(largest_layer, away);
+  }
+  pass.stash += -1.0 * all;
+  pass.transient += std::min(all, 2 * largest_layer);
 }
 
 // Full recomputation stores the input of each group of layers, and builds the group's other layers again at once. The
@@ -227,6 +291,7 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
     pass.for_weights += head_for_weights_;
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
+  take_away(pass, stage, chunk);
   return pass;
 }
 

@@ -28,6 +28,18 @@ struct StaticMemory {
   [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + other; }
 };
 
+/// Bytes of one GPU of a stage that stand outside it, in one place.
+struct OutsideMemory {
+  Bytes parameters, gradients, optimizer, activations;
+
+  [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer + activations; }
+};
+
+/// What stands outside a GPU of a stage. Activations are those of one micro-batch through one chunk, the largest.
+struct Outside {
+  OutsideMemory host, disk;
+};
+
 /// Bytes that the passes of one micro-batch through one chunk add.
 struct PassMemory {
   Bytes stash;      ///< kept from the forward pass until the backward pass ends
@@ -49,6 +61,9 @@ class JobMemory {
   explicit JobMemory(const job::Job& job);
 
   [[nodiscard]] StaticMemory held(Stage stage) const;
+  [[nodiscard]] Outside outside(Stage stage) const;
+  /// Returns the bytes of a layer, numbered in its chunk, that leave the GPU after its forward pass.
+  [[nodiscard]] Bytes offloaded_activations(Stage stage, Chunk chunk, int layer) const;
   [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
   /// Returns of_pass() of every chunk of `stage`.
   [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
@@ -66,6 +81,10 @@ class JobMemory {
     double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation
     double for_weights = 0;                                    ///< bytes that weight gradients wait with
   };
+  /// Parameters of a GPU by what it keeps of them, and the parts that stand outside it.
+  struct Shards {
+    double weights = 0, gradients = 0, states = 0, weights_away = 0, states_away = 0;
+  };
   /// Bytes that sharding needs beyond the shards: gathered weights, and gradients that wait for their reduction.
   struct Working {
     double weights = 0, gradients = 0;
@@ -80,6 +99,9 @@ class JobMemory {
   [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] Shards shards_of(Stage stage) const;
+  [[nodiscard]] double stored_by(int kind) const;
+  void take_away(PassMemory& pass, Stage stage, Chunk chunk) const;
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
 
   const job::Job& job_;

@@ -24,6 +24,8 @@
 #include "sim/job/parts.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
+#include "sim/step/offload/host_update.h"
+#include "sim/step/offload/shares.h"
 #include "sim/step/replicas/lower_sharded.h"
 #include "sim/step/replicas/optimizer_traffic.h"
 #include "sim/step/replicas/replicas.h"
@@ -73,7 +75,8 @@ class StepEnd {
         stages_(job.parallelism.pipeline),
         group_(replica_group(job)),
         token_table_(trained.embedding_table),
-        parameters_(job, trained) {
+        parameters_(job, trained),
+        copies_(workload, job) {
     for (const Stage stage : ids<Stage>(stages_)) {
       const double experts = parameters_.experts_of_stage(stage);
       stage_experts_.push_back(experts);
@@ -181,6 +184,7 @@ class StepEnd {
   [[nodiscard]] std::vector<TaskId> reduce_at_once(Stage stage, std::vector<TaskId> before);
   [[nodiscard]] std::vector<TaskId> reduce_norms(Stage stage, std::vector<TaskId> before);
   TaskId optimize(Stage stage);
+  [[nodiscard]] std::vector<TaskId> update_all(Stage stage, TaskId norm);
   void add_between(Communication row);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
@@ -196,6 +200,7 @@ class StepEnd {
   LocalParameters parameters_;  // trained: what is reduced, updated and gathered after the update
   Table<Stage, double> stage_parameters_, stage_experts_;  // of whole stages: without experts, and of experts
   Table<Stage, std::vector<TaskId>> before_norm_;
+  HostCopies copies_;
 };
 
 // Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass. A
@@ -300,20 +305,36 @@ void StepEnd::norm_and_optimizer() {
   for (const Stage stage : ids<Stage>(stages_)) {
     const double parameters = stage_parameters_[stage];
     const double experts = stage_experts_[stage];
-    const TaskId optimizer = optimize(stage);
+    const std::vector<TaskId> updated = update_all(stage, norm);
     if (job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (!gathers_at_the_end()) continue;
-    if (has_data_parallel()) gather(stage, Chunk{0}, parameters, {optimizer});
-    if (replicates_experts() && experts > 0) gather_experts(stage, Chunk{0}, experts, {optimizer});
+    if (has_data_parallel()) gather(stage, Chunk{0}, parameters, updated);
+    if (replicates_experts() && experts > 0) gather_experts(stage, Chunk{0}, experts, updated);
   }
+}
+
+// Updates what the GPU and the host hold, at once. Returns the tasks that end it.
+std::vector<TaskId> StepEnd::update_all(Stage stage, TaskId norm) {
+  std::vector<TaskId> ends = {optimize(stage)};
+  if (!job_.offload.optimizer.any()) return ends;
+  const std::vector<TaskId> on_host = add_host_update(copies_, job_,
+                                                      {.stage = stage,
+                                                       .parameters = updated_on_host(job_, parameters_, stage),
+                                                       .brings_gradients = !streams_gradients(job_),
+                                                       .updates = !job_.offload.delayed_update,
+                                                       .returns_weights = !job_.offload.parameters.any()},
+                                                      {norm});
+  ends.insert(ends.end(), on_host.begin(), on_host.end());
+  return ends;
 }
 
 TaskId StepEnd::optimize(Stage stage) {
   const double experts = stage_experts_[stage];
   Bytes moved = stage_parameters_[stage] * optimizer_traffic(job_, 1);
   if (experts > 0) moved += experts * expert_optimizer_traffic(job_, 1);
-  const Seconds step = cost::memory_bound_time({moved}, job_.profile_of(stage));
+  moved = (1 - offloaded_share(job_, parameters_, stage, job_.offload.optimizer)) * moved;
+  const Seconds step = moved > Bytes(0) ? cost::memory_bound_time({moved}, job_.profile_of(stage)) : Seconds(0);
   return on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
 }
 

@@ -27,6 +27,8 @@
 #include "sim/model/counts/parameters.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
+#include "sim/step/offload/activation_copies.h"
+#include "sim/step/offload/shares.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -39,17 +41,22 @@ using schedule::OpKind;
 class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
-      : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
+      : workload_(workload),
+        job_(job),
+        emitter_(emitter),
+        plan_(sharding_plan(job)),
+        copies_(workload, job),
+        activations_(copies_, job) {
     const std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
     const std::vector<double> trained = LocalParameters(job, Counted::kTrained).of_blocks(Stage{}, Chunk{});
-    root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}};
+    root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}, kRoot};
     const auto kinds = model::decoder_layers(job.model, job.layer_context());
     for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
       const model::BlockOps& ops = kinds[static_cast<std::size_t>(run.kind)].ops;
       const int tensors = model::stored_matrices(ops), with_gradient = stored_matrices(model::trained_weights(ops));
       for (int layer = 0; layer < run.count; ++layer) {
         const std::size_t block = layers_.size() + 1;
-        layers_.push_back({{all[block], tensors}, {trained[block], with_gradient}});
+        layers_.push_back({{all[block], tensors}, {trained[block], with_gradient}, static_cast<int>(layers_.size())});
       }
     }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
@@ -66,6 +73,7 @@ class ShardedReplay {
     if (plan_.gathers_forward) gather(root_, 0);
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
       if (plan_.gathers_forward) gather(unit(layer), layer + 1);
+      activations_.leave(copies(), static_cast<int>(layer), layer + 1);
       issue(host_forward_, layer + 1);
     }
     end();
@@ -78,6 +86,7 @@ class ShardedReplay {
     if (plan_.gathers_backward) gather(unit(count - 1), 1);
     for (std::size_t block = 1; block <= count; ++block) {
       const std::size_t layer = count - block;
+      activations_.come_back(copies(), static_cast<int>(layer), block);
       if (plan_.gathers_backward && layer > 0) gather(unit(layer - 1), block + 1);
       issue(host_backward_, block);
       gradient_ready(unit(layer), block);
@@ -90,6 +99,7 @@ class ShardedReplay {
   [[nodiscard]] std::vector<TaskId> finished() const {
     std::vector<TaskId> all(last_pass_.begin(), last_pass_.end());
     if (last_reduction_) all.push_back(*last_reduction_);
+    if (last_to_host_) all.push_back(*last_to_host_);
     if (last_issue_) all.push_back(*last_issue_);
     return all;
   }
@@ -101,8 +111,14 @@ class ShardedReplay {
     double parameters = 0;
     int tensors = 0;
   };
+  static constexpr int kRoot = -1;
   struct Unit {
     Amount gathered, reduced;  // weights that do not train are gathered only
+    int layer = kRoot;
+    // Returns the part of it that stands outside the GPU.
+    [[nodiscard]] double away(const job::Offloaded& part) const {
+      return layer == kRoot ? part.of_ends() : part.of_layer(layer);
+    }
   };
   static constexpr int kRootTensors = 1;
   [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
@@ -127,12 +143,6 @@ class ShardedReplay {
     return at->second = {workload_.add(std::move(row)), time};
   }
 
-  // A task of this pass that starts after a block of it has ended.
-  struct AfterBlock {
-    TaskId task;
-    std::size_t block;
-  };
-
   void begin(schedule::StageOp op, std::size_t blocks) {
     op_ = op;
     gates_.assign(blocks, {});
@@ -151,18 +161,52 @@ class ShardedReplay {
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
+  [[nodiscard]] PassCopies copies() { return {op_, Stage{}, gates_, after_}; }
+
   // Gathers a unit that `block` of this pass uses.
-  void gather(Unit one, std::size_t block) {
+  void gather(const Unit& one, std::size_t block) {
+    const std::optional<TaskId> fetched = fetch(one);
     const TaskId task = add(moved(Purpose::kParameters, one.gathered));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
-    hold_back(task);
+    if (fetched) workload_.graph.add_dependency(*fetched, task);
+    hold_back(task, in_flight());
     uses_.push_back({block, false, {}});
   }
 
-  // Applies the rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers before has been used.
-  void hold_back(TaskId task) {
-    const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
+  // Brings the shard of a unit to the GPU, a unit earlier than its gather, and from the disks a further one (the
+  // prefetcher of ZeRO-Infinity, arXiv:2104.07857, section 6.2). Every rank brings its own shard.
+  std::optional<TaskId> fetch(const Unit& one) {
+    const job::Offloaded& part = job_.offload.parameters;
+    const double away = one.away(part);
+    if (away == 0) return std::nullopt;
+    const Bytes bytes(away * one.gathered.parameters * copied_weight_bytes(job_) / replica_group(job_).ranks);
+    std::vector<TaskId> after;
+    if (part.to == job::Tier::kDisk) {
+      after.push_back(copies_.add({Stage{}, HostPath::kFromDisk, "parameters from disk", bytes}, op_.microbatch, {}));
+      hold_back(after.back(), in_flight() + 2);
+    }
+    const TaskId task =
+        copies_.add({Stage{}, HostPath::kFromHost, "parameters from host", bytes}, op_.microbatch, after);
+    hold_back(task, in_flight() + 1);
+    return task;
+  }
+
+  // Sends the shard of reduced gradients to the host. Those of an earlier micro-batch come back to be added (DeepSpeed,
+  // runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu).
+  void send_gradients(TaskId reduced, double parameters) {
+    if (!streams_gradients(job_)) return;
+    const Bytes bytes(parameters * job_.recipe.reduce_bytes / replica_group(job_).ranks);
+    std::vector<TaskId> after = {reduced};
+    if (op_.microbatch.number() > 0)
+      after.push_back(copies_.add({Stage{}, HostPath::kFromHost, "gradients from host", bytes}, op_.microbatch, {}));
+    last_to_host_ = copies_.add({Stage{}, HostPath::kToHost, "gradients to host", bytes}, op_.microbatch, after);
+  }
+
+  [[nodiscard]] std::size_t in_flight() const { return static_cast<std::size_t>(plan_.gathers_in_flight); }
+
+  // Applies the rate limiter: `task` waits until the unit gathered `ahead` gathers before has been used.
+  void hold_back(TaskId task, std::size_t ahead) {
     if (uses_.size() < ahead) return;
     const Use& use = uses_[uses_.size() - ahead];
     if (use.done)
@@ -182,7 +226,8 @@ class ShardedReplay {
 
   // Notes that the gradients of `block` are complete. A full bucket is reduced, or every unit when parameters are
   // sharded, too.
-  void gradient_ready(Unit one, std::size_t block) {
+  void gradient_ready(const Unit& one, std::size_t block) {
+    filled_away_ += one.reduced.parameters * one.away(job_.offload.optimizer);
     filled_.parameters += one.reduced.parameters;
     filled_.tensors += one.reduced.tensors;
     if (!plan_.gathers_forward && filled_.parameters < gradient_bucket_parameters(replica_group(job_).ranks)) return;
@@ -194,6 +239,8 @@ class ShardedReplay {
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
+    send_gradients(task, filled_away_);
+    filled_away_ = 0;
     filled_ = {};
   }
 
@@ -204,8 +251,8 @@ class ShardedReplay {
     for (const AfterBlock& one : after_) workload_.graph.add_dependency(ends[one.block], one.task);
     for (Use& use : uses_)
       if (!use.done) use = {use.block, true, ends[use.block]};
-    const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
-    if (uses_.size() > ahead) uses_.erase(uses_.begin(), uses_.end() - static_cast<std::ptrdiff_t>(ahead));
+    const std::size_t kept = in_flight() + 2;
+    if (uses_.size() > kept) uses_.erase(uses_.begin(), uses_.end() - static_cast<std::ptrdiff_t>(kept));
   }
 
   // A gathered unit: the block that uses it and, once that pass is in the graph, the end of that block.
@@ -230,8 +277,11 @@ class ShardedReplay {
   std::vector<AfterBlock> after_;           // of this pass
   std::vector<Use> uses_;                   // the newest gathered units
   std::vector<TaskId> last_pass_;
-  std::optional<TaskId> last_issue_, last_reduction_;
-  Amount filled_{};  // its gradients wait for their bucket to fill
+  std::optional<TaskId> last_issue_, last_reduction_, last_to_host_;
+  Amount filled_{};         // its gradients wait for their bucket to fill
+  double filled_away_ = 0;  // those of them that go to the host
+  HostCopies copies_;
+  ActivationCopies activations_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "sim/model/counts/parameters.h"
 #include "sim/schedule/async/versions.h"
 #include "sim/step/memory/memory.h"
+#include "sim/step/offload/host_copies.h"
 #include "sim/study/schedule_replay.h"
 
 namespace foretoken::study {
@@ -116,7 +117,8 @@ TimeSplit split_of(const observe::StageSplit& split, double factor) {
                     .optimizer = to_seconds(split.optimizer),
                     .bubble = to_seconds(split.bubble),
                     .host = to_seconds(split.host),
-                    .other = to_seconds(split.other)};
+                    .other = to_seconds(split.other),
+                    .offload = to_seconds(split.offload)};
   for (const auto& [axis, name] : kAxisNames) seconds.comm[axis] = to_seconds(split.comm[axis]);
   return seconds;
 }
@@ -155,6 +157,29 @@ std::string dominant_part(const StageMemory& memory) {
       ->second;
 }
 
+// Activations of all micro-batches that are on their way stand outside at once.
+step::Outside outside_at_peak(step::Outside outside, const observe::StageTimeline& timeline) {
+  for (step::OutsideMemory* const place : {&outside.host, &outside.disk})
+    place->activations = static_cast<double>(timeline.most_chunks) * place->activations;
+  return outside;
+}
+
+// Measures the host with the least room.
+std::optional<report::HostRoom> measure_hosts(const Job& job, const PerStage<StageMemory>& stages) {
+  if (!job.offload.any()) return std::nullopt;
+  std::optional<report::HostRoom> least;
+  for (const Stage stage : stages.ids()) {
+    const net::Host& host = job.cluster_of(stage).host.value();
+    const int gpus = step::gpus_on_host(job, stage);
+    report::HostRoom room{
+        .memory = {gpus * stages[stage].outside.host.total(), host.memory}, .disks = {}, .gpus = gpus};
+    if (job.offload.uses_disks())
+      room.disks = report::OutsideRoom{gpus * stages[stage].outside.disk.total(), host.disks.value().capacity};
+    if (!least || room.memory.used > least->memory.used) least = room;
+  }
+  return least;
+}
+
 Memory measure_memory(const Job& job, const PerStage<observe::StageTimeline>& timelines) {
   Memory memory;
   const step::JobMemory held(job);
@@ -162,12 +187,14 @@ Memory measure_memory(const Job& job, const PerStage<observe::StageTimeline>& ti
   const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
   for (const Stage stage : timelines.ids()) {
     memory.per_stage.push_back(stage_memory(job, held.held(stage), stage, timelines[stage]));
+    if (job.offload.any()) memory.per_stage[stage].outside = outside_at_peak(held.outside(stage), timelines[stage]);
     if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
   }
   memory.peak = memory.per_stage[fullest].peak;
   memory.capacity = memory.per_stage[fullest].capacity;
   memory.outside_allocator = step::outside_allocator(job);
-  memory.fits = memory.peak + memory.outside_allocator <= memory.capacity;
+  memory.host = measure_hosts(job, memory.per_stage);
+  memory.fits = memory.peak + memory.outside_allocator <= memory.capacity && (!memory.host || memory.host->fits());
   memory.dominant = dominant_part(memory.per_stage[fullest]);
   const step::WholeModelMemory whole = step::whole_model_memory(job);
   memory.model_state = whole.state;

@@ -200,6 +200,8 @@ std::string configuration_words(const search::Candidate& c, const job::Overlap& 
   if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);
   if (c.precision) words += fmt::format(", {}", name_of(*c.precision));
   if (c.short_gradients) words += ", 16-bit gradients";
+  for (std::size_t part = 0; part < c.offloads.size(); ++part)
+    if (c.offloads[part]) words += fmt::format(", {} on the host", job::kOffloadedParts[part].first);
   if (const std::string beside = overlap_words(overlap); !beside.empty()) words += fmt::format(", overlap {}", beside);
   return words;
 }

@@ -55,12 +55,15 @@ std::vector<job::Key> keys_freed_by(std::string_view free) {
 }
 
 std::string freeable_keys() {
-  std::vector<std::string_view> usual, requested;
-  for (const job::Key key : job::choice_keys())
-    if (can_be_freed(key) && frees_key(name_of(key), key))
-      (is_requested(key) ? requested : usual).push_back(name_of(key));
-  return fmt::format("{}; all for these; and {}, which change the numbers of a training", fmt::join(usual, ", "),
-                     fmt::join(requested, " and "));
+  std::vector<std::string_view> usual, numerics, offloads;
+  for (const job::Key key : job::choice_keys()) {
+    if (!can_be_freed(key) || !frees_key(name_of(key), key)) continue;
+    const bool offloads_memory = std::ranges::find(search::kOffloadKeys, key) != search::kOffloadKeys.end();
+    (offloads_memory ? offloads : is_requested(key) ? numerics : usual).push_back(name_of(key));
+  }
+  return fmt::format(
+      "{}; all for these; {}, which change the numbers of a training; and {}, which take memory of the hosts",
+      fmt::join(usual, ", "), fmt::join(numerics, " and "), fmt::join(offloads, ", "));
 }
 
 namespace {

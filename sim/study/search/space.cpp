@@ -99,6 +99,12 @@ bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime,
       return !switches.p2p;
     case Key::kTensorOverlap:
       return !switches.tensor_parallel;
+    case Key::kOffloadOptimizer:
+      return !runtime.offload.optimizer;
+    case Key::kOffloadParameters:
+      return !runtime.offload.parameters;
+    case Key::kOffloadActivations:
+      return !runtime.offload.activations;
     default:
       return false;
   }
@@ -274,7 +280,10 @@ void Space::add_executions(Candidate candidate) {
             candidate.sequence_parallel = sequence_parallel;
             candidate.recompute = recompute;
             candidate.zero_stage = zero_stage;
-            candidates_.push_back(candidate);
+            for (const Offloads& offloads : offload_choices(zero_stage)) {
+              candidate.offloads = offloads;
+              candidates_.push_back(candidate);
+            }
           }
   }
 }
@@ -303,6 +312,8 @@ job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overl
   choose(Key::kP2pOverlap, overlap.p2p);
   choose(Key::kTensorOverlap, overlap.tensor_parallel);
   if (candidate.precision) choose(Key::kPrecision, *candidate.precision);
+  for (std::size_t part = 0; part < candidate.offloads.size(); ++part)
+    if (candidate.offloads[part]) choose(kOffloadKeys[part], 1.0);
   if (candidate.short_gradients) choose(Key::kGradients, std::int64_t{2});
   // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});

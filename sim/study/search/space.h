@@ -1,6 +1,7 @@
 // Enumerates the configurations of a search: every possible choice of the open keys, in a fixed order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,9 @@
 
 namespace foretoken::search {
 
+/// The parts of job::kOffloadedParts that a search moves to the host.
+using Offloads = std::array<bool, job::kOffloadedParts.size()>;
+
 /// One choice of the open keys, except overlaps. They change no memory, so each candidate takes its fastest ones.
 struct Candidate {
   int gpus = 1;
@@ -30,7 +34,12 @@ struct Candidate {
   std::optional<Precision> precision = {};           ///< only where precisions are searched
   bool short_gradients = false;                      ///< 16-bit gradients; only where gradients are searched
   std::optional<model::Dispatcher> dispatcher = {};  ///< only of models with experts
+  Offloads offloads = {};                            ///< parts on the host; only where they are searched
 };
+
+/// The keys of Offloads, in its order.
+inline constexpr std::array kOffloadKeys{job::Key::kOffloadOptimizer, job::Key::kOffloadParameters,
+                                         job::Key::kOffloadActivations};
 
 /// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16},
 /// and for models with experts {"expert", 8}, {"expert_tensor", 1}.
@@ -96,6 +105,7 @@ class Space {
   [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
   [[nodiscard]] std::vector<std::optional<Precision>> precision_choices() const;
   [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;
+  [[nodiscard]] std::vector<Offloads> offload_choices(int zero_stage) const;
   [[nodiscard]] bool is_open(job::Key key) const;
 
   const io::OpenScenario* question_;

@@ -31,7 +31,8 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
   } else {
     const int replicas = product(candidate.degrees, net::kReplicaAxes);
     // Parameters are sharded only for runtimes that do so by default.
-    const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
+    const bool shards_alone = is_open(Key::kOffloadOptimizer) || is_open(Key::kOffloadParameters);
+    const int most = replicas == 1 && !shards_alone ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
     for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
   }
   std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.degrees[Axis::kPipeline]); });
@@ -55,6 +56,22 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
   const Precision precision = candidate.precision.value_or(choices.precision.value_or(Precision::kBf16));
   const job::PrecisionRecipe usual = job::default_recipe(precision, question_->asked().runtime);
   return usual.gradient_bytes + usual.extra_gradient_bytes > 2 ? std::vector{false, true} : std::vector{false};
+}
+
+// Each searched part stays or goes to the host. Optimizer states go from ZeRO-1 on, parameters with ZeRO-3 (the rules
+// in sim/job/rules/offload.cpp).
+std::vector<Offloads> Space::offload_choices(int zero_stage) const {
+  std::vector<Offloads> all = {{}};
+  constexpr std::array kLeastStage{1, 3, 0};
+  for (std::size_t part = 0; part < kOffloadKeys.size(); ++part) {
+    if (!is_open(kOffloadKeys[part]) || zero_stage < kLeastStage[part]) continue;
+    const std::size_t before = all.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      all.push_back(all[i]);
+      all.back()[part] = true;
+    }
+  }
+  return all;
 }
 
 // The conditions of --overlap-moe-expert-parallel-comm (Megatron-Core, transformer_config.py).
