@@ -106,6 +106,29 @@ void add_tasks(Sums& sums, Stage stage, const step::Workload& workload, const de
   }
 }
 
+// Adds up the copies between a GPU and its host, by name.
+std::optional<GroupTraffic> host_copies(const step::LoweredStep& step, const des::RunResult& run,
+                                        const Observations& observed) {
+  const step::Workload& workload = step.workload;
+  std::map<std::string_view, Traffic> parts;
+  std::optional<GroupTraffic> all;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const Communication* const row = workload.communication_of(workload.meaning[task]);
+    if (row == nullptr || row->purpose != Purpose::kHostCopy || row->from != observed.busiest_stage) continue;
+    if (!all)
+      all = GroupTraffic{{.what = "copies to and from the host"},   "host", row->site.group, row->site.links,
+                         des::to_seconds(observed.busiest.offload), {}};
+    for (Traffic* const sum : {static_cast<Traffic*>(&*all), &parts[row->name]}) {
+      ++sum->operations;
+      sum->payload += row->payload;
+      sum->time += des::to_seconds(run.end[task] - run.start[task]);
+    }
+    parts[row->name].what = row->name;
+  }
+  for (const auto& [name, part] : parts) all->parts.push_back(part);
+  return all;
+}
+
 }  // namespace
 
 std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
@@ -119,6 +142,7 @@ std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des
       all.push_back(sums.total(group_over(axis, name), des::to_seconds(observed.busiest.comm[axis]),
                                step.steady ? step.steady->steps() : 1));
   }
+  if (auto copies = host_copies(step, run, observed)) all.push_back(*std::move(copies));
   return all;
 }
 

@@ -34,7 +34,7 @@ struct GroupTraffic : Traffic {
   }
 };
 
-/// Returns the groups with more than one rank, in the order of axes.
+/// Returns the groups with more than one rank, in the order of axes, and "host" for the copies of a job that offloads.
 [[nodiscard]] std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
                                                       const Observations& observed);
 

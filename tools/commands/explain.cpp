@@ -62,6 +62,16 @@ std::string hardware_text(const study::Explanation& answer, const Paint& paint) 
   return text;
 }
 
+// Says what offloading adds to the whole run, where both are known.
+std::string run_text(const report::Metrics& m, const Paint& paint) {
+  if (!m.run || !m.memory.host) return "";
+  const double part = m.time.offload / m.step_time;
+  return paint.paragraph("  ",
+                         fmt::format("whole run {}: {} without waiting for the host, {} for copies and updates there",
+                                     report::days_text(m.run->days), report::days_text((1 - part) * m.run->days),
+                                     report::days_text(part * m.run->days)));
+}
+
 std::string text_of(const study::Explanation& answer, const Paint& paint) {
   const report::Metrics& m = answer.prediction.metrics;
   std::string text = paint.name(m.name);
@@ -71,6 +81,7 @@ std::string text_of(const study::Explanation& answer, const Paint& paint) {
   text +=
       paint.paragraph("  ", fmt::format("simulated {}; {}", report::time_text(m.simulated_step_time), m.bias->words));
   text += paint.paragraph("  ", "interval from " + m.interval->words);
+  text += run_text(m, paint);
   text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);

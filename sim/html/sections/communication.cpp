@@ -44,8 +44,8 @@ std::string communication(const ReportData& data) {
     const auto [operations, bytes, time] = amounts(each);
     table.add({Table::text(each.group), Table::text(each.what),
                Table::number(each.shape.ranks, report::whole(each.shape.ranks)),
-               Table::text(way(each.shape, each.links)), operations, bytes, time,
-               Table::number(each.hidden().value(), report::time_text(each.hidden())),
+               Table::text(each.group == "host" ? "PCIe or C2C, disks" : way(each.shape, each.links)), operations,
+               bytes, time, Table::number(each.hidden().value(), report::time_text(each.hidden())),
                Table::number(each.exposed.value(), report::time_text(each.exposed)),
                Table::number(each.exposed / step, report::percent(each.exposed / step))});
     if (each.parts.size() < 2) continue;

@@ -23,7 +23,7 @@ std::vector<TimePart> all_parts() {
   for (const auto& [axis, name] : kAxisNames)
     if (net::kDenseAxes.contains(axis) || axis == Axis::kExpert) parts.push_back(communication_along(axis));
   parts.push_back({"optimizer", "optimizer", "optimizer", "optimizer", TimeKind::kOptimizer});
-  parts.push_back({"offload", "offload", "offload (copies and updates on the host)", "offload", TimeKind::kOffload});
+  parts.push_back({"offload", "offload", "offload (copies, update on the host)", "offload", TimeKind::kOffload});
   parts.push_back({"bubble", "bubble", "bubble (waiting for another stage)", "pipeline bubble", TimeKind::kBubble});
   parts.push_back({"host", "host", "host (waiting for launches)", "host", TimeKind::kHost});
   parts.push_back({"other", "other", "other", "other", TimeKind::kOther});
