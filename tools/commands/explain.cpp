@@ -63,7 +63,7 @@ std::string hardware_text(const study::Explanation& answer, const Paint& paint) 
 }
 
 // Says what offloading adds to the whole run, where both are known.
-std::string run_text(const report::Metrics& m, const Paint& paint) {
+std::string offloaded_run_text(const report::Metrics& m, const Paint& paint) {
   if (!m.run || !m.memory.host) return "";
   const double part = m.time.offload / m.step_time;
   return paint.paragraph("  ",
@@ -81,7 +81,7 @@ std::string text_of(const study::Explanation& answer, const Paint& paint) {
   text +=
       paint.paragraph("  ", fmt::format("simulated {}; {}", report::time_text(m.simulated_step_time), m.bias->words));
   text += paint.paragraph("  ", "interval from " + m.interval->words);
-  text += run_text(m, paint);
+  text += offloaded_run_text(m, paint);
   text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);

@@ -129,7 +129,7 @@ void Node::allow_only(std::span<const std::string> known) const {
       continue;
     }
     std::string hint = did_you_mean(key, known);
-    if (hint.empty() && known.size() <= 24) {
+    if (hint.empty() && known.size() <= 25) {
       std::vector<std::string> sorted(known.begin(), known.end());
       hint = fmt::format("; known here: {}", fmt::join(sorted, ", "));
     }

@@ -50,6 +50,9 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
     value["moe"]["dispatcher"] = model::name_of(job.routing.dispatcher);
     value["moe"]["overlap"] = job.overlap.exchanges;
   }
+  const job::Offload stated = asked_.choices.offload.value_or(job::Offload{});
+  for (const auto& [key, part] : job::kOffloadedParts)
+    if ((job.offload.*part).any() && !(stated.*part).any()) value["offload"][std::string(key)] = "cpu";
   value["precision"] = job.precision_name();
   if (short_gradients(asked_, job)) value["precision_recipe"]["gradients"] = job.recipe.gradient_bytes;
   return value.dump(indent, ' ', false, json::error_handler_t::replace);

@@ -20,9 +20,9 @@ struct WrongOffload {
   const char* complaint;
 };
 
-constexpr WrongOffload kWrong[] = {
+constexpr WrongOffload kWrongOffloads[] = {
     {"an unknown place", R"({"offload": {"optimizer": "gpu"}})",
-     R"(/offload/optimizer: expected "cpu" or "nvme", found "gpu")"},
+     R"(/offload/optimizer: expected "cpu" or "nvme", found "gpu"; did you mean "cpu"?)"},
     {"more than all of it", R"({"offload": {"optimizer": 1.5}})",
      "/offload/optimizer: expected a number from 0 to 1, found 1.5"},
     {"less than nothing", R"({"offload": {"activations": -0.1}})",
@@ -81,7 +81,7 @@ constexpr WrongOffload kWrong[] = {
 
 TEST(WrongOffload, EachIsOneClearLine) {
   EXPECT_NO_THROW((void)read_scenario_text(kOffloads, "t.json"));
-  for (const WrongOffload& wrong : kWrong) {
+  for (const WrongOffload& wrong : kWrongOffloads) {
     SCOPED_TRACE(wrong.name);
     nlohmann::json value = nlohmann::json::parse(kOffloads);
     value.merge_patch(nlohmann::json::parse(wrong.patch));

@@ -313,8 +313,8 @@ TEST(WrongScenario, ManyAtOnce) {
            "colour": "blue"})",
        {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, moe, schedule, "
         "batch, "
-        "precision, precision_recipe, recompute, attention, dropout, cuda_graphs, compile, optimizer, overlap, run, "
-        "imperfections, "
+        "precision, precision_recipe, recompute, attention, dropout, cuda_graphs, compile, optimizer, overlap, "
+        "offload, run, imperfections, "
         "stragglers, "
         "source, notes",
         "/model: unknown model \"gpt\"; did you mean \"gpt2\"?",
