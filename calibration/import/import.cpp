@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "calibration/import/exchange_csv.h"
+#include "calibration/import/inference/decode_csv.h"
 #include "calibration/import/kernel_csv.h"
 #include "calibration/import/nccl/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
@@ -89,6 +90,7 @@ Samples import_samples(const fs::path& folder_or_file) {
 Samples import_csv(const std::string& text, const std::string& file, const RowChoice& choice) {
   const std::string_view header = std::string_view(text).substr(0, text.find_first_of("\r\n"));
   if (is_exchange_csv(header)) return parse_exchange_csv(text, file, choice);
+  if (is_decode_csv(header)) return parse_decode_csv(text, file, choice);
   return is_kernel_csv(header) ? parse_kernel_csv(text, file, choice) : parse_gemm_csv(text, file, {.choice = choice});
 }
 

@@ -65,6 +65,16 @@ void Samples::add(ExchangeSample sample) {
   exchanges.push_back({std::move(sample), origins.size() - 1});
 }
 
+void Samples::add(DecodeSample sample) {
+  expects(!origins.empty(), "a sample has an origin");
+  decodes.push_back({sample, origins.size() - 1});
+}
+
+void Samples::add(SmallAllReduceSample sample) {
+  expects(!origins.empty(), "a sample has an origin");
+  small_all_reduces.push_back({std::move(sample), origins.size() - 1});
+}
+
 void Samples::append(Samples other) {
   const std::size_t shift = origins.size();
   origins.insert(origins.end(), other.origins.begin(), other.origins.end());
@@ -73,14 +83,16 @@ void Samples::append(Samples other) {
   append_kind(attention, other.attention, shift);
   append_kind(collectives, other.collectives, shift);
   append_kind(exchanges, other.exchanges, shift);
+  append_kind(decodes, other.decodes, shift);
+  append_kind(small_all_reduces, other.small_all_reduces, shift);
   append_kind(host, other.host, shift);
   append_kind(clocks, other.clocks, shift);
   notes.insert(notes.end(), other.notes.begin(), other.notes.end());
 }
 
 std::size_t Samples::size() const {
-  return gemms.size() + kernels.size() + attention.size() + collectives.size() + exchanges.size() + host.size() +
-         clocks.size();
+  return gemms.size() + kernels.size() + attention.size() + collectives.size() + exchanges.size() + decodes.size() +
+         small_all_reduces.size() + host.size() + clocks.size();
 }
 
 std::string_view name_of(Collective kind) {

@@ -14,6 +14,7 @@
 #include "sim/base/exchange.h"
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
+#include "sim/cost/kernels/decode_attention.h"
 
 namespace foretoken::measured {
 
@@ -89,6 +90,23 @@ struct ExchangeSample {
   Timing time;
 };
 
+/// Attention of one new token of each sequence over the cache.
+struct DecodeSample {
+  cost::DecodeShape shape;
+  Precision cache = Precision::kBf16;
+  bool latent = false;    ///< over latent vectors, with products absorbed
+  bool windowed = false;  ///< its window is shorter than the cache
+  Timing time;
+};
+
+/// An all-reduce inside a node by an engine's own kernel, `bytes` those of one rank.
+struct SmallAllReduceSample {
+  std::string implementation;
+  int ranks = 2;
+  Bytes bytes{};
+  Timing time;
+};
+
 /// A cost of the host or of its link to the GPU, with the bytes of one copy (0: none).
 struct HostSample {
   std::string what;  ///< "launch", "graph_node", "copy_to_device", ...
@@ -119,7 +137,9 @@ struct Samples {
   std::vector<From<KernelSample>> kernels;
   std::vector<From<AttentionSample>> attention;
   std::vector<From<CollectiveSample>> collectives;
-  std::vector<From<ExchangeSample>> exchanges;  ///< of tables only
+  std::vector<From<ExchangeSample>> exchanges;                ///< of tables only
+  std::vector<From<DecodeSample>> decodes;                    ///< of tables only
+  std::vector<From<SmallAllReduceSample>> small_all_reduces;  ///< of tables only
   std::vector<From<HostSample>> host;
   std::vector<From<ClockSample>> clocks;
   std::vector<std::string> notes;  ///< notes for the user: a dropped partial line, a table cut short
@@ -127,6 +147,8 @@ struct Samples {
   /// Adds a sample of the latest origin, which must exist.
   void add(Sample sample);
   void add(ExchangeSample sample);
+  void add(DecodeSample sample);
+  void add(SmallAllReduceSample sample);
   /// Appends all samples of `other`.
   void append(Samples other);
   [[nodiscard]] std::size_t size() const;

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibration/fit/profiles/check_profile.h"
 #include "calibration/import/import.h"
 #include "sim/io/hardware/profile.h"
+#include "sim/io/hardware/serving_laws.h"
 #include "sim/report/text/layout.h"
 #include "tools/commands/calibrate_commands.h"
 #include "tools/options/options.h"
@@ -64,9 +66,10 @@ int run(const Options& options) {
   const io::Document document = open_data_file(io::kProfiles, options.profile, "foretoken calibrate check");
   io::Findings findings;
   const cost::Profile profile = io::read_profile(document.root(findings));
+  const std::optional<cost::ServingLaws> serving = io::find_serving_laws(profile.name, findings);
   findings.throw_if_wrong();
   const measured::Samples samples = samples_of(options.tables);
-  const fit::ProfileCheck check = fit::check_profile(profile, samples);
+  const fit::ProfileCheck check = fit::check_profile(profile, samples, serving ? &*serving : nullptr);
   for (const std::string& note : samples.notes) print_error("note: " + note);
   print(options.form == Form::kText  ? text_of(check)
         : options.form == Form::kCsv ? csv_of(json_of(profile, check).at("classes"))
@@ -83,17 +86,20 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
   CLI::App* command = calibrate.add_subcommand("check", "Errors of a profile on measured tables");
   command->footer(
       "Predictions are of brief benchmarks: they leave out sustained factors, and include a quantisation where the "
-      "time of the row includes it.\n\n"
+      "time of the row includes it. Decode attention and small all-reduces are checked with the laws of serving that "
+      "have the profile's name.\n\n"
       "Examples:\n"
       "  foretoken calibrate check h100-sxm5-80gb products.csv\n"
       "  foretoken calibrate check ./my-gpu.json products.csv attention.csv quantise.csv --json\n"
-      "  foretoken calibrate check h100-sxm5-80gb deepep.csv.gz\n");
+      "  foretoken calibrate check h100-sxm5-80gb deepep.csv.gz\n"
+      "  foretoken calibrate check h100-sxm5-80gb attention_decode.csv.gz custom_allreduce.csv.gz\n");
   command->add_option("PROFILE", options->profile, "A name of `foretoken profiles list`, or a file")->required();
   command
-      ->add_option(
-          "TABLES", options->tables,
-          "*.csv tables of products, attention, quantisation or exchanges of tokens, samples, or nccl-tests' output; "
-          "also as .gz")
+      ->add_option("TABLES", options->tables,
+                   "*.csv tables of products, attention, decode attention, small all-reduces, quantisation or "
+                   "exchanges of tokens, "
+                   "samples, or nccl-tests' output; "
+                   "also as .gz")
       ->required();
   add_form_options(*command, options->form);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

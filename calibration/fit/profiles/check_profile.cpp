@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kLargeSide = 1024, kLongSequence = 2048;
 constexpr double kLargeBytes = 1e6;
+constexpr double kLongCache = 1024;
 
 /// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
@@ -32,8 +33,9 @@ Seconds in_benchmark(Seconds brief, Seconds sustained, Seconds full, Precision p
 }
 
 struct Checking {
-  const cost::Profile& profile;    ///< of brief runs
-  const cost::Profile& sustained;  ///< of long runs, as shipped
+  const cost::Profile& profile;      ///< of brief runs
+  const cost::Profile& sustained;    ///< of long runs, as shipped
+  const cost::ServingLaws* serving;  ///< null: none
   RatiosByKind ratios{};
   std::map<Precision, std::vector<double>> large_products{};
   std::map<std::string, std::string> large_means{};  ///< by kind: "m, n, k >= 1024"
@@ -99,6 +101,32 @@ struct Checking {
     add(kind, ">= 1 MB", shape.payload().value() >= kLargeBytes, cost::exchange_time(shape, *law), sample.time.median);
   }
 
+  void decode(const measured::DecodeSample& sample) {
+    const cost::DecodeShape& shape = sample.shape;
+    const std::string dim = sample.latent ? "" : fmt::format(" d{}", shape.key_dim);
+    const std::string kind = fmt::format("{}decode attention{} {}{}", sample.latent ? "latent " : "",
+                                         sample.windowed ? " in a window" : "", name_of(sample.cache), dim);
+    if (serving == nullptr || (sample.latent && !serving->latent)) {
+      left_out.insert(kind);
+      return;
+    }
+    const bool narrow = bytes_per_element(sample.cache) < 2;
+    const cost::DecodeLaw& law = sample.latent ? *serving->latent : narrow ? serving->decode8 : serving->decode16;
+    const double each = shape.cached_tokens / static_cast<double>(shape.sequences);
+    add(kind, ">= 1024 tokens", each >= kLongCache, cost::decode_attention_time(shape, law), sample.time.median);
+  }
+
+  void small_all_reduce(const measured::SmallAllReduceSample& sample) {
+    const std::string kind = fmt::format("small all-reduce {} of {} ranks", sample.implementation, sample.ranks);
+    const auto time =
+        serving == nullptr ? std::nullopt : cost::small_all_reduce_time(sample.bytes, sample.ranks, *serving);
+    if (!time) {
+      left_out.insert(kind);
+      return;
+    }
+    add(kind, ">= 1 MB", sample.bytes.value() >= kLargeBytes, *time, sample.time.median);
+  }
+
   void collective(const CollectiveTable& table) {
     if (table.message || table.nodes > 1) {
       left_out.insert(table.message ? "messages" : "collectives across nodes");
@@ -141,13 +169,16 @@ ErrorSummary summarised(const std::vector<double>& predicted_over_measured) {
           .bias = signed_errors[count / 2]};
 }
 
-ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples) {
+ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples,
+                           const cost::ServingLaws* serving) {
   const cost::Profile brief = of_brief_runs(profile);
-  Checking checking{.profile = brief, .sustained = profile};
+  Checking checking{.profile = brief, .sustained = profile, .serving = serving};
   for (const auto& sample : samples.gemms) checking.product(sample);
   for (const auto& sample : samples.attention) checking.attention(sample);
   for (const auto& sample : samples.kernels) checking.kernel(sample);
   for (const auto& sample : samples.exchanges) checking.exchange(sample);
+  for (const auto& sample : samples.decodes) checking.decode(sample);
+  for (const auto& sample : samples.small_all_reduces) checking.small_all_reduce(sample);
   for (const CollectiveTable& table : collective_tables(samples)) checking.collective(table);
   ProfileCheck check;
   for (const auto& [precision, ratios] : checking.large_products) check.precisions[precision] = summarised(ratios);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/import/samples.h"
+#include "sim/cost/kernels/decode_attention.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
@@ -20,7 +21,8 @@ struct ErrorSummary {
 
 /// The rows of one kind and size.
 struct ErrorClass {
-  std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "casts", "deepep dispatch across nodes"
+  std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "deepep dispatch across nodes",
+                     ///< "decode attention bf16 d128"
   std::string size;  ///< "m, n, k >= 1024", "seq >= 2048", ">= 1 MB"
   ErrorSummary errors{};
 };
@@ -35,8 +37,9 @@ struct ProfileCheck {
 /// count in part for published kernels of more than 0.5 ms, which lower the clock themselves. Predictions include the
 /// quantisation or the writing of a cache that a row's time includes. Exchanges of
 /// tokens are large where all copies that a rank sends have 1 MB. Collectives run on an eight-GPU node with the
-/// profile's links.
-[[nodiscard]] ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples);
+/// profile's links. Decode attention and small all-reduces need the laws of serving beside the profile.
+[[nodiscard]] ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples,
+                                         const cost::ServingLaws* serving = nullptr);
 
 /// Sums up the errors. Precondition: every number is above 0.
 [[nodiscard]] ErrorSummary summarised(const std::vector<double>& predicted_over_measured);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/io/hardware/profile_fields.h"
+#include "sim/io/json/document.h"
 
 namespace foretoken::io {
 namespace {
@@ -64,6 +65,16 @@ cost::ServingLaws read_serving_laws(const Node& node) {
       laws.all_reduces.push_back(read_small_all_reduce(table.as_object()));
   }
   return laws;
+}
+
+std::optional<cost::ServingLaws> find_serving_laws(const std::string& name, Findings& findings) {
+  const auto path = find_data_file(kServingLaws, name);
+  if (!path) return std::nullopt;
+  note_hidden(kServingLaws, name, *path);
+  auto document = document_from_file(*path, findings);
+  if (document) document = with_bases(*std::move(document), kServingLaws, findings);
+  if (!document) return std::nullopt;
+  return read_serving_laws(document->root(findings));
 }
 
 }  // namespace foretoken::io

@@ -1,6 +1,9 @@
 // Reads the laws of a GPU that only serving needs: calibration/serving/GPU.json.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "sim/cost/kernels/decode_attention.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/node.h"
@@ -10,5 +13,9 @@ namespace foretoken::io {
 inline constexpr DataKind kServingLaws{"set of serving laws", "calibration/serving"};
 
 [[nodiscard]] cost::ServingLaws read_serving_laws(const Node& node);
+
+/// Returns the laws of the profile called `name`, or nothing when there are none or their file is wrong. Complaints
+/// name that file.
+[[nodiscard]] std::optional<cost::ServingLaws> find_serving_laws(const std::string& name, Findings& findings);
 
 }  // namespace foretoken::io
