@@ -29,6 +29,7 @@ void add_import(CLI::App& program, Action& chosen, std::vector<std::string> pass
 void add_export(CLI::App& program, Action& chosen);
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
+void add_diagnose(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
 void add_calibrate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);

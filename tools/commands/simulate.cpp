@@ -10,15 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/draw/gantt_svg.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/report/gantt.h"
 #include "sim/report/json.h"
 #include "sim/report/text/summary.h"
 #include "sim/report/text/text.h"
-#include "sim/report/trace.h"
 #include "sim/study/ordered_parallel.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/predict/strict.h"
@@ -29,8 +26,8 @@
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
-#include "tools/output/gzip.h"
 #include "tools/output/output.h"
+#include "tools/output/step_files.h"
 #include "tools/text/simulate_text.h"
 
 namespace foretoken::tools {
@@ -42,7 +39,8 @@ constexpr int kMostThreads = 256, kWrongInput = 2;
 struct Options {
   QuestionOptions asked;
   std::vector<std::string> scenarios, sets, nodes;
-  std::string fidelity = "stage", collectives, trace, svg, colour;
+  std::string fidelity = "stage", collectives, colour;
+  StepFiles files;
   Form form = Form::kText;
   bool details = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
   int threads = 1, interval = 90;
@@ -94,14 +92,14 @@ class Questions {
   bool read_ = false;
 };
 
-// Returns the only question. Throws when there are more: --trace and --svg hold one run.
+// Returns the only question. Throws when there are more: --trace and its like hold one run.
 Question only_question(Questions& questions) {
   const std::optional<Question> first = questions();
   std::size_t count = first ? 1 : 0;
   while (questions()) ++count;
   if (count != 1)
-    throw ConfigError(
-        {{"foretoken simulate", "", fmt::format("--trace and --svg take one scenario, found {}", count)}});
+    throw ConfigError({{"foretoken simulate", "",
+                        fmt::format("--trace and other files of a step take one scenario, found {}", count)}});
   return *first;
 }
 
@@ -185,43 +183,6 @@ std::string output_of(const Options& options, const Question& question, const st
 
 std::string without_first_line(const std::string& text) { return text.substr(text.find('\n') + 1); }
 
-// The files of --trace and --svg. They are opened before the work and appear only when all of it succeeds.
-class Files {
- public:
-  explicit Files(const Options& options) : fidelity_(options.fidelity) {
-    if (!options.trace.empty()) trace_.emplace(options.trace);
-    if (is_gzip_name(options.trace)) gzip_.emplace();
-    if (!options.svg.empty()) svg_.emplace(options.svg);
-  }
-  void write(const study::Prediction& prediction) {
-    if (trace_)
-      report::write_trace({.step = prediction.step,
-                           .run = prediction.run,
-                           .memory = prediction.memory,
-                           .metrics = prediction.metrics,
-                           .version = std::string(version()),
-                           .fidelity = fidelity_},
-                          [&](std::string_view text) {
-                            if (gzip_)
-                              trace_->write(gzip_->add(text));
-                            else
-                              trace_->write(text);
-                          });
-    if (gzip_) trace_->write(gzip_->finish());
-    if (svg_)
-      svg_->write(draw::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
-    if (trace_) trace_->finish();
-    if (svg_) svg_->finish();
-    if (trace_) trace_->commit();
-    if (svg_) svg_->commit();
-  }
-
- private:
-  std::string fidelity_;
-  std::optional<OutputFile> trace_, svg_;
-  std::optional<Gzip> gzip_;
-};
-
 Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence,
               const report::Paint& paint) {
   try {
@@ -237,7 +198,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
         return {.output = options.form == Form::kJson ? complaints_json(ConfigError({*refusal})) : "",
                 .complaints = {*refusal},
                 .refused = true};
-    Files files(options);
+    StepFileWriter files(options.files, options.fidelity);
     const study::Prediction prediction =
         study::predict(std::move(scenario), {.fidelity = fidelity_of(options),
                                              .unfolded = options.unfolded,
@@ -268,7 +229,7 @@ int run(const Options& options) {
     return share_cluster({options.scenarios, all_sets(options), options.nodes, options.form == Form::kJson, paint});
   const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, refused = false, fits = true, first = true;
-  const bool writes_files = !(options.trace.empty() && options.svg.empty());
+  const bool writes_files = options.files.any();
   const std::size_t separator = options.details ? paint.columns() : report::kScreenColumns;
   Questions questions(options.scenarios);
   std::optional<Question> only;
@@ -280,8 +241,7 @@ int run(const Options& options) {
     auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
                              : io::files_of_scenario(only->file, sets_on_top(options));
     inputs.insert(inputs.end(), only->files.begin(), only->files.end());
-    refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--svg", options.svg}},
-                      io::paths_of(inputs));
+    refuse_same_files(named_files(options.files), io::paths_of(inputs));
   }
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
@@ -308,9 +268,9 @@ void add_share_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->needs(share)
       ->type_name("LIST");
-  for (const char* other :
-       {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit", "--details", "--csv"})
+  for (const char* other : {"--fidelity", "--collectives", "--strict", "--require-fit", "--details", "--csv"})
     share->excludes(command.get_option(other));
+  for (const NamedFile& file : named_files({})) share->excludes(command.get_option(file.option));
 }
 
 void add_form_options(CLI::App& command, Options& options) {
@@ -350,9 +310,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   add_form_options(*command, *options);
-  command->add_option("--trace", options->trace, "Write a timeline for Perfetto; NAME.gz is compressed")
-      ->type_name("FILE");
-  command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
+  add_step_file_options(*command, options->files);
   command
       ->add_option("--fidelity", options->fidelity,
                    "Simulate one task a pass (stage), or every kernel and collective (kernel)")

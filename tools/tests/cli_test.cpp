@@ -43,7 +43,9 @@ const std::vector<Wrong> kWrong = {
     {"misspelt key",
      {"simulate", "gpt-22b-8-a100-full", "--set", "modle=gpt2"},
      "--set modle=gpt2: unknown key; did you mean \"model\"?"},
-    {"two traces", {"simulate", "a", "b", "--trace", "t"}, "--trace and --svg take one scenario, found 2"},
+    {"two traces",
+     {"simulate", "a", "b", "--trace", "t"},
+     "--trace and other files of a step take one scenario, found 2"},
     {"unknown schedule",
      {"compare", "gpt3-175b-1024-a100", "--schedules", "gpip"},
      "--schedules gpip: unknown schedule; did you mean \"gpipe\"?"},
@@ -183,7 +185,7 @@ TEST(Cli, FilesAreWrittenForOneLineOnly) {
   const std::string trace = folder.file("trace.json");
   const Ran two = run_foretoken({"simulate", "-", "--trace", trace}, line + "\n" + line + "\n");
   EXPECT_EQ(two.status, 2);
-  EXPECT_EQ(two.err, "foretoken simulate: --trace and --svg take one scenario, found 2\n");
+  EXPECT_EQ(two.err, "foretoken simulate: --trace and other files of a step take one scenario, found 2\n");
   EXPECT_THAT(folder.names(), IsEmpty());
   EXPECT_EQ(run_foretoken({"simulate", "-", "--trace", trace}, "\n" + line + "\n").status, 0);
   EXPECT_EQ(folder.names().size(), 1U);

@@ -1,0 +1,88 @@
+// Collects entries, timers and pauses, and decides in the end which program's lines count.
+#include "sim/io/import/log/log_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretoken::io::log {
+namespace {
+
+bool states_time(const Entry& entry) { return entry.seconds || entry.samples_per_s || entry.tokens_per_s_per_gpu; }
+
+bool states_time(const TrainingLog& log) {
+  return std::any_of(log.entries.begin(), log.entries.end(), [](const Entry& entry) { return states_time(entry); });
+}
+
+Timer* timer_of(TrainingLog& log, std::string_view name) {
+  for (Timer& timer : log.timers)
+    if (timer.name == name) return &timer;
+  if (log.timers.size() == kMostTimers) return nullptr;
+  log.timers.push_back({std::string(name), {}});
+  return &log.timers.back();
+}
+
+}  // namespace
+
+std::string_view name_of(Format format) {
+  constexpr std::array<std::string_view, kFormats> kNames{
+      "Megatron-LM", "MLPerf", "NeMo", "nanotron", "torchtitan", "Composer", "DeepSpeed", "Hugging Face Trainer"};
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+void LogBuilder::add(Format format, Entry entry) {
+  TrainingLog& log = of(format);
+  entry.line = line_;
+  if (!log.entries.empty() && log.entries.back().step == entry.step && format != Format::kMlperf) {
+    ++log.repeated_lines;
+    return;
+  }
+  if (log.entries.size() == kMostEntries) {
+    log.is_cut = true;
+    return;
+  }
+  const bool follows = !log.entries.empty() && entry.step > log.entries.back().step;
+  if (follows && entry.steps == 0) entry.steps = entry.step - log.entries.back().step;
+  entry.steps = std::max<std::int64_t>(1, entry.steps);
+  log.entries.push_back(entry);
+}
+
+void LogBuilder::add_pause(Pause what) {
+  if (pauses_.size() < kMostPauses) pauses_.push_back({what, line_});
+}
+
+void LogBuilder::add_timer(Format format, std::string_view name, double least_s, double most_s) {
+  constexpr std::size_t kLongestName = 64;
+  TrainingLog& log = of(format);
+  if (log.entries.empty() || name.empty() || name.size() > kLongestName) return;
+  Timer* const timer = timer_of(log, name);
+  if (timer != nullptr && timer->readings.size() < kMostReadings)
+    timer->readings.push_back({log.entries.size() - 1, least_s, most_s});
+}
+
+void LogBuilder::add_rank_timer(Format format, std::string_view name, double seconds) {
+  TrainingLog& log = of(format);
+  if (log.entries.empty()) return;
+  Timer* const timer = timer_of(log, name);
+  if (timer == nullptr) return;
+  const std::size_t entry = log.entries.size() - 1;
+  if (timer->readings.empty() || timer->readings.back().entry != entry)
+    return add_timer(format, name, seconds, seconds);
+  TimerReading& reading = timer->readings.back();
+  reading.least_s = std::min(reading.least_s, seconds);
+  reading.most_s = std::max(reading.most_s, seconds);
+}
+
+std::optional<TrainingLog> LogBuilder::finished() {
+  TrainingLog* best = nullptr;
+  for (TrainingLog& log : logs_)
+    if (best == nullptr && states_time(log)) best = &log;
+  for (TrainingLog& log : logs_)
+    if (best == nullptr && !log.entries.empty()) best = &log;
+  if (best == nullptr) return std::nullopt;
+  best->format = static_cast<Format>(best - logs_.data());
+  best->pauses = std::move(pauses_);
+  best->lines = line_;
+  return std::move(*best);
+}
+
+}  // namespace foretoken::io::log

@@ -1,0 +1,49 @@
+// Collects what the lines of a log state, by the program that wrote them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/io/import/log/training_log.h"
+
+namespace foretoken::io::log {
+
+/// The most entries, timers and readings of one timer that are read. A log beyond that is said to be cut.
+inline constexpr std::size_t kMostEntries = 500'000, kMostTimers = 64, kMostReadings = 20'000, kMostPauses = 100'000;
+
+class LogBuilder {
+ public:
+  /// Begins the next line.
+  void begin_line() { ++line_; }
+
+  /// Adds the line of a step. A step that the last entry of the format already has is another rank's.
+  void add(Format format, Entry entry);
+  /// Counts a line of a step that ends before its time.
+  void add_broken(Format format) { ++of(format).broken_lines; }
+  void add_pause(Pause what);
+  /// Adds a timer in seconds to the last entry of `format`.
+  void add_timer(Format format, std::string_view name, double least_s, double most_s);
+  /// Adds "word: value" of one rank to a timer.
+  void add_rank_timer(Format format, std::string_view name, double seconds);
+
+  [[nodiscard]] TrainingLog& of(Format format) { return logs_[static_cast<std::size_t>(format)]; }
+  /// True when a line can only be of training with generation inside (RLHF).
+  bool generates = false;
+  /// The kind of table that the following lines belong to: empty, "minmax", "max" or "all".
+  std::string_view table;
+  std::string table_timer;  ///< of "all": the timer that ranks follow
+
+  /// Returns the log of the first format with times, or of the first with lines, or nothing.
+  [[nodiscard]] std::optional<TrainingLog> finished();
+
+ private:
+  std::array<TrainingLog, kFormats> logs_{};
+  std::vector<PauseLine> pauses_;
+  std::size_t line_ = 0;
+};
+
+}  // namespace foretoken::io::log

@@ -1,0 +1,114 @@
+// Tests the command `foretoken diagnose` end to end: logs, traces, and files that are neither.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kLogFolder = FORETOKEN_SOURCE_DIR "/sim/io/testdata/logs/";
+constexpr const char* kDiagnosed = R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 16,
+  "parallelism": {"tensor": 2}, "batch": {"micro": 1, "global": 32, "sequence_length": 4096}})";
+
+TEST(DiagnoseCommand, ALogAloneGivesItsSteadyState) {
+  const Ran ran = run_foretoken({"diagnose", kLogFolder + "megatron_2025.log", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer.at("format"), "Megatron-LM");
+  EXPECT_NEAR(answer.at("steady").at("step_time_s").get<double>() / 5.0, 1, 0.01);
+  EXPECT_EQ(answer.at("steady").at("global_batch"), 256);
+  EXPECT_FALSE(answer.contains("prediction"));
+}
+
+TEST(DiagnoseCommand, ASimulatedFaultIsNamedFromItsLog) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.put("my.json", kDiagnosed), log = folder.file("my.log");
+  const std::string fault = R"(imperfections.slow_gpus=[{"gpu": 5, "slowdown": 1.1}])";
+  ASSERT_EQ(run_foretoken({"simulate", scenario, "--set", fault, "--log", log}).status, 0);
+  const Ran ran = run_foretoken({"diagnose", log, scenario, "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer.at("causes").at(0).at("cause"), "slow-rank") << ran.out;
+  EXPECT_EQ(answer.at("told_apart_by"), "timers");
+  EXPECT_GT(answer.at("causes").at(0).at("worth_s"), 0);
+  EXPECT_THAT(answer.at("causes").at(0).at("words").get<std::string>(), HasSubstr("one rank is"));
+}
+
+TEST(DiagnoseCommand, ATraceIsSortedIntoKinds) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.put("my.json", kDiagnosed);
+  const std::string trace = folder.put("rank-0.json", R"({"schemaVersion": 1, "distributedInfo": {"rank": 0},
+    "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "ts": 100.0, "dur": 1000, "pid": 1, "tid": 1},
+    {"ph": "X", "cat": "kernel", "name": "sm90_xmma_gemm_bf16", "ts": 110.5, "dur": 400, "pid": 0, "tid": 7, "args": {"device": 0}},
+    {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16", "ts": 460.5, "dur": 100, "pid": 0, "tid": 20, "args": {"device": 0}},
+    {"ph": "X", "cat": "kernel", "name": "flash_fwd_kernel", "ts": 600.5, "dur": 200, "pid": 0, "tid": 7, "args": {"device": 0}}]})");
+  const Ran ran = run_foretoken({"diagnose", trace, scenario, "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_NEAR(answer.at("step_time_s").get<double>(), 1000e-6, 1e-12);
+  EXPECT_NEAR(answer.at("computing_s").get<double>(), 600e-6, 1e-12);
+  EXPECT_NEAR(answer.at("exposed_communication_s").get<double>(), 50e-6, 1e-12);
+  EXPECT_NEAR(answer.at("idle_s").get<double>(), 350e-6, 1e-12);
+  EXPECT_EQ(answer.at("gaps"), 3);
+  EXPECT_EQ(answer.at("kinds").at(0).at("kind"), "matrix products");
+  EXPECT_EQ(answer.at("prediction").at("layers"), 32);
+  EXPECT_EQ(run_foretoken({"diagnose", trace}).status, 0);
+}
+
+TEST(DiagnoseCommand, OtherFilesAreOneLine) {
+  const TemporaryFolder folder;
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"prose", {"diagnose", folder.put("a.log", "hello\nworld\n")}, "none of 2 lines states the time of a step"},
+           {"a scenario", {"diagnose", folder.put("b.json", "{\"gpus\": 8}")}, "has no traceEvents"},
+           {"broken JSON", {"diagnose", folder.put("c.json", "{\"traceEvents\": [")}, "is no JSON from byte"},
+           {"a trace of the host", {"diagnose", folder.put("d.json", R"({"traceEvents": []})")}, "no kernels of a GPU"},
+           {"deep JSON", {"diagnose", folder.put("e.json", "{\"a\":" + std::string(5000, '['))}, "nested deeper than"},
+           {"no file", {"diagnose", folder.file("none.log")}, "cannot be read"},
+           {"RLHF", {"diagnose", kLogFolder + "rlhf.log"}, "reinforcement learning"},
+           {"a key without a scenario",
+            {"diagnose", kLogFolder + "nemo.log", "--set", "gpus=8"},
+            "--set overrides a scenario"}}) {
+    SCOPED_TRACE(wrong.what);
+    const Ran ran = run_foretoken(wrong.arguments);
+    EXPECT_EQ(ran.status, 2) << ran.out;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
+  }
+}
+
+// FORETOKEN_TRAINING_LOGS names a folder of real logs with an index.json: a list of {"file", "measured": {"step_s"}}.
+// None of them stands in this repository.
+TEST(DiagnoseCommand, RealLogsHaveTheirStatedSteps) {
+  const char* const folder = std::getenv("FORETOKEN_TRAINING_LOGS");
+  if (folder == nullptr) GTEST_SKIP() << "FORETOKEN_TRAINING_LOGS names no folder";
+  for (const json& entry : json::parse(contents(std::string(folder) + "/index.json"))) {
+    const std::filesystem::path file =
+        std::filesystem::path(folder).parent_path() / entry.at("file").get<std::string>();
+    SCOPED_TRACE(file.string());
+    const Ran ran = run_foretoken({"diagnose", file.string(), "--json"});
+    if (!entry.contains("measured") || !entry.at("measured").contains("step_s")) {
+      EXPECT_THAT(ran.status, testing::AnyOf(0, 2)) << ran.err;
+      continue;
+    }
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json& stated = entry.at("measured").at("step_s");
+    const double step =
+        stated.is_number() ? stated.get<double>() : stated.at("median_after_first_quarter").get<double>();
+    EXPECT_NEAR(json::parse(ran.out).at("steady").at("step_time_s").get<double>() / step, 1, 0.01);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::tools
