@@ -188,5 +188,22 @@ TEST(FitProfile, QuantisationIsCountedApartFromTheProduct) {
       << "their quantisation stays in their time";
 }
 
+TEST(CheckProfile, DecodeAndSmallAllReducesAskTheLawsOfServing) {
+  const std::string decode =
+      "kv_dtype,batch,kv_len,heads,kv_heads,head_dim,time_us,kernel\nbfloat16,4,1024,8,8,128,100,fa3\n";
+  measured::Samples samples = measured::import_csv(decode, "d.csv");
+  samples.append(measured::import_csv("implementation,ranks,bytes,time_us\ntrtllm,8,1024,8\n", "a.csv"));
+  cost::ServingLaws laws;
+  laws.decode16 = {.launch = microseconds(50), .bandwidth = BytesPerSecond(1e30), .step{}, .sharpness = 1};
+  laws.all_reduces.push_back({.ranks = 8, .rows = {{Bytes(512), microseconds(6)}, {Bytes(2048), microseconds(6)}}});
+  const ProfileCheck check = check_profile(cost::example_a100_profile(), samples, &laws);
+  ASSERT_EQ(check.classes.size(), 2U);
+  EXPECT_EQ(check.classes[0].kind, "decode attention bf16 d128");
+  EXPECT_NEAR(check.classes[0].errors.bias, -0.5, 1e-9) << "50 us for 100";
+  EXPECT_EQ(check.classes[1].kind, "small all-reduce trtllm of 8 ranks");
+  EXPECT_NEAR(check.classes[1].errors.bias, -0.25, 1e-9) << "6 us for 8";
+  EXPECT_EQ(check_profile(cost::example_a100_profile(), samples).left_out.size(), 2U) << "no laws of serving";
+}
+
 }  // namespace
 }  // namespace foretoken::fit
