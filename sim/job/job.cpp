@@ -60,6 +60,7 @@ model::Fusions fusions_of(const Job& job) {
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
           .micro_batch = batch.micro,
+          .packed = batch.packed.value_or(0),
           .tensor = parallelism.tensor,
           .context = parallelism.context,
           .sequence_parallel = parallelism.sequence_parallel,

@@ -56,6 +56,9 @@ struct Batch {
   std::optional<int> microbatch_group =
       std::nullopt;  ///< micro-batches a group of interleaving, as stated; none: the pipeline degree
   std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; none: all
+  std::optional<std::int64_t> packed = std::nullopt;     ///< mean tokens of a packed sequence; none: nothing is packed
+  /// Tokens that see one another.
+  [[nodiscard]] std::int64_t attended() const { return packed.value_or(sequence_length); }
 };
 
 struct Recompute {
@@ -85,6 +88,7 @@ struct Optimizer {
   std::string name = "adam";  ///< or "lamb", which has Adam's states and norms of every tensor
   /// The parts that data-parallel ranks shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
   int zero_stage = 0;
+  bool paged = false;  ///< states stand in unified memory, and leave the GPU when it runs short (bitsandbytes)
   [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }
 };
 

@@ -22,6 +22,8 @@ void take_given_parts(const Question& question, Job& job) {
   job.compile = question.compile;
   job.routing = question.routing.value_or(Routing{});
   job.optimizer.name = question.optimizer;
+  job.optimizer.paged = question.paged_optimizer;
+  if (question.tuning) job.model.tuning = *question.tuning;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;
   job.run = question.run;
@@ -48,7 +50,8 @@ void take_choices(const Question& question, Job& job) {
                .global = choices.batch.global,
                .sequence_length = choices.batch.sequence_length,
                .microbatch_group = choices.batch.microbatch_group,
-               .masked_fraction = choices.batch.masked_fraction};
+               .masked_fraction = choices.batch.masked_fraction,
+               .packed = choices.batch.packed};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
   job.offload = choices.offload.value_or(Offload{});
@@ -74,6 +77,8 @@ void settle_choices(Draft& draft) {
   if (sound.parallelism && sound.batch) check_sequence(draft);
   if (sound.model && sound.batch) check_positions(draft);
   if (sound.model && sound.batch) check_heads(draft);
+  if (sound.batch) check_packing(draft);
+  if (sound.model && sound.batch) check_tuning(draft);
   if (sound.batch && fits && batch_divides(draft) && known) check_schedule(draft);
   if (split) check_recomputed_layers(draft);
   if (sound.parallelism) check_sharding(draft);

@@ -42,6 +42,7 @@ struct AskedBatch {
   std::optional<int> microbatch_group =
       std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
   std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; absent: all
+  std::optional<std::int64_t> packed = std::nullopt;     ///< mean tokens of a packed sequence; absent: none is
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.
@@ -89,7 +90,9 @@ struct Question {
   bool compile = false;
   std::optional<Routing> routing;  ///< its dispatcher is a choice; absent: balanced
   std::string optimizer = "adam";
-  Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
+  bool paged_optimizer = false;
+  std::optional<model::FineTuning> tuning;  ///< absent: every weight trains
+  Imperfections imperfections;              ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
   std::optional<TrainingRun> run;
   Notes notes;  ///< remarks from the author of the question

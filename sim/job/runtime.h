@@ -69,9 +69,13 @@ struct Runtime {
   /// Time of the backward pass's fp8 GEMMs on Hopper, relative to the profile's: their accumulators are split, which
   /// Blackwell does not need.
   double fp8_backward_factor = 1;
-  Seconds collective_per_rank;     ///< time of each gathered or reduced tensor of sharded layers, per replica
-  double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
-  double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile
+  Seconds collective_per_rank;  ///< time of each gathered or reduced tensor of sharded layers, per replica
+  double optimizer_bytes = 48;  ///< memory traffic of the optimizer step per parameter of its share
+  /// PyTorch's zero_grad drops gradients, so a step of one micro-batch has them only once its backward pass makes them.
+  bool drops_gradients = false;
+  double frozen_input_copies = 1;      ///< of recomputed inputs, where shards are gathered and weights are frozen
+  double optimizer_working_bytes = 0;  ///< short-lived bytes of the optimizer step per parameter of its share
+  double memory_bound_factor = 1;      ///< time of memory-bound kernels inside training, relative to the profile
   Seconds host_per_layer_forward;  ///< host time to issue one layer with dropout at tensor degree 1; any other op takes
                                    ///< as long as one of its ops
   Seconds host_per_layer_backward;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 namespace foretoken::model {
@@ -21,20 +22,33 @@ GemmShape batched(const CoreCut& cut, std::int64_t m, std::int64_t n, std::int64
   return {.m = m, .n = n, .k = k, .batch = cut.batched_heads(), .pass = pass, .precision = cut.core_precision()};
 }
 
+// Packed sequences are many short ones: a token sees those of its own sequence.
+struct Packing {
+  std::int64_t sequences, length;
+
+  explicit Packing(const LayerContext& context) : sequences(context.micro_batch), length(context.sequence) {
+    if (context.packed == 0) return;
+    sequences = std::max<std::int64_t>(1, std::llround(static_cast<double>(sequences) * static_cast<double>(length) /
+                                                       static_cast<double>(context.packed)));
+    length = context.packed;
+  }
+};
+
 // Scores have the width of queries and keys, and outputs the width of values. Where they differ, a kernel of their mean
 // width has the same operations forward.
 AttentionShape flash_shape(const CoreCut& cut, bool backward) {
-  return {.batch = cut.context.micro_batch,
+  const Packing packing(cut.context);
+  return {.batch = packing.sequences,
           .heads = cut.core.heads / cut.context.tensor,
           .kv_heads = std::max<std::int64_t>(1, cut.core.kv_heads / cut.context.tensor),
-          .q_length = cut.local_sequence(),
-          .kv_length = cut.context.sequence,
+          .q_length = packing.length / cut.context.context,
+          .kv_length = packing.length,
           .head_dim = (cut.core.head_dim + cut.core.values_dim()) / 2,
           .causal = cut.core.causal,
           .backward = backward,
           .precision = cut.core_precision(),
           .kernel = cut.context.flash_kernel,
-          .window = cut.core.window < cut.context.sequence ? cut.core.window : 0};
+          .window = cut.core.window < packing.length ? cut.core.window : 0};
 }
 
 // The unfused softmax of fp32 copies: its kernels and their bytes for each score. The mask has one byte.

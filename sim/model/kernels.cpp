@@ -11,6 +11,7 @@
 #include "sim/model/attention_ops.h"
 #include "sim/model/op_writer.h"
 #include "sim/model/products.h"
+#include "sim/model/tuning/parts.h"
 
 namespace foretoken::model {
 namespace {
@@ -42,11 +43,9 @@ struct Forward {
   }
 };
 
-/// A weight that does not train has no gradient: only the part for the input stands. No op runs beside one that is
-/// gone.
-void frozen_product_backward(const Site& at) {
-  OpWriter whole(at.cut.context);
-  product_backward(whole, at.cut, at.op, at.matrix());
+/// A weight that does not train has no gradient: only the part for the input of a whole backward pass stands. No op
+/// runs beside one that is gone.
+void frozen_backward(const Site& at, OpWriter& whole) {
   const OpList ops = whole.take();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].part == BackwardPart::kWeight) continue;
@@ -61,8 +60,11 @@ struct Backward {
   Site at;
 
   void operator()(const Product& product) const {
-    if (!at.matrix().trainable) return frozen_product_backward(at);
-    product_backward(at.ops, at.cut.of_share(product.token_share), at.op, at.matrix());
+    const Cut cut = at.cut.of_share(product.token_share);
+    if (at.matrix().trainable) return product_backward(at.ops, cut, at.op, at.matrix());
+    OpWriter whole(at.cut.context);
+    product_backward(whole, cut, at.op, at.matrix());
+    frozen_backward(at, whole);
   }
   void operator()(const AttentionCore& core) const { core_backward(at.ops, at.cut, core); }
   void operator()(const MemoryBound& kernel) const {
@@ -72,7 +74,11 @@ struct Backward {
     if (exchange.backward) at.ops.collective(exchange.backward_name, *exchange.backward, exchange.payload);
   }
   void operator()(const OwnKernels& own) const {
-    if (own.backward) own.backward(at.ops);
+    if (!own.backward) return;
+    if (!is_frozen(at.block, at.op)) return own.backward(at.ops);
+    OpWriter whole(at.cut.context);
+    own.backward(whole);
+    frozen_backward(at, whole);
   }
 };
 

@@ -32,7 +32,10 @@ struct Fusions {
   bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
   bool softmax =
       true;  ///< unfused attention: scale, mask and softmax in one kernel; otherwise those of mixed precision
-  bool residual = true;         ///< dropout and residual in one kernel; otherwise two
+  bool residual = true;  ///< dropout and residual in one kernel; otherwise two
+  /// Bytes for each logit at the loss's highest moment, where eager code makes copies of them; 0: those of the loss
+  /// above.
+  double logit_bytes = 0;
   bool grouped_experts = true;  ///< otherwise the products of experts are kernels of their own, on a few streams
 };
 
@@ -40,6 +43,7 @@ struct Fusions {
 struct LayerContext {
   std::int64_t sequence = 1;     ///< s
   std::int64_t micro_batch = 1;  ///< b
+  std::int64_t packed = 0;       ///< mean tokens of the sequences packed into one of s; 0: one fills it
   int tensor = 1;                ///< t
   int context = 1;               ///< c
   bool sequence_parallel = false;

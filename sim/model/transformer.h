@@ -10,6 +10,7 @@
 #include "sim/model/block.h"
 #include "sim/model/encoder.h"
 #include "sim/model/experts.h"
+#include "sim/model/tuning/fine_tuning.h"
 
 namespace foretoken::model {
 
@@ -61,6 +62,7 @@ struct Transformer {
   /// Layers behind the last that predict one further token each (multi-token prediction, arXiv:2412.19437 section 2.2).
   std::int64_t prediction_layers = 0;
   std::optional<Encoder> encoder{};  ///< none: a decoder, whose tokens see only those before them
+  FineTuning tuning{};               ///< the weights that train; the job takes it from the question
   std::string source = "";
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};

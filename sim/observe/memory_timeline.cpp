@@ -101,6 +101,8 @@ PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::Lowere
       const step::PassTasks& tasks = schedule::traits(op.kind).is_pass ? *pass++ : *move++;
       walk.run(op, run.start[tasks.first.value], run.end[tasks.last.value]);
     }
+    if (memory.of_update(stage) > Bytes(0) && !timeline.points.empty())
+      add_point(timeline, {timeline.points.back().at, Bytes(0), memory.of_update(stage)}, 0);
   }
   return timelines;
 }
@@ -111,7 +113,7 @@ Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : ops)
     if (op.kind != schedule::OpKind::kUpdate) walk.run(op, {}, {});
-  return peak;
+  return std::max(peak, memory.of_update(stage));
 }
 
 }  // namespace foretoken::observe

@@ -70,7 +70,9 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
 
 // Returns the time of the model's operations at peak, spread evenly over all GPUs.
 Duration at_peak(const Job& job, Flop per_sequence) {
-  return step::duration_of(per_sequence * static_cast<double>(job.batch.global) / static_cast<double>(job.gpus) /
+  const job::Batch& batch = job.batch;  // a packed sequence is many
+  const double packed = static_cast<double>(batch.sequence_length) / static_cast<double>(batch.attended());
+  return step::duration_of(packed * per_sequence * static_cast<double>(batch.global) / static_cast<double>(job.gpus) /
                            job.mean_peak());
 }
 
@@ -89,7 +91,7 @@ void add_parts(Waterfall& fall, const observe::StageSplit& split) {
 }  // namespace
 
 Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const observe::Observations& observed) {
-  const std::int64_t s = job.batch.sequence_length;
+  const std::int64_t s = job.batch.attended();
   const Flop all = model::model_flop_per_sequence(job.model, s);
   // Causal counting leaves out half of attention.
   const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(job.model, s));

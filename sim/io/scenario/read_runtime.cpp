@@ -64,6 +64,10 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
   runtime.fusions = read_unfused(node);
+  runtime.fusions.logit_bytes = node.number_or("logit_bytes", 0, {.low = 0, .high = 64});
+  runtime.drops_gradients = node.boolean_or("drops_gradients", runtime.drops_gradients);
+  runtime.frozen_input_copies = node.number_or("frozen_input_copies", 1, {.low = 1, .high = 4});
+  runtime.optimizer_working_bytes = node.number_or("optimizer_working_bytes", 0, {.low = 0, .high = 64});
   runtime.userbuffers_gain = node.boolean_or("userbuffers_gain", runtime.userbuffers_gain);
   runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
@@ -161,6 +165,10 @@ job::Runtime read_runtime(const Node& node) {
                    "fused_cross_entropy",
                    "compiled_cross_entropy",
                    "unfused",
+                   "logit_bytes",
+                   "optimizer_working_bytes",
+                   "drops_gradients",
+                   "frozen_input_copies",
                    "userbuffers_gain",
                    "cublas_before_11_7",
                    "experts_split_as_dense",

@@ -62,7 +62,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
                    "parallelism", "moe",       "schedule", "batch",         "precision",  "precision_recipe",
                    "recompute",   "attention", "dropout",  "cuda_graphs",   "compile",    "optimizer",
                    "overlap",     "offload",   "run",      "imperfections", "stragglers", "source",
-                   "notes"});
+                   "notes",       "training"});
   Question question;
   question.file = root.source().file;
   question.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
@@ -80,6 +80,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   read_recompute(root, question);
   read_attention(root, question);
   read_execution(root, question);
+  read_training(root, question);
   read_optimizer(root, question);
   read_run(root, question);
   read_overlap(root, question);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -111,7 +112,7 @@ void read_routing(const Node& root, Question& question) {
 
 void read_batch(const Node& root, Question& question) {
   const Node node = root.object("batch");
-  node.allow_only({"micro", "global", "sequence_length", "microbatch_group", "masked_fraction"});
+  node.allow_only({"micro", "global", "sequence_length", "microbatch_group", "masked_fraction", "packed"});
   job::AskedBatch& batch = question.choices.batch;
   const std::int64_t micro = node.whole_or("micro", 1, kMicroBatch);
   if (node.has("micro")) batch.micro = micro;
@@ -119,6 +120,7 @@ void read_batch(const Node& root, Question& question) {
   batch.sequence_length = node.whole("sequence_length", kSequence);
   if (const auto group = node.find_whole("microbatch_group", kDegree))
     batch.microbatch_group = static_cast<int>(*group);
+  if (const auto packed = node.find_number("packed", {.low = 1, .high = 1 << 28})) batch.packed = std::llround(*packed);
   batch.masked_fraction = node.find_number("masked_fraction", {.low = 0, .high = 1, .above_low = true});
 }
 
@@ -146,17 +148,35 @@ void read_recompute(const Node& root, Question& question) {
 void read_optimizer(const Node& root, Question& question) {
   const Node node = root.object_or_empty("optimizer");
   node.allow_only({"name", "zero_stage"});
-  question.optimizer =
-      node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}, {"lamb", "lamb"}});
+  const auto name = node.one_of_or<std::string>(
+      "name", "adam",
+      {{"adam", "adam"}, {"adamw", "adam"}, {"lamb", "lamb"}, {"paged-adam", "paged"}, {"paged-adamw", "paged"}});
+  question.paged_optimizer = name == "paged";
+  question.optimizer = question.paged_optimizer ? "adam" : name;
   question.choices.zero_stage = find_degree(node, "zero_stage", {.low = 0, .high = 3});
 }
+
+namespace {
+
+/// Reads the tokens of a run: stated, or epochs over examples. An example fills a sequence, or has the mean length of
+/// packed ones.
+double read_tokens(const Node& run, const job::AskedBatch& batch) {
+  constexpr Range kCount{.low = 1, .high = 1e18, .thousand = kThousand};
+  const bool counts = run.has("epochs") || run.has("examples");
+  if (!counts) return run.number("tokens", kCount);
+  if (run.has("tokens")) run.complain("tokens", "expected tokens, or epochs and examples, not both; remove one");
+  const double epochs = run.number("epochs", {.low = 0, .high = 1e6, .above_low = true});
+  return epochs * run.number("examples", kCount) * static_cast<double>(batch.packed.value_or(batch.sequence_length));
+}
+
+}  // namespace
 
 void read_run(const Node& root, Question& question) {
   const std::optional<Node> node = root.find_object("run");
   if (!node) return;
-  node->allow_only({"tokens", "price_per_gpu_hour", "currency"});
+  node->allow_only({"tokens", "epochs", "examples", "price_per_gpu_hour", "currency"});
   job::TrainingRun run;
-  run.tokens = node->number("tokens", {.low = 1, .high = 1e18, .thousand = kThousand});
+  run.tokens = read_tokens(*node, question.choices.batch);
   run.price_per_gpu_hour = node->find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   run.currency = node->text_or("currency", "USD");
   question.run = run;

@@ -11,6 +11,7 @@ void read_parallelism(const Node& root, job::Question& question);
 void read_routing(const Node& root, job::Question& question);
 void read_batch(const Node& root, job::Question& question);
 void read_recompute(const Node& root, job::Question& question);
+void read_training(const Node& root, job::Question& question);  ///< fine-tuning
 void read_optimizer(const Node& root, job::Question& question);
 void read_run(const Node& root, job::Question& question);
 void read_precision(const Node& root, job::Question& question);  ///< also the recipe

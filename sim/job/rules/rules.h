@@ -69,6 +69,13 @@ void settle_offload(Draft& draft, bool split);
 /// Checks that an encoder has a head to train, and that only masked heads have a fraction of masked tokens.
 void check_heads(Draft& draft);
 
+// Fine-tuning (tuning.cpp).
+
+/// Checks that a method has what it needs and nothing else, and that the model has the parts that it changes.
+void check_tuning(Draft& draft);
+/// Checks that fused attention runs over packed sequences, which one GPU holds whole.
+void check_packing(Draft& draft);
+
 // Layers (layers.cpp).
 
 /// Checks that a model with named kinds of layers has as many of them as layers.

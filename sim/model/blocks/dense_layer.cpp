@@ -4,8 +4,11 @@
 //   norms      input and output, 2h + 2h each     copied on every tensor rank, or cut by sequence parallelism
 //   masks      h for each of two dropouts         likewise
 // The tensors of attention and MLP come on top. For GPT shapes the sum is (10 + 24/t) h + 5as/t, Table 2 of that paper.
+#include <utility>
+
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
+#include "sim/model/tuning/tune.h"
 
 namespace foretoken::model {
 namespace {
@@ -66,7 +69,7 @@ BlockOps decoder_layer(const Transformer& model, const LayerContext& context, co
   block.input = block.add(Tensor{.name = "layer input", .bytes = residual});
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
   (void)add_layer(block, model, cut, kind, block.input);
-  return block;
+  return tuned_layer(std::move(block), model, context);
 }
 
 BlockOps dense_layer(const Transformer& model, const LayerContext& context) {

@@ -2,8 +2,11 @@
 //
 // The vocabulary is padded to a multiple of 128 x t and split over tensor ranks. A rank looks up all T tokens in its
 // part. The partial results are summed.
+#include <utility>
+
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
+#include "sim/model/tuning/tune.h"
 
 namespace foretoken::model {
 void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
@@ -114,7 +117,7 @@ BlockOps embedding_block(const Transformer& model, const LayerContext& context) 
   if (model.embedding_norm) add_embedding_norm(at);
   if (model.hidden_dropout > 0) add_embedding_dropout(at);
   if (model.embedding_width() != model.hidden) add_embedding_projection(at);
-  return block;
+  return tuned_embedding(std::move(block), model, context);
 }
 
 }  // namespace foretoken::model

@@ -2,9 +2,13 @@
 //
 // The loss is Megatron's vocabulary-parallel cross entropy. Unfused it moves 24 bytes a logit forward and 10 backward;
 // fused, 10 and 6. These are reads and writes of logits of 2 and 4 bytes (docs/modeller/layer.md).
+#include <algorithm>
+#include <utility>
+
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 #include "sim/model/products.h"
+#include "sim/model/tuning/tune.h"
 
 namespace foretoken::model {
 namespace {
@@ -30,14 +34,16 @@ double projection_working_bytes(const Cut& cut, const HeadSizes& sizes, double h
 
 // The compiled softmax divides out of place: 16-bit logits and their fp32 copy are alive beside the result. The unfused
 // one has the 16-bit logits beside their fp32 copy.
-double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes) {
+double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes, double stored) {
+  if (fusions.logit_bytes > 0) return std::max(0.0, fusions.logit_bytes * sizes.logits - stored);
   if (fusions.compiled_cross_entropy) return 3 * (2 * sizes.logits);
   return fusions.cross_entropy ? 0 : 2 * sizes.logits;
 }
 
 void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId logits) {
   const Fusions& fusions = cut.context.fusions;
-  const double stored = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
+  double stored = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
+  if (fusions.logit_bytes > 0) stored = std::min(stored, fusions.logit_bytes * sizes.logits);
   const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = stored});
   block.add(Op{.name = "cross entropy",
                .role = OpRole::kLoss,
@@ -46,7 +52,7 @@ void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId 
                .reads = {logits},
                .writes = {softmax},
                .saves = {softmax},
-               .working_bytes = loss_working_bytes(fusions, sizes)});
+               .working_bytes = loss_working_bytes(fusions, sizes, stored)});
   const auto reduce = [&](std::string_view name) {
     block.add(Op{.name = name,
                  .role = OpRole::kComm,
@@ -105,7 +111,7 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
   block.input = block.add(Tensor{.name = "output of the last layer", .bytes = cut.residual_bytes(real(model.hidden))});
   if (model.encoder) {
     add_encoder_heads(block, model, cut, table, block.input);
-    return block;
+    return tuned_head(std::move(block), model, context);
   }
   add_output(block, model, cut, table, add_final_norm(block, model, cut, block.input));
   // Each further prediction reads the output of the one before, and has the same projection.
@@ -116,7 +122,7 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
     stream = add_prediction_layer(block, model, cut, stream);
     add_output(block, model, cut, table, add_final_norm(block, model, cut, stream));
   }
-  return block;
+  return tuned_head(std::move(block), model, context);
 }
 
 }  // namespace foretoken::model

@@ -8,6 +8,7 @@
 
 #include "sim/base/check.h"
 #include "sim/model/blocks/blocks.h"
+#include "sim/model/tuning/parts.h"
 
 namespace foretoken::model {
 namespace {
@@ -44,6 +45,7 @@ double forward_flop(const BlockOps& block, double sequence) {
 // Operations for gradients of weights that do not train: nobody runs them.
 double frozen_flop(const BlockOps& block, double sequence) {
   return product_flop_of(block, sequence, [&](const Op& op) {
+    if (std::holds_alternative<OwnKernels>(op.work)) return is_frozen(block, op);
     return std::holds_alternative<Product>(op.work) && !block[*op.weights.begin()].trainable;
   });
 }
@@ -102,7 +104,8 @@ Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
     layers += real(run.count) * forward_flop(run.ops, s);
     frozen += real(run.count) * frozen_flop(run.ops, s);
   }
-  return Flop(3.0 * (layers + forward_flop(head_at(model, sequence), s)) - frozen);
+  const BlockOps head = head_at(model, sequence);
+  return Flop(3.0 * (layers + forward_flop(head, s)) - frozen - frozen_flop(head, s));
 }
 
 namespace {

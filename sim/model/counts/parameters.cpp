@@ -48,6 +48,13 @@ BlockOps trained_weights(const BlockOps& block) {
   return trained;
 }
 
+BlockOps narrow_weights(const BlockOps& block) {
+  BlockOps narrow;
+  for (const Weight& weight : block.weights)
+    if (weight.stored_bytes > 0) narrow.weights.push_back(weight);
+  return narrow;
+}
+
 double parameters(const BlockOps& block) {
   return sum(block, [](const Weight& weight) { return !weight.tied; });
 }
@@ -120,6 +127,10 @@ double active_parameters(const Transformer& model) {
 
 double trained_parameters(const Transformer& model) {
   return sum_over(model, [](const BlockOps& block) { return parameters(trained_weights(block)); });
+}
+
+double narrow_parameters(const Transformer& model) {
+  return sum_over(model, [](const BlockOps& block) { return parameters(narrow_weights(block)); });
 }
 
 Transformer without_prediction(Transformer model) {

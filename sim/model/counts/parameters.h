@@ -8,6 +8,8 @@ namespace foretoken::model {
 
 /// The weights that training changes, without the ops: what has gradients and optimizer states.
 [[nodiscard]] BlockOps trained_weights(const BlockOps& block);
+/// Likewise the weights that are narrower in memory than the job's weights.
+[[nodiscard]] BlockOps narrow_weights(const BlockOps& block);
 
 /// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
 [[nodiscard]] double parameters(const BlockOps& block);
@@ -42,6 +44,8 @@ namespace foretoken::model {
 [[nodiscard]] double total_parameters(const Transformer& model);
 /// The same of the weights that training changes.
 [[nodiscard]] double trained_parameters(const Transformer& model);
+/// The same of the weights that are narrower in memory than the job's.
+[[nodiscard]] double narrow_parameters(const Transformer& model);
 /// The same of the weights that one token meets. Both tables count.
 [[nodiscard]] double active_parameters(const Transformer& model);
 /// Returns the model without its layers for multi-token prediction, as published counts of parameters leave them out.

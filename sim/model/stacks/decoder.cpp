@@ -5,6 +5,7 @@
 
 #include "sim/base/check.h"
 #include "sim/model/blocks/blocks.h"
+#include "sim/model/tuning/tune.h"
 
 namespace foretoken::model {
 
@@ -21,7 +22,7 @@ std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerCon
     return runs;
   }
   for (const LayerRun& run : *model.stack) {
-    runs.push_back({run.block.at(context), run.count});
+    runs.push_back({tuned_layer(run.block.at(context), model, context), run.count});
     expects(!find_mistake(runs.back().ops), "the ops of a block read only what an op before them has written");
   }
   return runs;

@@ -134,10 +134,24 @@ std::string batch_row(const job::Job& job, const Resolved& resolved) {
   const job::Batch& batch = job.batch;
   const std::string masked =
       batch.masked_fraction ? fmt::format(", {:.3g} % of tokens masked", 100 * *batch.masked_fraction) : "";
-  return fmt::format("{}, {}, {}{}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
+  const std::string packed = batch.packed ? fmt::format(" packed from {} a mean sequence", number(*batch.packed)) : "";
+  return fmt::format("{}, {}, {}{}{}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
                      resolved("/batch/global", "global " + number(batch.global)),
-                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), masked,
+                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), packed, masked,
                      counted(job.microbatches(), "micro-batch", "micro-batches"));
+}
+
+// "lora, rank 16 beside queries and values".
+std::string training_row(const model::FineTuning& tuning) {
+  std::string words(name_of(tuning.method));
+  if (tuning.rank > 0) words += fmt::format(", rank {}", tuning.rank);
+  if (tuning.has_prompts())
+    words += fmt::format(", {}", counted(static_cast<double>(tuning.virtual_tokens), "virtual token"));
+  if (!tuning.is_lora()) return words;
+  std::vector<std::string_view> products;
+  for (const model::TargetWords& target : model::kTargetWords)
+    if (tuning.targets.*target.on) products.push_back(target.words);
+  return fmt::format("{}, beside {}", words, fmt::join(products, ", "));
 }
 
 // "fp8, fp8 attention, CUDA graphs of the whole step, compiled".
@@ -219,9 +233,12 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
       {"batch", batch_row(job, resolved)},
       {"precision", precision_row(job, resolved)},
       {"optimizer",
-       fmt::format("{}, {}", resolved("/optimizer/name", job.optimizer.name),
-                   resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", job.optimizer.zero_stage)))},
+       fmt::format(
+           "{}, {}",
+           resolved("/optimizer/name", job.optimizer.paged ? "paged " + job.optimizer.name : job.optimizer.name),
+           resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", job.optimizer.zero_stage)))},
       {"overlap", overlap_row(job, resolved)}};
+  if (job.model.tuning.freezes()) rows.insert(rows.begin() + 7, {"training", training_row(job.model.tuning)});
   if (job.model.experts) rows.insert(rows.begin() + 4, {"experts", experts_row(job, resolved)});
   if (job.offload.any()) rows.emplace_back("offload", offload_row(job.offload));
   if (std::string row = imperfections_row(job.imperfections); !row.empty())

@@ -71,6 +71,7 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
     : job_(job),
       parameters_(job, BlockParameters(job, blocks, Counted::kAll)),
       trained_(job, BlockParameters(job, blocks, Counted::kTrained)),
+      narrow_(job, BlockParameters(job, blocks, Counted::kNarrow)),
       versions_(versions_kept(job)) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
@@ -139,6 +140,11 @@ double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers
          experts / (static_cast<double>(job_.parallelism.expert) * job_.parallelism.expert_tensor);
 }
 
+/// Bytes of weights as they stand in memory. Some of them may be narrower than the job's: NF4 under QLoRA.
+double JobMemory::weight_bytes(double parameters, double narrow) const {
+  return job_.recipe.weight_bytes * (parameters - narrow) + model::kNf4Bytes * narrow;
+}
+
 JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
   const auto& recipe = job_.recipe;
   const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
@@ -150,11 +156,16 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
     // Two layers are gathered beside the root, which stays. With ZeRO-2 all layers stay gathered. Gradients are 16 bit
     // until their unit is complete. They are cast when they are reduced in 32 bit.
     const double root = parameters - parameters_.of_layers(layers);
-    const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
+    const double narrow_layer = largest(layers, [&](const auto& run) { return narrow_.of_layer(run.kind); });
+    const double narrow = narrow_.of_stage(stage);
+    const double narrow_root = narrow - narrow_.of_layers(layers);
+    const double all = weight_bytes(parameters, narrow);
+    const double gathered =
+        zero == 3 ? std::min(weight_bytes(root, narrow_root) + 2 * weight_bytes(layer, narrow_layer), all) : all;
     const double trained_root = trained - trained_.of_layers(layers);
     const double trained_layer = largest(layers, [&](const auto& run) { return trained_.of_layer(run.kind); });
     const double element = recipe.reduce_bytes;
-    return {recipe.weight_bytes * gathered, 2 * trained_root + (2 + (element > 2 ? element : 0)) * trained_layer};
+    return {gathered, 2 * trained_root + (2 + (element > 2 ? element : 0)) * trained_layer};
   }
   // DeepSpeed gathers weights up to stage3_max_live_parameters (a billion), or one matrix if that is larger, but at
   // most two layers. It holds 16-bit gradients of one matrix. ZeRO-2 holds one bucket of gradients.
@@ -173,8 +184,11 @@ JobMemory::Shards JobMemory::shards_of(Stage stage) const {
     const double all = counted.of_stage(stage), of_experts = counted.experts_of_stage(stage);
     return zero >= from_stage ? (all - of_experts) / ranks + of_experts / expert_ranks : all;
   };
-  const bool masters_are_shards = job_.runtime.fully_sharded && zero >= 2;  // FSDP
-  return {.weights = masters_are_shards ? 0 : share(3, parameters_),
+  // FSDP: the fp32 masters are the shards of trained weights. Frozen ones, and all without masters, are shards of their
+  // own.
+  const bool masters = job_.runtime.fully_sharded && zero >= 2 && job_.recipe.master_bytes > 0;
+  const int sharded_from = job_.runtime.fully_sharded ? 2 : 3;
+  return {.weights = share(sharded_from, parameters_) - (masters ? share(sharded_from, trained_) : 0),
           .gradients = share(2, trained_),
           .states = share(1, trained_),
           .weights_away = offloaded_share(job_, parameters_, stage, job_.offload.parameters),
@@ -191,9 +205,13 @@ StaticMemory JobMemory::held(Stage stage) const {
   const Working working = working_set(stage, layers);
   const double versions = versions_.empty() ? 1 : versions_[stage];
   const double resident = shards.weights * (1 - shards.weights_away);
-  return {.weights = Bytes(versions * recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
+  const bool shares_narrow = job_.optimizer.zero_stage >= (job_.runtime.fully_sharded ? 2 : 3);
+  const double narrow =
+      narrow_.of_stage(stage) / (shares_narrow ? job_.grid().degree(net::kReplicaAxes) : 1) * (1 - shards.weights_away);
+  const double moments = job_.optimizer.paged ? 0 : recipe.moment_bytes;
+  return {.weights = Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(layers)),
           .gradients = Bytes(gradient * gradients + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes + correction_bytes(job_)) * shards.states *
+          .optimizer = Bytes((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states *
                              (1 - shards.states_away)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
@@ -257,7 +275,9 @@ void JobMemory::take_away(PassMemory& pass, Stage stage, Chunk chunk) const {
 PassMemory JobMemory::of_recomputed_layers(const std::vector<model::LayerCount>& layers) const {
   expects(job_.recompute.layers >= 1, "recomputation groups at least one layer");
   const double count = count_of(layers), group = std::min<double>(job_.recompute.layers, count);
-  const double input = largest(layers, [&](const auto& run) { return kind(run).input; });
+  const bool copies = job_.runtime.fully_sharded && job_.optimizer.zero_stage >= 2 && job_.model.tuning.freezes();
+  const double input = (copies ? job_.runtime.frozen_input_copies : 1) *
+                       largest(layers, [&](const auto& run) { return kind(run).input; });
   const double working = largest(layers, [&](const auto& run) { return kind(run).working_when_recomputed; });
   if (job_.recompute.block) {
     double stored = group * input;
@@ -292,7 +312,18 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
   take_away(pass, stage, chunk);
+  // Gradients grow while activations are freed. They are counted from the start, so activations count beyond them only.
+  if (job_.runtime.drops_gradients && job_.parallelism.pipeline == 1 && job_.microbatches() == 1) {
+    const Bytes later = held(stage).gradients - Bytes(working_set(stage, contents.layers).gradients);
+    pass.stash = std::max(Bytes(0), pass.stash - later);
+  }
   return pass;
+}
+
+Bytes JobMemory::of_update(Stage stage) const {
+  const double ranks = job_.optimizer.zero_stage >= 1 ? job_.grid().degree(net::kReplicaAxes) : 1;
+  const double shorter = job_.recipe.moment_bytes / 8;  // the runtime's number holds for moments of 4 bytes each
+  return Bytes(job_.runtime.optimizer_working_bytes * shorter * trained_.of_stage(stage) / ranks);
 }
 
 Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage) const {
@@ -308,8 +339,10 @@ WholeModelMemory whole_model_memory(const job::Job& job) {
   const double trained_bytes =
       recipe.gradient_bytes + recipe.extra_gradient_bytes + recipe.master_bytes + recipe.moment_bytes;
   const double per_sequence = 2.0 * real(job.batch.sequence_length) * real(job.model.hidden) * real(job.model.layers);
-  return {.state = Bytes(recipe.weight_bytes * model::total_parameters(job.model) +
-                         trained_bytes * model::trained_parameters(job.model)),
+  const double narrow = model::narrow_parameters(job.model);
+  const double weights =
+      recipe.weight_bytes * (model::total_parameters(job.model) - narrow) + model::kNf4Bytes * narrow;
+  return {.state = Bytes(weights + trained_bytes * model::trained_parameters(job.model)),
           .batch_boundaries = Bytes(per_sequence * real(job.batch.global)),
           .microbatch_boundaries = Bytes(per_sequence * real(job.batch.micro))};
 }

@@ -65,6 +65,8 @@ class JobMemory {
   /// Returns the bytes of a layer, numbered in its chunk, that leave the GPU after its forward pass.
   [[nodiscard]] Bytes offloaded_activations(Stage stage, Chunk chunk, int layer) const;
   [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
+  /// Returns the short-lived bytes of the optimizer step, when no pass runs.
+  [[nodiscard]] Bytes of_update(Stage stage) const;
   /// Returns of_pass() of every chunk of `stage`.
   [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
 
@@ -97,6 +99,7 @@ class JobMemory {
   [[nodiscard]] double largest(const std::vector<model::LayerCount>& layers, const Value& value) const;
   [[nodiscard]] double gradient_placeholders(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] double weight_bytes(double parameters, double narrow) const;
   [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] Shards shards_of(Stage stage) const;
@@ -105,7 +108,7 @@ class JobMemory {
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
 
   const job::Job& job_;
-  LocalParameters parameters_, trained_;
+  LocalParameters parameters_, trained_, narrow_;
   Table<Stage, int> versions_;  ///< of the weights, by stage; empty: one
   std::vector<Kind> kinds_;
   Bytes embedding_saved_, head_saved_, head_working_, head_for_weights_;

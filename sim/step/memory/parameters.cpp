@@ -12,7 +12,9 @@ namespace foretoken::step {
 BlockParameters::BlockParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted) {
   const model::LayerContext context = job.layer_context();
   const auto count = [&](const auto& of_block, const model::BlockOps& block) {
-    return counted == Counted::kAll ? of_block(block, context) : of_block(model::trained_weights(block), context);
+    if (counted == Counted::kAll) return of_block(block, context);
+    return of_block(counted == Counted::kTrained ? model::trained_weights(block) : model::narrow_weights(block),
+                    context);
   };
   for (const model::LayerRunOps& run : blocks.layers) layers.push_back(count(model::local_parameters, run.ops));
   if (job.model.experts) {

@@ -12,6 +12,7 @@ namespace foretoken::step {
 enum class Counted : std::uint8_t {
   kAll,
   kTrained,  ///< those with gradients and optimizer states
+  kNarrow,   ///< those of fewer bytes than the job's weights
 };
 
 /// Parameters on one tensor rank of each block, wherever the blocks stand.

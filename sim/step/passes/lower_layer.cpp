@@ -105,6 +105,7 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
   context.micro_batch = 4;  // makes the softmax fused for any number of heads
   model::Transformer model = job.model;
   model.hidden_dropout = model.attention_dropout = 0.1;
+  model.tuning = {};
   const auto ops = [](const model::OpList& list) { return static_cast<double>(list.size()); };
   return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(model, context)),
           ranks * runtime.host_per_layer_backward / ops(model::layer_backward(model, context))};

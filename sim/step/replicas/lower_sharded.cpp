@@ -38,6 +38,16 @@ using des::Duration;
 using des::TaskId;
 using schedule::OpKind;
 
+// Parameters of each block, in units of the job's weights: weights in 4 bit travel as they are stored.
+std::vector<double> gathered_parameters(const job::Job& job) {
+  std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
+  if (job.model.tuning.method != model::TuningMethod::kQlora) return all;
+  const std::vector<double> narrow = LocalParameters(job, Counted::kNarrow).of_blocks(Stage{}, Chunk{});
+  for (std::size_t block = 0; block < all.size(); ++block)
+    all[block] -= narrow[block] * (1 - model::kNf4Bytes / job.recipe.weight_bytes);
+  return all;
+}
+
 class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
@@ -47,7 +57,7 @@ class ShardedReplay {
         plan_(sharding_plan(job)),
         copies_(workload, job),
         activations_(copies_, job) {
-    const std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
+    const std::vector<double> all = gathered_parameters(job);
     const std::vector<double> trained = LocalParameters(job, Counted::kTrained).of_blocks(Stage{}, Chunk{});
     root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}, kRoot};
     const auto kinds = model::decoder_layers(job.model, job.layer_context());

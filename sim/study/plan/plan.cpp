@@ -22,10 +22,11 @@
 namespace foretoken::study {
 namespace {
 
-// Returns the size of a checkpoint: weights in the training precision, master weights and Adam's moments.
+// Returns the size of a checkpoint: weights in the training precision, master weights and Adam's moments. Frozen
+// weights are never written.
 double checkpoint_bytes(const job::Job& scenario) {
   const job::PrecisionRecipe& recipe = scenario.recipe;
-  return model::total_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
+  return model::trained_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
 }
 
 // Returns the reason why no degrees are possible, in the words of `simulate`.
@@ -99,7 +100,9 @@ std::optional<double> price_of(const PlanAssumptions& assumed, const job::Questi
 io::OpenScenario question_on(const PlanQuestion& asked, const std::string& cluster, Plan& plan) {
   std::vector<std::string> sets = asked.sets;
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
-  if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
+  if (asked.assumptions.tokens > 0)
+    sets.insert(sets.end(),
+                {"run.epochs=null", "run.examples=null", fmt::format("run.tokens={}", asked.assumptions.tokens)});
   const job::Question scenario = asked.scenario.read_open(sets).asked();
   if (!scenario.run)
     throw ConfigError(

@@ -36,11 +36,11 @@ std::vector<model::LayerCount> recomputed_layers(const Job& job) {
   return layers;
 }
 
-// Returns the model's operations and the recomputed ones, of one sequence.
+// Returns the model's operations and the recomputed ones, of one sequence. Packed sequences are many short ones.
 Flop hardware_flop(const Job& job) {
   using model::RecomputedWork;
   using model::RecomputeGranularity;
-  const std::int64_t s = job.batch.sequence_length;
+  const std::int64_t s = job.batch.attended();
   const job::Recompute& recompute = job.recompute;
   const bool selective = recompute.granularity == RecomputeGranularity::kSelective;
   RecomputedWork work = RecomputedWork::kNone;
@@ -59,10 +59,11 @@ void measure_rates(Metrics& metrics, const Job& job) {
   const double step = metrics.step_time.value();
   const auto sequences = static_cast<double>(job.batch.global);
   const double gpus = job.gpus;
-  const std::int64_t s = job.batch.sequence_length;
-  metrics.tokens_per_s = sequences * static_cast<double>(s) / step;
+  const std::int64_t s = job.batch.attended();
+  const double packed = static_cast<double>(job.batch.sequence_length) / static_cast<double>(s);
+  metrics.tokens_per_s = sequences * static_cast<double>(job.batch.sequence_length) / step;
   metrics.tokens_per_s_per_gpu = metrics.tokens_per_s / gpus;
-  const double per_gpu = sequences / (step * gpus * kTera);
+  const double per_gpu = packed * sequences / (step * gpus * kTera);
   metrics.model_tflops_per_gpu = model::model_flop_per_sequence(job.model, s).value() * per_gpu;
   metrics.megatron_log_tflops_per_gpu = model::causal_model_flop_per_sequence(job.model, s).value() * per_gpu;
   metrics.hardware_tflops_per_gpu = hardware_flop(job).value() * per_gpu;

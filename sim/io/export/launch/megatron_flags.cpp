@@ -265,6 +265,9 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
   add(job.model.encoder.has_value(), "pretrain_gpt.py trains decoders; encoders are not written here");
   add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
+  add(job.model.tuning.freezes(),
+      "pretrain_gpt.py trains every weight: frozen weights and adapters are not written here");
+  add(job.batch.packed.has_value(), "packed sequences are the data set's affair, not a flag of pretrain_gpt.py");
   add(job.model.normed_behind(), "norms behind attention and MLP are not a flag of pretrain_gpt.py");
   add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
   add(job.model.local.window > 0, "windows and sinks of attention are not written here");

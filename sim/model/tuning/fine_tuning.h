@@ -1,0 +1,114 @@
+// The weights that a fine-tuning trains: all of them, or small ones beside frozen ones.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace foretoken::model {
+
+enum class TuningMethod : std::uint8_t {
+  kFull,          ///< every weight
+  kLora,          ///< two narrow matrices beside a product (arXiv:2106.09685)
+  kQlora,         ///< the same beside weights of 4 bit (arXiv:2305.14314)
+  kPTuning,       ///< virtual tokens that a small network makes (arXiv:2103.10385)
+  kPromptTuning,  ///< virtual tokens alone (arXiv:2104.08691)
+  kAdapter        ///< two narrow layers behind attention and MLP (arXiv:1902.00751)
+};
+
+/// The products that LoRA stands beside. Hugging Face has one matrix for each of q, k, v, gate and up; Megatron-LM has
+/// one for q, k and v, and one for gate and up. A target of several matrices has an adapter for each of them.
+struct LoraTargets {
+  bool queries = false, keys = false, values = false, fused_qkv = false, projection = false;
+  bool gate = false, up = false, fused_fc1 = false, fc2 = false;
+
+  [[nodiscard]] bool of_attention() const { return queries || keys || values || fused_qkv || projection; }
+  [[nodiscard]] bool of_mlp() const { return gate || up || fused_fc1 || fc2; }
+  [[nodiscard]] bool any() const { return of_attention() || of_mlp(); }
+  friend bool operator==(const LoraTargets&, const LoraTargets&) = default;
+};
+
+/// A target as scenarios spell it, in the names of Hugging Face and of Megatron-LM.
+struct TargetName {
+  std::string_view key;
+  LoraTargets targets;
+};
+inline constexpr std::array<TargetName, 19> kTargetNames{{
+    {"q_proj", {.queries = true}},
+    {"k_proj", {.keys = true}},
+    {"v_proj", {.values = true}},
+    {"o_proj", {.projection = true}},
+    {"gate_proj", {.gate = true}},
+    {"up_proj", {.up = true}},
+    {"down_proj", {.fc2 = true}},
+    {"qkv_proj", {.fused_qkv = true}},
+    {"c_attn", {.fused_qkv = true}},
+    {"query_key_value", {.fused_qkv = true}},
+    {"gate_up_proj", {.fused_fc1 = true}},
+    {"linear_qkv", {.fused_qkv = true}},
+    {"linear_proj", {.projection = true}},
+    {"linear_fc1", {.fused_fc1 = true}},
+    {"linear_fc2", {.fc2 = true}},
+    {"output_proj", {.projection = true}},
+    {"attention", {.queries = true, .keys = true, .values = true, .projection = true}},
+    {"mlp", {.gate = true, .up = true, .fc2 = true}},
+    {"all-linear",
+     {.queries = true, .keys = true, .values = true, .projection = true, .gate = true, .up = true, .fc2 = true}},
+}};
+
+/// A target in words.
+struct TargetWords {
+  bool LoraTargets::*on;
+  std::string_view words;
+};
+inline constexpr std::array<TargetWords, 9> kTargetWords{{{&LoraTargets::queries, "queries"},
+                                                          {&LoraTargets::keys, "keys"},
+                                                          {&LoraTargets::values, "values"},
+                                                          {&LoraTargets::fused_qkv, "qkv"},
+                                                          {&LoraTargets::projection, "projection"},
+                                                          {&LoraTargets::gate, "gate"},
+                                                          {&LoraTargets::up, "up"},
+                                                          {&LoraTargets::fused_fc1, "fc1"},
+                                                          {&LoraTargets::fc2, "fc2"}}};
+
+/// Returns the targets of both.
+[[nodiscard]] constexpr LoraTargets operator|(const LoraTargets& a, const LoraTargets& b) {
+  return {.queries = a.queries || b.queries,
+          .keys = a.keys || b.keys,
+          .values = a.values || b.values,
+          .fused_qkv = a.fused_qkv || b.fused_qkv,
+          .projection = a.projection || b.projection,
+          .gate = a.gate || b.gate,
+          .up = a.up || b.up,
+          .fused_fc1 = a.fused_fc1 || b.fused_fc1,
+          .fc2 = a.fc2 || b.fc2};
+}
+
+/// The targets of a LoRA that states none: queries and values, as in arXiv:2106.09685 section 4.2 and in PEFT.
+inline constexpr LoraTargets kDefaultTargets{.queries = true, .values = true};
+
+/// Bytes of a weight in NF4 (arXiv:2305.14314 section 3): half a byte, a scale of 8 bit for every 64 weights, and an
+/// fp32 scale for every 256 scales (double quantisation).
+inline constexpr double kNf4Bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
+
+/// The trained part of a model. Without a method of its own every weight trains.
+struct FineTuning {
+  TuningMethod method = TuningMethod::kFull;
+  std::int64_t rank = 0;            ///< of LoRA's matrices, or the width of an adapter
+  LoraTargets targets{};            ///< of LoRA
+  std::int64_t virtual_tokens = 0;  ///< at the start of every sequence, which counts them
+  /// Width of the layer inside the prompt encoder: NeMo's encoder_hidden.
+  std::int64_t encoder_hidden = 2048;
+
+  /// Returns true when the model's own weights have no gradients.
+  [[nodiscard]] bool freezes() const { return method != TuningMethod::kFull; }
+  [[nodiscard]] bool is_lora() const { return method == TuningMethod::kLora || method == TuningMethod::kQlora; }
+  [[nodiscard]] bool has_prompts() const {
+    return method == TuningMethod::kPTuning || method == TuningMethod::kPromptTuning;
+  }
+};
+
+/// Returns "lora", as scenarios spell it.
+[[nodiscard]] std::string_view name_of(TuningMethod method);
+
+}  // namespace foretoken::model

@@ -1,0 +1,118 @@
+// Freezes weights, and adds the trained ones.
+//
+// A product whose weight is frozen needs its weight for the gradient of its input, and nothing else: its input is not
+// kept. Norms, activations and attention keep what they kept, because gradients pass through them.
+#include "sim/model/tuning/tune.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/model/products.h"
+#include "sim/model/tuning/parts.h"
+
+namespace foretoken::model {
+
+std::string_view name_of(TuningMethod method) {
+  switch (method) {
+    case TuningMethod::kFull:
+      return "full";
+    case TuningMethod::kLora:
+      return "lora";
+    case TuningMethod::kQlora:
+      return "qlora";
+    case TuningMethod::kPTuning:
+      return "p-tuning";
+    case TuningMethod::kPromptTuning:
+      return "prompt-tuning";
+    case TuningMethod::kAdapter:
+      return "adapter";
+  }
+  return "";
+}
+
+bool is_frozen(const BlockOps& block, const Op& op) {
+  return op.weights.size() > 0 &&
+         std::none_of(op.weights.begin(), op.weights.end(), [&](WeightId id) { return block[id].trainable; });
+}
+
+namespace {
+
+/// A product of either kind: it keeps its input for the gradient of its weight only.
+bool multiplies(const Op& op) {
+  return std::holds_alternative<Product>(op.work) ||
+         (std::holds_alternative<OwnKernels>(op.work) && op.role == OpRole::kLinear);
+}
+
+void freeze(BlockOps& block) {
+  for (Weight& weight : block.weights) weight.trainable = false;
+  for (Op& op : block.ops)
+    if (multiplies(op) && op.weights.size() > 0) op.saves = {};
+}
+
+double elements_of(const BlockOps& block, const Op& op, const LayerContext& context) {
+  const Weight& weight = block[*op.weights.begin()];
+  return real(local_rows(weight, context)) * real(local_columns(weight, context));
+}
+
+/// The weight of a product stands in NF4. A kernel reads it and writes it in 16 bit before each of its products,
+/// forward and backward. The 16-bit copy is alive while the product runs.
+Op hold_in_4_bit(BlockOps& block, Op& product, const LayerContext& context) {
+  block.weights[product.weights.begin()->index()].stored_bytes = kNf4Bytes;
+  const double elements = elements_of(block, product, context);
+  const double bytes = (kNf4Bytes + kHalf) * elements;
+  product.working_bytes += kHalf * elements;
+  return {.name = "dequantise weight",
+          .work = MemoryBound{bytes, bytes, "dequantise weight again"},
+          .reads = product.reads,
+          .repeated_by = product.repeated_by};
+}
+
+/// Passes of the block have no backward kernels, and keep nothing.
+void cut_off(BlockOps& block) {
+  for (Op& op : block.ops) {
+    op.saves = {};
+    op.working_bytes = 0;
+    if (auto* const kernel = std::get_if<MemoryBound>(&op.work)) kernel->backward_bytes = 0;
+    if (auto* const exchange = std::get_if<Exchange>(&op.work)) exchange->backward.reset();
+    if (auto* const own = std::get_if<OwnKernels>(&op.work)) own->backward = nullptr;
+  }
+}
+
+}  // namespace
+
+BlockOps tuned_layer(BlockOps block, const Transformer& model, const LayerContext& context) {
+  const FineTuning& tuning = model.tuning;
+  if (!tuning.freezes()) return block;
+  const Cut cut(context);
+  freeze(block);
+  std::vector<Op> ops;
+  for (Op& op : std::exchange(block.ops, {})) {
+    const bool product = std::holds_alternative<Product>(op.work);
+    if (product && tuning.method == TuningMethod::kQlora) ops.push_back(hold_in_4_bit(block, op, context));
+    ops.push_back(op);
+    if (product && tuning.is_lora()) add_lora(block, model, cut, op, ops);
+    if (product && tuning.method == TuningMethod::kAdapter) add_adapter(block, model, cut, op, ops);
+  }
+  block.ops = std::move(ops);
+  return block;
+}
+
+BlockOps tuned_embedding(BlockOps block, const Transformer& model, const LayerContext& context) {
+  if (!model.tuning.freezes()) return block;
+  freeze(block);
+  cut_off(block);
+  if (model.tuning.has_prompts()) add_prompts(block, model, Cut(context));
+  return block;
+}
+
+// The head's product holds the gradient of its weight while its backward pass runs: here it has none.
+BlockOps tuned_head(BlockOps block, const Transformer& model, const LayerContext& context) {
+  if (!model.tuning.freezes()) return block;
+  freeze(block);
+  for (Op& op : block.ops)
+    if (std::holds_alternative<Product>(op.work) && op.role == OpRole::kHead)
+      op.working_bytes = std::max(0.0, op.working_bytes - kHalf * elements_of(block, op, context));
+  return block;
+}
+
+}  // namespace foretoken::model

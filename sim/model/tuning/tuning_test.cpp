@@ -1,0 +1,168 @@
+// Tests that fine-tuning trains the published numbers of parameters, and runs and keeps nothing for frozen weights.
+#include <gtest/gtest.h>
+
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/counts/saved_bytes.h"
+#include "sim/model/kernels.h"
+#include "sim/model/testdata/vectors.h"
+
+namespace foretoken::model {
+namespace {
+
+// huggingface: meta-llama/Llama-3.2-3B, config.json.
+Transformer llama_3b() {
+  return {.layers = 28,
+          .hidden = 3072,
+          .heads = 24,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .ffn_hidden = 8192,
+          .vocabulary = 128256,
+          .norm = Norm::kRmsNorm,
+          .activation = Activation::kSwiGlu,
+          .positions = Positions::kRotary,
+          .tied_embeddings = true,
+          .linear_bias = false,
+          .qkv_bias = false};
+}
+
+Transformer tuned(Transformer model, FineTuning tuning) {
+  model.tuning = tuning;
+  return model;
+}
+
+constexpr LoraTargets kAttention{.queries = true, .keys = true, .values = true, .projection = true};
+
+struct PublishedCount {
+  const char* name;
+  FineTuning tuning;
+  double trained;
+};
+
+// huggingface/peft 5d602fdbf, method_comparison/MetaMathQA/results: trainable parameters of runs with Llama-3.2-3B.
+const PublishedCount kPublished[] = {
+    {"all weights", {}, 3212749824},
+    {"rank 32 beside queries and values",
+     {.method = TuningMethod::kLora, .rank = 32, .targets = {.queries = true, .values = true}},
+     9175040},
+    {"rank 64 beside queries and values",
+     {.method = TuningMethod::kLora, .rank = 64, .targets = {.queries = true, .values = true}},
+     18350080},
+    {"rank 10 beside the MLP",
+     {.method = TuningMethod::kLora, .rank = 10, .targets = {.gate = true, .up = true, .fc2 = true}},
+     9461760}};
+
+TEST(FineTuning, TrainsThePublishedNumberOfParameters) {
+  for (const PublishedCount& published : kPublished)
+    EXPECT_EQ(trained_parameters(tuned(llama_3b(), published.tuning)), published.trained) << published.name;
+}
+
+TEST(FineTuning, TrainsTheParametersOfThePapersFormulas) {
+  const Transformer gpt = testdata::gpt(4, 1024, 16, 51200, 2048);
+  const double layers = 4, h = 1024, m = 64, v = 100, e = 2048;
+  const auto trained = [&](const FineTuning& tuning) { return trained_parameters(tuned(gpt, tuning)); };
+  EXPECT_EQ(trained({.method = TuningMethod::kAdapter, .rank = 64}), layers * 2 * (2 * m * h + h + m));
+  EXPECT_EQ(trained({.method = TuningMethod::kPromptTuning, .virtual_tokens = 100}), v * h);
+  EXPECT_EQ(trained({.method = TuningMethod::kPTuning, .virtual_tokens = 100}), v * h + (h * e + e) + (e * h + h));
+  EXPECT_EQ(trained({.method = TuningMethod::kQlora, .rank = 8, .targets = {.fused_qkv = true}}),
+            layers * 8 * (h + 3 * h));
+}
+
+TEST(FineTuning, AddsItsParametersToTheModels) {
+  const Transformer plain = llama_3b();
+  const Transformer lora = tuned(plain, kPublished[1].tuning);
+  EXPECT_EQ(total_parameters(lora) - total_parameters(plain), trained_parameters(lora));
+}
+
+double weight_gradient_flop(const OpList& ops) {
+  double flop = 0;
+  for (const LayerOp& op : ops)
+    if (const auto* shape = std::get_if<GemmShape>(&op.work); shape && shape->pass == GemmPass::kWeightGradient)
+      flop += shape->flop().value();
+  return flop;
+}
+
+TEST(FineTuning, RunsNoProductForTheGradientOfAFrozenWeight) {
+  const LayerContext context{.sequence = 2048};
+  for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter}) {
+    const Transformer model = tuned(llama_3b(), {.method = method, .rank = 16, .targets = kAttention});
+    const BlockOps layer = dense_layer(model, context);
+    double matrices = 0;
+    for (const Weight& weight : trained_weights(layer).weights)
+      if (weight.kind == WeightKind::kMatrix) matrices += real(weight.rows) * real(weight.columns);
+    EXPECT_EQ(weight_gradient_flop(backward_kernels(layer, context)), 2.0 * 2048 * matrices) << name_of(method);
+    EXPECT_EQ(weight_gradient_flop(backward_kernels(head_block(model, context), context)), 0) << name_of(method);
+  }
+}
+
+// Products of frozen weights take a forward pass and a gradient of their input: two thirds of training.
+TEST(FineTuning, CountsTwoThirdsOfTheOperationsOfFrozenProducts) {
+  const Transformer plain = llama_3b();
+  const Transformer prompts = tuned(plain, {.method = TuningMethod::kPromptTuning, .virtual_tokens = 20});
+  const double s = 1024, layers = 28;
+  const double products = 2 * s * (layers * layer_matmul_parameters(plain) + 128256.0 * 3072);
+  EXPECT_EQ(model_flop_per_sequence(plain, 1024).value() - model_flop_per_sequence(prompts, 1024).value(), products);
+}
+
+// Without gradients of its weights a layer keeps no input of a product: neither norm's output nor fc2's input.
+TEST(FineTuning, KeepsNoInputOfAFrozenProduct) {
+  const Transformer plain = llama_3b();
+  const LayerContext context{.sequence = 1024};
+  const auto kept = [&](const Transformer& model) {
+    return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();
+  };
+  const Transformer prompts = tuned(plain, {.method = TuningMethod::kPromptTuning, .virtual_tokens = 20});
+  const double tokens = 1024, h = 3072, f = 8192;
+  EXPECT_EQ(kept(plain) - kept(prompts), tokens * (4 * h + 2 * f));
+  // LoRA beside fc2 needs its input again, and keeps the output of A.
+  const Transformer lora = tuned(plain, {.method = TuningMethod::kLora, .rank = 16, .targets = {.fc2 = true}});
+  EXPECT_EQ(kept(lora) - kept(prompts), tokens * (2 * f + 2 * 16));
+}
+
+TEST(FineTuning, DifferentiatesNothingBelowTheLowestTrainedWeight) {
+  const LayerContext context{.sequence = 1024};
+  const Transformer lora = tuned(llama_3b(), kPublished[1].tuning);
+  EXPECT_TRUE(backward_kernels(embedding_block(lora, context), context).empty());
+  EXPECT_EQ(embedding_activation_bytes(lora, context).value(), 0);
+  const Transformer prompts = tuned(llama_3b(), {.method = TuningMethod::kPTuning, .virtual_tokens = 20});
+  EXPECT_FALSE(backward_kernels(embedding_block(prompts, context), context).empty());
+}
+
+// arXiv:2305.14314 section 3: 4 bit a weight, and 0.127 bit for the constants of double quantisation.
+TEST(FineTuning, HoldsNf4WeightsInFourBitsAndTheirConstants) {
+  EXPECT_NEAR(8 * kNf4Bytes, 4.127, 0.0005);
+  const Transformer model = tuned(llama_3b(), {.method = TuningMethod::kQlora, .rank = 8, .targets = kAttention});
+  EXPECT_EQ(narrow_parameters(model), 28 * layer_matmul_parameters(llama_3b()));
+  const LayerContext context{.sequence = 1024};
+  double read = 0;
+  for (const LayerOp& op : forward_kernels(dense_layer(model, context), context))
+    if (op.name == "dequantise weight") read += std::get<MemoryBoundShape>(op.work).bytes.value();
+  EXPECT_NEAR(read / ((kNf4Bytes + 2) * layer_matmul_parameters(llama_3b())), 1, 1e-12);
+}
+
+TEST(FineTuning, TunedBlocksReadOnlyWhatIsWritten) {
+  for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter, TuningMethod::kPTuning,
+                            TuningMethod::kPromptTuning}) {
+    const FineTuning tuning{.method = method, .rank = 4, .targets = kAttention, .virtual_tokens = 10};
+    const LayerContext context{.sequence = 1024, .tensor = 4, .sequence_parallel = true};
+    const Transformer model = tuned(llama_3b(), tuning);
+    for (const BlockOps& block :
+         {dense_layer(model, context), embedding_block(model, context), head_block(model, context)})
+      EXPECT_EQ(find_mistake(block), std::nullopt) << name_of(method);
+  }
+}
+
+TEST(PackedSequences, AttendToTheirOwnTokensOnly) {
+  LayerContext context{.sequence = 4096, .micro_batch = 2, .packed = 512};
+  for (const LayerOp& op : forward_kernels(dense_layer(llama_3b(), context), context))
+    if (const auto* shape = std::get_if<AttentionShape>(&op.work)) {
+      EXPECT_EQ(shape->batch, 16);
+      EXPECT_EQ(shape->q_length, 512);
+      EXPECT_EQ(shape->kv_length, 512);
+    }
+}
+
+}  // namespace
+}  // namespace foretoken::model
