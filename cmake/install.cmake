@@ -2,7 +2,7 @@
 # stands (sim/io/json/data_path.cpp), so the whole prefix may be moved.
 include(GNUInstallDirs)
 set(FORETOKEN_DATA_FOLDER ${CMAKE_INSTALL_DATADIR}/foretoken)
-foreach(FOLDER models topologies scenarios calibration/profiles calibration/runtimes calibration/collectives
+foreach(FOLDER models topologies scenarios calibration/profiles calibration/runtimes calibration/engines calibration/collectives
         calibration/nccl calibration/serving validate)
   install(DIRECTORY ${FOLDER}/ DESTINATION ${FORETOKEN_DATA_FOLDER}/${FOLDER} FILES_MATCHING PATTERN "*.json")
 endforeach()

@@ -30,6 +30,7 @@ void add_export(CLI::App& program, Action& chosen);
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
 void add_diagnose(CLI::App& program, Action& chosen);
+void add_serve(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
 void add_calibrate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);

@@ -37,6 +37,7 @@ constexpr const char* kExamples =
     "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
     "  foretoken plan gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --deadline 30d\n"
     "  foretoken diagnose train.log my.json\n"
+    "  foretoken serve llama-3-70b-8-h100\n"
     "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
     "  foretoken models list\n\n"
     "Exit status: 0 done; 1 the answer is no (it does not fit with --require-fit, an invalid schedule);\n"
@@ -205,6 +206,7 @@ int run(int all_words, const char* const* argv) {
   add_search(program, chosen);
   add_plan(program, chosen);
   add_diagnose(program, chosen);
+  add_serve(program, chosen);
   add_lists(program, chosen);
   add_validate(program, chosen);
   add_calibrate(program, chosen);

@@ -160,8 +160,8 @@ std::optional<Document> with_bases(Document document, const DataKind& kind, Find
 }
 
 bool is_reference_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 7> kKeys = {
-      "model", "cluster", "gpu", "profile", "runtime", "base", "measured_collectives"};
+  static constexpr std::array<std::string_view, 8> kKeys = {"model",   "cluster", "gpu",  "profile",
+                                                            "runtime", "engine",  "base", "measured_collectives"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

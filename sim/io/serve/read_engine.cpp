@@ -1,0 +1,79 @@
+// Reads engines: switches of batching and memory, and numbers with notes.
+#include "sim/io/serve/read_engine.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+namespace foretoken::io {
+namespace {
+
+void read_batching(const Node& node, serve::Engine& engine) {
+  node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
+                   "max_sequences", "reserves_output"});
+  engine.continuous = node.boolean_or("continuous", engine.continuous);
+  engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
+  engine.split_tokens = node.whole_or("split_tokens", engine.split_tokens);
+  engine.mixes_phases = node.boolean_or("mixes_phases", engine.mixes_phases);
+  engine.chunks_prompts = node.boolean_or("chunks_prompts", engine.chunks_prompts);
+  engine.token_budget = node.whole_or("token_budget", engine.token_budget, {.low = 1, .high = 1 << 24});
+  engine.max_sequences = node.whole_or("max_sequences", engine.max_sequences, {.low = 1, .high = 1 << 20});
+  engine.reserves_output = node.boolean_or("reserves_output", engine.reserves_output);
+}
+
+void read_pages(const Node& node, serve::Engine& engine) {
+  node.allow_only({"fraction", "block_tokens", "watermark", "copies_embedding"});
+  engine.memory_fraction = node.number_or("fraction", engine.memory_fraction, {.low = 0, .high = 1, .above_low = true});
+  engine.block_tokens = static_cast<int>(node.whole_or("block_tokens", engine.block_tokens, {.low = 1, .high = 4096}));
+  engine.watermark = node.number_or("watermark", engine.watermark, {.low = 0, .high = 0.5});
+  engine.copies_embedding = node.boolean_or("copies_embedding", engine.copies_embedding);
+}
+
+std::optional<double> read_noted(const Node& numbers, std::string_view key, Range range, serve::Engine& engine) {
+  const std::optional<Node> entry = numbers.find_object(key);
+  if (!entry) return std::nullopt;
+  entry->allow_only({"value", "note"});
+  const double value = entry->number("value", range);
+  engine.notes.push_back(fmt::format("{} = {}: {}", key, value, entry->text("note")));
+  return value;
+}
+
+void read_numbers(const Node& node, serve::Engine& engine) {
+  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "pass_us",
+                   "sequence_us", "collective_us", "product_factor"});
+  constexpr Range kSmall{.low = 0, .high = 1e6};
+  const auto number = [&](std::string_view key, Range range, double& target) {
+    target = read_noted(node, key, range, engine).value_or(target);
+  };
+  const auto time = [&](std::string_view key, Seconds& target) {
+    if (const auto value = read_noted(node, key, kSmall, engine)) target = microseconds(*value);
+  };
+  if (const auto value = read_noted(node, "overhead_gb", {.low = 0, .high = 1000}, engine))
+    engine.overhead = Bytes(*value * 1e9);
+  number("activation_widths", kSmall, engine.activation_widths);
+  number("score_bytes", kSmall, engine.score_bytes);
+  number("logit_bytes", kSmall, engine.logit_bytes);
+  number("product_factor", {.low = 0.1, .high = 10}, engine.product_factor);
+  time("kernel_us", engine.kernel);
+  time("pass_us", engine.pass);
+  time("sequence_us", engine.sequence);
+  time("collective_us", engine.collective);
+}
+
+}  // namespace
+
+serve::Engine read_engine(const Node& node) {
+  node.allow_only({"name", "description", "source", "batching", "memory", "custom_all_reduce", "numbers"});
+  serve::Engine engine;
+  engine.name = node.text("name");
+  engine.description = node.find_text("description").value_or("");
+  engine.source = node.find_text("source").value_or("");
+  read_batching(node.object_or_empty("batching"), engine);
+  read_pages(node.object_or_empty("memory"), engine);
+  engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
+  read_numbers(node.object_or_empty("numbers"), engine);
+  return engine;
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,23 @@
+// Reads a question about serving: a file, a name of a shipped one, or a text.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/io/json/data_path.h"
+#include "sim/serve/service.h"
+
+namespace foretoken::io {
+
+inline constexpr DataKind kServices{"serving question", "scenarios/serve"};
+inline constexpr DataKind kEngines{"engine", "calibration/engines"};
+
+/// Reads and checks a question with the overrides of `sets`. Throws ConfigError with every complaint.
+[[nodiscard]] serve::Service read_service_file(const std::filesystem::path& path,
+                                               std::span<const std::string> sets = {});
+[[nodiscard]] serve::Service read_service_text(std::string_view text, const std::string& origin,
+                                               std::span<const std::string> sets = {});
+
+}  // namespace foretoken::io

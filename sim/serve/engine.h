@@ -1,0 +1,46 @@
+// An engine of inference: its ways of batching, its memory, and its few fitted numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace foretoken::serve {
+
+/// An engine file, calibration/engines/NAME.json.
+struct Engine {
+  std::string name, description, source;
+
+  // Batching.
+  bool continuous = true;            ///< otherwise a batch starts and ends together
+  bool splits_batch = false;         ///< a static batch is cut into micro-batches for the stages of a pipeline
+  std::int64_t split_tokens = 4096;  ///< most tokens of such a micro-batch
+  bool mixes_phases = true;          ///< prompts and decoding share a pass; otherwise prompts go first
+  bool chunks_prompts = true;        ///< a prompt may be spread over passes
+  std::int64_t token_budget = 8192;  ///< most tokens of a pass
+  std::int64_t max_sequences = 256;  ///< most requests that run at once
+  bool reserves_output = false;      ///< room for the whole answer is kept when a request starts
+
+  // Memory.
+  double memory_fraction = 0.9;   ///< of the GPU's memory that the engine may take
+  Bytes overhead{};               ///< CUDA context, workspaces, graphs
+  int block_tokens = 16;          ///< of a page of the cache
+  double watermark = 0;           ///< part of the pages that no new request may take
+  double activation_widths = 0;   ///< hidden vectors of 16 bits that each token of a pass takes
+  double score_bytes = 0;         ///< of an attention score, where heads are wider than 64; 0: fused
+  double logit_bytes = 0;         ///< of one entry of the vocabulary for each sequence
+  bool copies_embedding = false;  ///< a tied table is held twice
+
+  // Time.
+  bool custom_all_reduce = true;   ///< one-shot kernels in the place of NCCL's for small payloads
+  Seconds kernel{};                ///< beyond each kernel's own time
+  Seconds pass{};                  ///< host and sampling, once a pass
+  Seconds sequence{};              ///< host and sampling, for each sequence of a pass
+  Seconds collective{};            ///< beyond each tensor-parallel collective
+  double product_factor = 1;       ///< time of products, relative to the profile
+  std::vector<std::string> notes;  ///< one line for each number with its source
+};
+
+}  // namespace foretoken::serve

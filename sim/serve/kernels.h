@@ -1,0 +1,31 @@
+// Times of the kernels that serving has and training has not: products of few rows with narrow weights, attention of
+// one new token over a cache.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/cost/profile.h"
+#include "sim/serve/service.h"
+
+namespace foretoken::serve {
+
+/// Attention of new tokens over the cache on one GPU. Sequences may differ in length: their mean counts.
+struct CacheAttention {
+  std::int64_t sequences = 1;
+  std::int64_t queries = 1;  ///< new tokens of each sequence: 1, or those that speculation checks
+  double cached = 1;         ///< mean tokens of a sequence in the cache
+  std::int64_t heads = 1, kv_heads = 1, head_dim = 128;
+  double token_bytes = 0;  ///< of keys and values of one token on this GPU
+  bool latent = false;     ///< all heads read one narrow vector a token
+};
+
+/// Time of one kernel of attention over the cache.
+[[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const cost::Profile& profile);
+
+/// Time of one product whose weights have `precision`. The shape's own precision is that of its operands.
+[[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const cost::Profile& profile);
+
+/// Returns the precision that products compute in: that of the weights, or 16 bits.
+[[nodiscard]] Precision computes_in(WeightPrecision precision);
+
+}  // namespace foretoken::serve

@@ -1,0 +1,228 @@
+// Computes times of passes from the blocks of training, forward only.
+#include "sim/serve/passes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "sim/cost/costs.h"
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/kernels.h"
+#include "sim/serve/served_ops.h"
+#include "sim/step/communication.h"
+#include "sim/step/duration.h"
+#include "sim/step/messages.h"
+#include "sim/step/passes/pass_communication.h"
+
+namespace foretoken::serve {
+
+std::int64_t PassShape::tokens() const {
+  std::int64_t sum = decoding * checked;
+  for (const PromptChunk& chunk : prompts) sum += chunk.sequences * chunk.tokens;
+  return sum;
+}
+
+std::int64_t PassShape::answered() const {
+  std::int64_t sum = decoding * checked;
+  for (const PromptChunk& chunk : prompts)
+    if (chunk.last) sum += chunk.sequences;
+  return sum;
+}
+
+job::Job job_of(const Service& service, const Degrees& degrees) {
+  job::Job job;
+  job.name = service.name;
+  job.model = service.model;
+  job.model.hidden_dropout = job.model.attention_dropout = 0;
+  job.model.prediction_layers = 0;
+  job.cluster = service.cluster;
+  job.gpus = degrees.gpus();
+  job.profile = service.profile;
+  job.runtime.name = service.engine.name;
+  job.runtime.fused_cross_entropy = true;
+  job.parallelism.tensor = degrees.tensor;
+  job.parallelism.pipeline = degrees.pipeline;
+  job.parallelism.data = degrees.attention_data;
+  job.parallelism.expert = degrees.expert;
+  job.parallelism.expert_tensor = degrees.expert_tensor();
+  // Tensor ranks of one attention group hold the same tokens, and each sends its part of them.
+  job.routing.imbalance = service.imbalance / degrees.tensor;
+  job.precision = computes_in(service.precision);
+  if (job.precision == Precision::kFp8Block) {
+    job.precision = Precision::kFp8;
+    job.recipe.fp8 = model::Fp8Recipe::kBlockwise;
+  }
+  job.cuda_graphs = job::CudaGraphs::kFull;
+  return job;
+}
+
+std::vector<std::vector<model::LayerCount>> stages_of(const Service& service, int stages) {
+  std::vector<std::vector<model::LayerCount>> all;
+  std::int64_t first = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    const std::int64_t count = service.model.layers / stages + (stage < service.model.layers % stages ? 1 : 0);
+    all.push_back(model::layers_between(service.model, first, count));
+    first += count;
+  }
+  return all;
+}
+
+// A rank holds at least one head of keys and values; ranks beyond their number hold copies. The narrow vector of latent
+// attention is whole on every tensor rank.
+double layer_cache_bytes(const Service& service, int tensor) {
+  const model::Transformer& model = service.model;
+  if (model.latent) return service.cache_bytes * real(model.latent->kv_rank + model.latent->rope_dim);
+  const double heads = std::max(1.0, real(model.kv_heads) / tensor);
+  return service.cache_bytes * 2 * heads * real(model.head_dim);
+}
+
+PassTimes::PassTimes(const Service& service, const Degrees& degrees)
+    : service_(service),
+      degrees_(degrees),
+      job_(job_of(service, degrees)),
+      layers_(stages_of(service, degrees.pipeline)) {
+  for (const model::LayerRunOps& run : model::decoder_layers(job_.model, job_.layer_context())) {
+    Core core{.token_bytes = layer_cache_bytes(service, degrees.tensor), .latent = service.model.latent.has_value()};
+    for (const model::Op& op : run.ops.ops) {
+      const auto* found = std::get_if<model::AttentionCore>(&op.work);
+      if (found == nullptr) continue;
+      core.heads = std::max<std::int64_t>(1, found->heads / degrees.tensor);
+      core.kv_heads = std::max<std::int64_t>(1, found->kv_heads / degrees.tensor);
+      core.prompt_dim = (found->head_dim + found->values_dim()) / 2;
+      core.head_dim = core.latent ? service.model.latent->kv_rank + service.model.latent->rope_dim : found->head_dim;
+      core.window = found->window;
+    }
+    cores_.push_back(core);
+  }
+}
+
+std::int64_t PassTimes::a_group(std::int64_t count) const {
+  return (count + degrees_.attention_data - 1) / degrees_.attention_data;
+}
+
+// Only the experts that some token chooses are read: with T tokens, each is met with chance 1 - (1 - k/E)^T.
+GemmShape PassTimes::as_met(GemmShape shape, double tokens) const {
+  if (shape.kind != BatchKind::kGrouped || !service_.model.experts) return shape;
+  const model::Experts& experts = *service_.model.experts;
+  const double all_tokens = tokens * degrees_.attention_data;
+  const double chance = 1 - std::pow(1 - real(experts.per_token) / real(experts.count), all_tokens);
+  const double rows = service_.imbalance * all_tokens * real(experts.per_token) / degrees_.expert;
+  const double met = std::clamp(std::ceil(real(shape.batch) * chance), 1.0, std::max(1.0, std::ceil(rows)));
+  shape.batch = static_cast<std::int64_t>(met);
+  shape.m = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(rows / met)));
+  return shape;
+}
+
+Seconds PassTimes::op_time(const model::LayerOp& op, double tokens) const {
+  const Engine& engine = service_.engine;
+  if (const auto* product = std::get_if<GemmShape>(&op.work)) {
+    const bool head = op.role == model::OpRole::kHead;
+    const WeightPrecision precision = head ? WeightPrecision::kBf16 : service_.precision;
+    return engine.kernel + engine.product_factor * product_time(as_met(*product, tokens), precision, job_.profile);
+  }
+  if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
+    return engine.kernel + cost::memory_bound_time(*kernel, job_.profile);
+  const auto row = step::communication_of(job_, op);
+  return row ? engine.collective + step::cost_of(*row, job_) : Seconds(0);
+}
+
+Seconds PassTimes::ops_time(const model::OpList& ops, double tokens) const {
+  Seconds sum;
+  for (const model::LayerOp& op : ops) sum += op_time(op, tokens);
+  return sum;
+}
+
+const PassTimes::Dense& PassTimes::dense(std::int64_t tokens) {
+  const auto [place, added] = dense_.try_emplace(tokens);
+  Dense& times = place->second;
+  if (!added) return times;
+  model::LayerContext context = job_.layer_context();
+  context.sequence = tokens;
+  for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
+    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(tokens)));
+  times.embedding =
+      ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(tokens));
+  return times;
+}
+
+Seconds PassTimes::head(std::int64_t sequences) {
+  if (sequences == 0) return Seconds(0);
+  const auto [place, added] = head_.try_emplace(sequences);
+  if (!added) return place->second;
+  model::LayerContext context = job_.layer_context();
+  context.sequence = sequences;
+  return place->second = ops_time(served_head(job_.model, context), real(sequences));
+}
+
+// The new tokens of a chunk see each other under a causal mask, and all tokens before them without one.
+Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
+  Seconds sum;
+  for (const PromptChunk& chunk : pass.prompts) {
+    AttentionShape shape{.batch = a_group(chunk.sequences),
+                         .heads = core.heads,
+                         .kv_heads = core.kv_heads,
+                         .q_length = chunk.tokens,
+                         .kv_length = chunk.tokens,
+                         .head_dim = core.prompt_dim,
+                         .window = core.window < chunk.tokens ? core.window : 0};
+    sum += service_.engine.kernel + cost::attention_time(shape, job_.profile);
+    shape.kv_length = core.window > 0 ? std::min(chunk.before, core.window) : chunk.before;
+    shape.causal = false;
+    shape.window = 0;
+    if (shape.kv_length > 0) sum += cost::attention_time(shape, job_.profile);
+  }
+  return sum;
+}
+
+Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
+  const Seconds time = prompts(core, pass);
+  if (pass.decoding == 0) return time;
+  double cached = pass.cached / real(pass.decoding);
+  if (core.window > 0) cached = std::min(cached, real(core.window));
+  return time + service_.engine.kernel +
+         cache_attention_time({.sequences = a_group(pass.decoding),
+                               .queries = pass.checked,
+                               .cached = cached,
+                               .heads = core.heads,
+                               .kv_heads = core.kv_heads,
+                               .head_dim = core.head_dim,
+                               .token_bytes = core.token_bytes,
+                               .latent = core.latent},
+                              job_.profile);
+}
+
+void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
+  const std::int64_t sequences = pass.answered();
+  const Dense& parts = dense(a_group(pass.tokens()));
+  attention_.clear();
+  for (const Core& core : cores_) attention_.push_back(attention(core, pass));
+  times.resize(layers_.size());
+  for (std::size_t stage = 0; stage < layers_.size(); ++stage) {
+    Seconds sum;
+    for (const model::LayerCount& run : layers_[stage]) {
+      const auto kind = static_cast<std::size_t>(run.kind);
+      sum += real(run.count) * (parts.layers[kind] + attention_[kind]);
+    }
+    if (stage == 0) sum += parts.embedding;
+    if (stage + 1 == layers_.size())
+      sum += head(a_group(sequences)) + service_.engine.pass + real(sequences) * service_.engine.sequence;
+    times[stage] = step::duration_of(sum);
+  }
+}
+
+des::Duration PassTimes::message(std::int64_t tokens) {
+  if (stages() == 1) return {};
+  const auto [place, added] = messages_.try_emplace(tokens);
+  if (!added) return place->second;
+  step::Communication row = step::bare_message(id_of<Stage>(0), id_of<Stage>(1), step::Purpose::kActivations);
+  row.payload = Bytes(2 * real(a_group(tokens)) * real(service_.model.hidden));
+  const int domain = service_.cluster.links.gpus;
+  const net::RankGrid grid = job_.grid();
+  row.site.links = service_.cluster.links;
+  row.site.group.nodes = grid.hop_crosses_nodes(id_of<Stage>(0), domain) ? 2 : 1;
+  row.site.group.groups_per_node = grid.senders_per_node(domain);
+  return place->second = step::time_of(row, job_);
+}
+
+}  // namespace foretoken::serve

@@ -1,0 +1,87 @@
+// Times of passes: a pass takes new tokens of several requests once through the model.
+//
+// A pass costs the sum of parts, each cached by what it depends on. Products, norms and collectives depend on the
+// number of tokens alone. Attention depends on the chunks of prompts, and on the number of decoding requests with the
+// tokens in their caches. The head depends on the number of sequences that get a token. So no time is rounded to a
+// bucket.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/des/time.h"
+#include "sim/job/job.h"
+#include "sim/model/stacks/decoder.h"
+#include "sim/serve/kernels.h"
+
+namespace foretoken::serve {
+
+/// Prompts in a pass: `sequences` requests, each with `tokens` new tokens behind `before` that are in the cache.
+struct PromptChunk {
+  std::int64_t sequences = 1, tokens = 1, before = 0;
+  bool last = true;  ///< the prompt ends here, and the request gets its first token
+};
+
+/// The content of one pass over all attention groups of a stage.
+struct PassShape {
+  std::vector<PromptChunk> prompts;
+  std::int64_t decoding = 0;  ///< requests that get their next token
+  std::int64_t checked = 1;   ///< tokens of each of them in the pass: 1 without speculation
+  double cached = 0;          ///< tokens that they hold in the cache, together
+
+  [[nodiscard]] std::int64_t tokens() const;
+  [[nodiscard]] std::int64_t answered() const;  ///< sequences that get a token
+};
+
+/// Returns the job whose collectives and layers are those of one instance. Its batch is one sequence.
+[[nodiscard]] job::Job job_of(const Service& service, const Degrees& degrees);
+
+/// Returns the layers of each stage, dealt out as evenly as possible; earlier stages take what is left.
+[[nodiscard]] std::vector<std::vector<model::LayerCount>> stages_of(const Service& service, int stages);
+
+/// Bytes of keys and values of one token in one layer on one GPU.
+[[nodiscard]] double layer_cache_bytes(const Service& service, int tensor);
+
+class PassTimes {
+ public:
+  PassTimes(const Service& service, const Degrees& degrees);
+
+  [[nodiscard]] int stages() const { return static_cast<int>(layers_.size()); }
+  /// Writes the time of a pass on each stage to `times`.
+  void time(const PassShape& pass, std::vector<des::Duration>& times);
+  /// Returns the time of a message with the tokens of a pass to the next stage.
+  [[nodiscard]] des::Duration message(std::int64_t tokens);
+
+ private:
+  struct Core {  ///< attention of one kind of layer
+    std::int64_t heads = 1, kv_heads = 1, head_dim = 128, prompt_dim = 128, window = 0;
+    double token_bytes = 0;
+    bool latent = false;
+  };
+  struct Dense {  ///< what depends on the number of tokens only
+    std::vector<Seconds> layers;
+    Seconds embedding{};
+  };
+
+  [[nodiscard]] Seconds ops_time(const model::OpList& ops, double tokens) const;
+  [[nodiscard]] Seconds op_time(const model::LayerOp& op, double tokens) const;
+  [[nodiscard]] GemmShape as_met(GemmShape shape, double tokens) const;
+  [[nodiscard]] const Dense& dense(std::int64_t tokens);
+  [[nodiscard]] Seconds head(std::int64_t sequences);
+  [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
+  [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
+  [[nodiscard]] std::int64_t a_group(std::int64_t count) const;
+
+  const Service& service_;
+  Degrees degrees_;
+  job::Job job_;
+  std::vector<std::vector<model::LayerCount>> layers_;  // of each stage
+  std::vector<Core> cores_;                             // of each kind of layer
+  std::unordered_map<std::int64_t, Dense> dense_;
+  std::unordered_map<std::int64_t, Seconds> head_;
+  std::unordered_map<std::int64_t, des::Duration> messages_;
+  std::vector<Seconds> attention_;  // of each kind of layer, in the pass that is timed
+};
+
+}  // namespace foretoken::serve

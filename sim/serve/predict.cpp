@@ -1,0 +1,89 @@
+// Turns a run of requests into the numbers of a prediction.
+#include "sim/serve/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/serve/static_batch.h"
+
+namespace foretoken::serve {
+namespace {
+
+double seconds(des::Duration time) { return des::to_seconds(time).value(); }
+
+/// Returns the smallest value that `share` of the sorted values do not exceed.
+double quantile(const std::vector<double>& sorted, double share) {
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return {sum / static_cast<double>(values.size()), quantile(values, 0.5), quantile(values, 0.99)};
+}
+
+double ttft(const Request& request) { return seconds(request.first - request.arrival); }
+double tpot(const Request& request) { return seconds(request.finish - request.first) / (request.output - 1); }
+
+bool meets(const Limits& limits, const Request& request) {
+  if (limits.ttft_s && ttft(request) > *limits.ttft_s) return false;
+  return !limits.tpot_s || request.output < 2 || tpot(request) <= *limits.tpot_s;
+}
+
+void count_requests(const Service& service, const Run& run, Prediction& prediction) {
+  std::vector<double> firsts, latencies, steps;
+  std::int64_t met = 0;
+  for (const Request& request : run.requests) {
+    prediction.input_tokens += request.input;
+    prediction.output_tokens += request.output;
+    firsts.push_back(ttft(request));
+    latencies.push_back(seconds(request.finish - request.arrival));
+    if (request.output > 1) steps.push_back(tpot(request));
+    if (meets(service.limits, request)) ++met;
+  }
+  prediction.requests = static_cast<std::int64_t>(run.requests.size());
+  prediction.ttft = spread_of(std::move(firsts));
+  prediction.latency = spread_of(std::move(latencies));
+  if (!steps.empty()) prediction.tpot = spread_of(std::move(steps));
+  if (service.limits.ttft_s || service.limits.tpot_s)
+    prediction.goodput_requests_per_s = real(met) / seconds(run.makespan);
+}
+
+void count_rates(const Service& service, const Run& run, Prediction& prediction) {
+  const double time = seconds(run.makespan);
+  prediction.makespan_s = time;
+  prediction.requests_per_s = real(prediction.requests) / time;
+  prediction.output_tokens_per_s = real(prediction.output_tokens) / time;
+  prediction.total_tokens_per_s = real(prediction.input_tokens + prediction.output_tokens) / time;
+  prediction.tokens_per_s_per_gpu = prediction.output_tokens_per_s / service.gpus();
+  prediction.mean_in_system = run.request_seconds / time;
+  if (service.price_per_gpu_hour)
+    prediction.cost_per_million_tokens =
+        *service.price_per_gpu_hour * service.gpus() / 3600 / prediction.output_tokens_per_s * 1e6;
+}
+
+}  // namespace
+
+Prediction predict(const Service& service, bool traces) {
+  Prediction prediction;
+  if (service.disaggregated)
+    prediction.memory = {memory_of(service, service.disaggregated->prefill),
+                         memory_of(service, service.disaggregated->decode)};
+  else
+    prediction.memory = {memory_of(service, service.pool)};
+  for (const Memory& memory : prediction.memory) prediction.fits = prediction.fits && memory.fits();
+  if (!prediction.fits) return prediction;
+  Run run = service.batching == Batching::kStatic ? run_static(service, traces) : simulate(service, traces);
+  count_requests(service, run, prediction);
+  count_rates(service, run, prediction);
+  prediction.passes = run.passes;
+  prediction.preemptions = run.preemptions;
+  prediction.peak_running = run.peak_running;
+  prediction.peak_cache_share = run.peak_cache;
+  prediction.traced = std::move(run.traced);
+  return prediction;
+}
+
+}  // namespace foretoken::serve

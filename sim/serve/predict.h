@@ -1,0 +1,40 @@
+// Predicts a service: one call runs the requests and counts what users and owners of GPUs care about.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/serve/memory.h"
+#include "sim/serve/service.h"
+#include "sim/serve/simulate.h"
+
+namespace foretoken::serve {
+
+/// A time over all requests, in seconds. P50 and P99 are the smallest values that half and 99 % of them do not exceed.
+struct Spread {
+  double mean = 0, p50 = 0, p99 = 0;
+};
+
+struct Prediction {
+  std::vector<Memory> memory;  ///< of the pool, or of both
+  bool fits = true;            ///< otherwise nothing below is known
+
+  std::int64_t requests = 0, input_tokens = 0, output_tokens = 0;
+  Spread ttft{}, latency{};
+  std::optional<Spread> tpot;  ///< of requests with two tokens or more
+  double makespan_s = 0;
+  double requests_per_s = 0, output_tokens_per_s = 0, total_tokens_per_s = 0;
+  double tokens_per_s_per_gpu = 0;                ///< output tokens
+  std::optional<double> cost_per_million_tokens;  ///< output tokens
+  std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
+  double mean_in_system = 0;
+  std::int64_t passes = 0, preemptions = 0, peak_running = 0;
+  double peak_cache_share = 0;
+  std::vector<TracedPass> traced;
+};
+
+/// Predicts one service. A service that does not fit has its memory only.
+[[nodiscard]] Prediction predict(const Service& service, bool traces = false);
+
+}  // namespace foretoken::serve

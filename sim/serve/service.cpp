@@ -1,0 +1,62 @@
+// Computes values that follow from the fields of a service.
+#include "sim/serve/service.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/kernel.h"
+
+namespace foretoken::serve {
+
+std::string_view name_of(WeightPrecision precision) {
+  switch (precision) {
+    case WeightPrecision::kFp16:
+      return "fp16";
+    case WeightPrecision::kBf16:
+      return "bf16";
+    case WeightPrecision::kFp8:
+      return "fp8";
+    case WeightPrecision::kFp8Block:
+      return "fp8_block";
+    case WeightPrecision::kNvfp4:
+      return "nvfp4";
+    case WeightPrecision::kInt8:
+      return "int8";
+    case WeightPrecision::kInt4:
+      return "int4";
+  }
+  return "";
+}
+
+// int4 has a scale of 16 bits for each group of 128 weights (GPTQ, AWQ).
+double weight_bytes(WeightPrecision precision) {
+  switch (precision) {
+    case WeightPrecision::kFp16:
+    case WeightPrecision::kBf16:
+      return 2;
+    case WeightPrecision::kFp8:
+    case WeightPrecision::kInt8:
+      return 1;
+    case WeightPrecision::kFp8Block:
+      return bytes_per_element(Precision::kFp8Block);
+    case WeightPrecision::kNvfp4:
+      return bytes_per_element(Precision::kNvfp4);
+    case WeightPrecision::kInt4:
+      return 0.5 + 2.0 / 128;
+  }
+  return 2;
+}
+
+double Speculation::tokens_a_pass() const {
+  if (acceptance >= 1) return tokens + 1.0;
+  return (1 - std::pow(acceptance, tokens + 1)) / (1 - acceptance);
+}
+
+std::int64_t Service::longest() const {
+  std::int64_t longest = requests.input_tokens + requests.output_tokens;
+  for (const TracedRequest& request : requests.trace)
+    longest = std::max(longest, request.input_tokens + request.output_tokens);
+  return longest;
+}
+
+}  // namespace foretoken::serve

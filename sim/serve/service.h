@@ -1,0 +1,115 @@
+// A checked question about serving: one model behind one engine, its machines and its requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cost/profile.h"
+#include "sim/job/notes.h"
+#include "sim/model/transformer.h"
+#include "sim/net/cluster.h"
+#include "sim/serve/engine.h"
+
+namespace foretoken::serve {
+
+/// The cut of one copy of the model over GPUs. `attention_data` groups of tensor ranks each have requests of their own;
+/// experts are dealt out over the ranks of a stage.
+struct Degrees {
+  int tensor = 1, pipeline = 1, expert = 1, attention_data = 1;
+
+  [[nodiscard]] constexpr int stage_ranks() const { return tensor * attention_data; }
+  [[nodiscard]] constexpr int gpus() const { return stage_ranks() * pipeline; }
+  [[nodiscard]] constexpr int expert_tensor() const { return stage_ranks() / expert; }
+  friend bool operator==(const Degrees&, const Degrees&) = default;
+};
+
+/// Bits of weights and of the cache. kInt8 and kInt4 are weights only: products compute in 16 bits.
+enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kInt4 };
+[[nodiscard]] std::string_view name_of(WeightPrecision precision);
+/// Bytes of one weight of a product, with its part of the scales.
+[[nodiscard]] double weight_bytes(WeightPrecision precision);
+
+/// One request of a trace.
+struct TracedRequest {
+  double arrival_s = 0;
+  std::int64_t input_tokens = 1, output_tokens = 1;
+};
+
+enum class ArrivalKind : std::uint8_t {
+  kBatch,   ///< all at once, as one batch
+  kClosed,  ///< a number of users, each with one request at a time
+  kPoisson,
+  kTrace
+};
+
+struct Requests {
+  ArrivalKind kind = ArrivalKind::kBatch;
+  std::int64_t input_tokens = 1, output_tokens = 1;
+  std::int64_t at_once = 1;  ///< the batch, or the users
+  double rate_per_s = 0;     ///< Poisson only
+  std::int64_t count = 1;    ///< requests of the run
+  double length_spread = 0;  ///< lengths are uniform between (1 - spread) and 1 of the stated ones
+  double prefix_share = 0;   ///< part of each prompt whose keys and values are in the cache already
+  std::uint64_t seed = 1;    ///< of arrivals and lengths
+  std::vector<TracedRequest> trace;
+};
+
+/// A draft proposes tokens, and the model checks them in one pass.
+struct Speculation {
+  int tokens = 1;          ///< proposed a pass
+  double acceptance = 0;   ///< chance that a proposed token is accepted when all before it are
+  double draft_share = 0;  ///< time of one draft token over the time of a pass of the model
+
+  /// Returns the mean number of tokens a pass: (1 - a^(k+1)) / (1 - a) (arXiv:2211.17192, equation 1).
+  [[nodiscard]] double tokens_a_pass() const;
+};
+
+/// Limits that a request must meet to count as goodput.
+struct Limits {
+  std::optional<double> ttft_s, tpot_s;
+};
+
+enum class Batching : std::uint8_t { kStatic, kContinuous };
+
+/// GPUs of one role of a disaggregated service.
+struct Pool {
+  int gpus = 1;
+  Degrees degrees;
+  [[nodiscard]] constexpr int instances() const { return gpus / degrees.gpus(); }
+};
+
+/// Prompts run on one pool, and their caches go to the other over the links between them.
+struct Disaggregated {
+  Pool prefill, decode;
+};
+
+/// A complete and valid question about serving.
+struct Service {
+  std::string name;
+  model::Transformer model;
+  net::Cluster cluster;
+  cost::Profile profile;
+  Engine engine;
+  Pool pool;  ///< all GPUs, unless the service is disaggregated
+  std::optional<Disaggregated> disaggregated;
+  WeightPrecision precision = WeightPrecision::kBf16;
+  double cache_bytes = 2;  ///< of one element of keys and values
+  Requests requests;
+  Batching batching = Batching::kContinuous;
+  std::optional<Speculation> speculation;
+  Limits limits;
+  std::optional<double> price_per_gpu_hour;
+  double imbalance = 1;  ///< tokens of the hottest expert rank over the mean
+  job::Notes notes;
+
+  [[nodiscard]] int gpus() const {
+    return disaggregated ? disaggregated->prefill.gpus + disaggregated->decode.gpus : pool.gpus;
+  }
+  /// Returns the most tokens that a request holds in the cache.
+  [[nodiscard]] std::int64_t longest() const;
+};
+
+}  // namespace foretoken::serve
