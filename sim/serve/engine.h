@@ -16,7 +16,7 @@ struct Engine {
   // Batching.
   bool continuous = true;            ///< otherwise a batch starts and ends together
   bool splits_batch = false;         ///< a static batch is cut into micro-batches for the stages of a pipeline
-  std::int64_t split_tokens = 4096;  ///< most tokens of such a micro-batch
+  std::int64_t split_tokens = 2048;  ///< most tokens of such a micro-batch
   bool mixes_phases = true;          ///< prompts and decoding share a pass; otherwise prompts go first
   bool chunks_prompts = true;        ///< a prompt may be spread over passes
   std::int64_t token_budget = 8192;  ///< most tokens of a pass

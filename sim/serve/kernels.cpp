@@ -7,23 +7,39 @@
 
 namespace foretoken::serve {
 
-// Keys and values are read once. This is the roofline of the kernel: it reaches the rate of other memory-bound kernels.
-Seconds cache_attention_time(const CacheAttention& shape, const cost::Profile& profile) {
+Seconds cache_attention_time(const CacheAttention& shape, const Service& service) {
   const double read = real(shape.sequences) * shape.cached * shape.token_bytes;
-  return cost::memory_bound_time({Bytes(std::max(read, 1.0))}, profile);
+  const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
+  if (!service.laws || (shape.latent && !service.laws->latent)) return roofline;
+  const cost::DecodeLaw& wide = shape.latent ? *service.laws->latent : service.laws->decode16;
+  return cost::decode_attention_time({.sequences = shape.sequences,
+                                      .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
+                                      .heads = shape.heads * shape.queries,
+                                      .kv_heads = shape.kv_heads,
+                                      .key_dim = shape.head_dim,
+                                      .value_dim = shape.value_dim,
+                                      .cache_bytes = service.cache_bytes},
+                                     !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }
 
-// Weights of 8 or 4 bits are read in fewer bytes. The product itself takes as long as in 16 bits.
-Seconds product_time(const GemmShape& shape, WeightPrecision precision, const cost::Profile& profile) {
+// Weights of 8 or 4 bits are widened inside the product. It computes as in 16 bits, and reads fewer bytes:
+//
+//   t = max(t16 - (bytes16 - bytes) / rate, bytes / rate, m / 4096 x t16 of 4096 rows)
+//
+// The last term is the product where it is bound by computing. Not fitted: no table of such products is in the
+// profiles.
+Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service) {
+  const cost::Profile& profile = service.profile;
   const Seconds time = cost::gemm_time(shape, profile);
   if (precision != WeightPrecision::kInt8 && precision != WeightPrecision::kInt4) return time;
   const double weights = real(shape.n) * real(shape.k) * real(shape.batch);
   const BytesPerSecond rate = profile.memory_bound.efficiency * profile.memory_bound.bandwidth;
-  const Seconds all = Bytes(weights * 2) / rate, read = Bytes(weights * weight_bytes(precision)) / rate;
+  const Seconds wide = Bytes(weights * 2) / rate, narrow = Bytes(weights * weight_bytes(precision)) / rate;
+  constexpr std::int64_t kManyRows = 4096;
   GemmShape many = shape;
-  many.m = std::max<std::int64_t>(shape.m, 4096);
+  many.m = std::max(shape.m, kManyRows);
   const Seconds computing = real(shape.m) / real(many.m) * cost::gemm_time(many, profile);
-  return std::max({time - (all - read), read, computing});
+  return std::max({time - (wide - narrow), narrow, computing});
 }
 
 Precision computes_in(WeightPrecision precision) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "sim/cost/profile.h"
 #include "sim/serve/service.h"
 
 namespace foretoken::serve {
@@ -15,15 +14,17 @@ struct CacheAttention {
   std::int64_t queries = 1;  ///< new tokens of each sequence: 1, or those that speculation checks
   double cached = 1;         ///< mean tokens of a sequence in the cache
   std::int64_t heads = 1, kv_heads = 1, head_dim = 128;
+  std::int64_t value_dim = 128;
   double token_bytes = 0;  ///< of keys and values of one token on this GPU
   bool latent = false;     ///< all heads read one narrow vector a token
 };
 
-/// Time of one kernel of attention over the cache.
-[[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const cost::Profile& profile);
+/// Time of one kernel of attention over the cache, by the law of the GPU where there is one. Otherwise it reads keys
+/// and values once at the rate of other memory-bound kernels.
+[[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const Service& service);
 
-/// Time of one product whose weights have `precision`. The shape's own precision is that of its operands.
-[[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const cost::Profile& profile);
+/// Time of one product whose weights have the service's precision. The shape's own precision is that of its operands.
+[[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service);
 
 /// Returns the precision that products compute in: that of the weights, or 16 bits.
 [[nodiscard]] Precision computes_in(WeightPrecision precision);

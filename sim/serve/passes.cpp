@@ -91,6 +91,7 @@ PassTimes::PassTimes(const Service& service, const Degrees& degrees)
       core.kv_heads = std::max<std::int64_t>(1, found->kv_heads / degrees.tensor);
       core.prompt_dim = (found->head_dim + found->values_dim()) / 2;
       core.head_dim = core.latent ? service.model.latent->kv_rank + service.model.latent->rope_dim : found->head_dim;
+      core.value_dim = core.latent ? service.model.latent->kv_rank : found->values_dim();
       core.window = found->window;
     }
     cores_.push_back(core);
@@ -119,12 +120,17 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double tokens) const {
   if (const auto* product = std::get_if<GemmShape>(&op.work)) {
     const bool head = op.role == model::OpRole::kHead;
     const WeightPrecision precision = head ? WeightPrecision::kBf16 : service_.precision;
-    return engine.kernel + engine.product_factor * product_time(as_met(*product, tokens), precision, job_.profile);
+    return engine.kernel + engine.product_factor * product_time(as_met(*product, tokens), precision, service_);
   }
   if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
     return engine.kernel + cost::memory_bound_time(*kernel, job_.profile);
   const auto row = step::communication_of(job_, op);
-  return row ? engine.collective + step::cost_of(*row, job_) : Seconds(0);
+  if (!row) return Seconds(0);
+  const bool sums = row->collective == CollectiveKind::kAllReduce && row->site.group.nodes == 1;
+  if (sums && engine.custom_all_reduce && service_.laws)
+    if (const auto small = cost::small_all_reduce_time(row->payload, row->site.group.ranks, *service_.laws))
+      return engine.collective + *small;
+  return engine.collective + step::cost_of(*row, job_);
 }
 
 Seconds PassTimes::ops_time(const model::OpList& ops, double tokens) const {
@@ -187,9 +193,10 @@ Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
                                .heads = core.heads,
                                .kv_heads = core.kv_heads,
                                .head_dim = core.head_dim,
+                               .value_dim = core.value_dim,
                                .token_bytes = core.token_bytes,
                                .latent = core.latent},
-                              job_.profile);
+                              service_);
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {

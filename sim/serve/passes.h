@@ -55,7 +55,7 @@ class PassTimes {
 
  private:
   struct Core {  ///< attention of one kind of layer
-    std::int64_t heads = 1, kv_heads = 1, head_dim = 128, prompt_dim = 128, window = 0;
+    std::int64_t heads = 1, kv_heads = 1, head_dim = 128, value_dim = 128, prompt_dim = 128, window = 0;
     double token_bytes = 0;
     bool latent = false;
   };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cost/kernels/decode_attention.h"
 #include "sim/cost/profile.h"
 #include "sim/job/notes.h"
 #include "sim/model/transformer.h"
@@ -92,6 +93,7 @@ struct Service {
   model::Transformer model;
   net::Cluster cluster;
   cost::Profile profile;
+  std::optional<cost::ServingLaws> laws;  ///< of decode attention and small all-reduces; none: the roofline, NCCL
   Engine engine;
   Pool pool;  ///< all GPUs, unless the service is disaggregated
   std::optional<Disaggregated> disaggregated;

@@ -6,9 +6,9 @@
 namespace foretoken::serve {
 
 /// Returns the sequences of one micro-batch in a pass of `length` tokens each. Without a pipeline, or where the engine
-/// does not split, it is the whole batch. Source: getLocalBatchSize in FasterTransformer@df4a753,
-/// src/fastertransformer/utils/nccl_utils.h: the batch over the stages where they divide it, then halved while a
-/// micro-batch has more than 4096 tokens and an even number of sequences.
+/// does not split, it is the whole batch. Otherwise the batch is cut over the stages where they divide it, and then
+/// halved while a micro-batch has more tokens than `engine.split_tokens` and an even number of sequences. Source:
+/// getLocalBatchSize in FasterTransformer@df4a753, src/fastertransformer/utils/nccl_utils.h.
 [[nodiscard]] std::int64_t micro_batch(const Engine& engine, std::int64_t batch, std::int64_t length, int stages);
 
 /// Runs one batch. Each micro-batch goes to the first stage again as soon as the last stage has its next token.

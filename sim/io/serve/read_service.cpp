@@ -10,6 +10,7 @@
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/read_hardware.h"
+#include "sim/io/hardware/serving_laws.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
@@ -23,15 +24,26 @@ namespace {
 
 using serve::ArrivalKind;
 using serve::Batching;
-using serve::Degrees;
 using serve::Pool;
 using serve::Service;
 using serve::WeightPrecision;
 
-constexpr WholeRange kDegree{.low = 1, .high = 1 << 16};
+constexpr WholeRange kServingDegree{.low = 1, .high = 1 << 16};
 constexpr WholeRange kServingGpus{.low = 1, .high = 1 << 20, .thousand = kThousand};
-constexpr WholeRange kTokens{.low = 1, .high = 1 << 24, .thousand = kBinaryThousand};
+constexpr WholeRange kTokenCount{.low = 1, .high = 1 << 24, .thousand = kBinaryThousand};
 constexpr WholeRange kRequestCount{.low = 1, .high = 10'000'000, .thousand = kThousand};
+
+/// Reads the laws of kernels that only inference has. A GPU without them takes its roofline, which is said.
+void read_laws(const Node& root, Service& service) {
+  const std::string& gpu = service.cluster.gpu.name;
+  if (find_data_file(kServingLaws, gpu)) {
+    const auto document = open_named(root.child("cluster"), kServingLaws, gpu);
+    if (document) service.laws = read_serving_laws(document->root(root.findings()));
+    return;
+  }
+  root.findings().notes.assumptions.push_back(
+      fmt::format("attention over the cache runs at the rate of memory-bound kernels: no table of {} was fitted", gpu));
+}
 
 void read_machines(const Node& root, Service& service) {
   job::Question machines;
@@ -43,6 +55,7 @@ void read_machines(const Node& root, Service& service) {
   service.cluster = machines.cluster;
   read_profile_part(root, cluster, machines);
   service.profile = std::move(machines.profile);
+  if (cluster) read_laws(root, service);
   service.price_per_gpu_hour = root.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   if (!service.price_per_gpu_hour) service.price_per_gpu_hour = service.cluster.price_per_gpu_hour;
 }
@@ -53,9 +66,9 @@ void read_served_model(const Node& root, Service& service) {
   if (service.model.name.empty() && document) service.model.name = document->name;
 }
 
-Degrees read_degrees(const Node& node) {
+serve::Degrees read_degrees(const Node& node) {
   node.allow_only({"tensor", "pipeline", "expert", "attention_data"});
-  const auto degree = [&](std::string_view key) { return static_cast<int>(node.whole_or(key, 1, kDegree)); };
+  const auto degree = [&](std::string_view key) { return static_cast<int>(node.whole_or(key, 1, kServingDegree)); };
   return {.tensor = degree("tensor"),
           .pipeline = degree("pipeline"),
           .expert = degree("expert"),
@@ -137,8 +150,8 @@ void read_arrivals(const Node& node, serve::Requests& requests) {
     read_trace_part(node, requests);
     return;
   }
-  requests.input_tokens = node.whole("input_tokens", kTokens);
-  requests.output_tokens = node.whole("output_tokens", kTokens);
+  requests.input_tokens = node.whole("input_tokens", kTokenCount);
+  requests.output_tokens = node.whole("output_tokens", kTokenCount);
   if (*key == "rate_per_s") {
     requests.kind = ArrivalKind::kPoisson;
     requests.rate_per_s = node.number("rate_per_s", {.low = 1e-6, .high = 1e9});
@@ -171,7 +184,7 @@ void read_engine_part(const Node& root, Service& service) {
   serve::Engine& engine = service.engine;
   service.batching = root.one_of_or("batching", engine.continuous ? Batching::kContinuous : Batching::kStatic,
                                     {{"static", Batching::kStatic}, {"continuous", Batching::kContinuous}});
-  if (const auto tokens = root.find_whole("chunked_prefill", kTokens)) {
+  if (const auto tokens = root.find_whole("chunked_prefill", kTokenCount)) {
     engine.token_budget = *tokens;
     engine.chunks_prompts = true;
   }

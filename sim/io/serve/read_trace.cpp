@@ -29,7 +29,7 @@ std::optional<double> number_in(std::string_view text) {
 
 bool is_tokens(double value) { return value >= 1 && value <= kMostTokens && value == std::floor(value); }
 
-std::optional<TracedRequest> checked(double arrival, double input, double output) {
+std::optional<TracedRequest> traced_request(double arrival, double input, double output) {
   if (!(arrival >= 0 && arrival <= kLongestRun) || !is_tokens(input) || !is_tokens(output)) return std::nullopt;
   return TracedRequest{arrival, static_cast<std::int64_t>(input), static_cast<std::int64_t>(output)};
 }
@@ -41,7 +41,7 @@ std::optional<TracedRequest> from_csv(std::string_view line) {
   const auto input = number_in(line.substr(first + 1, second - first - 1));
   const auto output = number_in(line.substr(second + 1));
   if (!arrival || !input || !output) return std::nullopt;
-  return checked(*arrival, *input, *output);
+  return traced_request(*arrival, *input, *output);
 }
 
 std::optional<TracedRequest> from_json(std::string_view line) {
@@ -54,7 +54,7 @@ std::optional<TracedRequest> from_json(std::string_view line) {
   if (!value.is_object()) return std::nullopt;
   const auto at = number("timestamp"), input = number("input_length"), output = number("output_length");
   if (!at || !input || !output) return std::nullopt;
-  return checked(*at * 1e-3, *input, *output);
+  return traced_request(*at * 1e-3, *input, *output);
 }
 
 }  // namespace

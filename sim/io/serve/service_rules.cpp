@@ -9,10 +9,9 @@
 namespace foretoken::io {
 namespace {
 
-using serve::Degrees;
 using serve::Service;
 
-void check_experts(const Node& degrees, const Service& service, const Degrees& cut) {
+void check_experts(const Node& degrees, const Service& service, const serve::Degrees& cut) {
   if (cut.expert == 1) return;
   if (!service.model.experts) {
     degrees.complain("expert", fmt::format("expected 1: {} has no experts, found {}", service.model.name, cut.expert));
@@ -26,7 +25,7 @@ void check_experts(const Node& degrees, const Service& service, const Degrees& c
                                            service.model.experts->count, cut.expert));
 }
 
-void check_heads_and_layers(const Node& degrees, const Service& service, const Degrees& cut) {
+void check_heads_and_layers(const Node& degrees, const Service& service, const serve::Degrees& cut) {
   const model::Transformer& model = service.model;
   if (model.heads % cut.tensor != 0)
     degrees.complain("tensor", fmt::format("expected a divisor of the {} heads, found {}", model.heads, cut.tensor));
@@ -56,7 +55,7 @@ void check_static(const Node& root, const Service& service) {
 }  // namespace
 
 void check_pool(const Node& node, const Service& service, const serve::Pool& pool) {
-  const Degrees& cut = pool.degrees;
+  const serve::Degrees& cut = pool.degrees;
   const Node degrees = node.child("parallelism");
   check_heads_and_layers(degrees, service, cut);
   check_experts(degrees, service, cut);

@@ -1,0 +1,196 @@
+// Laws that every run must keep, and closed forms of small services.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "sim/model/counts/parameters.h"
+#include "sim/serve/predict.h"
+#include "sim/serve/static_batch.h"
+#include "sim/step/test_job.h"
+
+namespace foretoken::serve {
+namespace {
+
+/// A GPT of 4 layers on one A100, served with continuous batches.
+Service small_service() {
+  const job::Job job = step::test_job(4, 1024);
+  Service service;
+  service.model = job.model;
+  service.cluster = job.cluster;
+  service.profile = job.profile;
+  service.engine = {.name = "test", .token_budget = 512, .max_sequences = 32, .pass = microseconds(100)};
+  service.requests = {.kind = ArrivalKind::kPoisson,
+                      .input_tokens = 200,
+                      .output_tokens = 50,
+                      .rate_per_s = 100,
+                      .count = 300,
+                      .length_spread = 0.5};
+  return service;
+}
+
+/// The same with a cache of so many tokens.
+Service with_cache(Service service, double tokens) {
+  service.engine.memory_fraction = 1;
+  const Memory memory = memory_of(service, service.pool);
+  service.cluster.gpu.memory = memory.weights + memory.activations + memory.overhead + (tokens + 1) * memory.token;
+  return service;
+}
+
+Service split(Service service) {
+  service.disaggregated = Disaggregated{.prefill = {.gpus = 2, .degrees = {}}, .decode = {.gpus = 1, .degrees = {}}};
+  return service;
+}
+
+struct Case {
+  const char* name;
+  Service service;
+};
+
+std::vector<Case> services() {
+  std::vector<Case> cases{{"Poisson arrivals", small_service()},
+                          {"a closed loop of users", small_service()},
+                          {"two stages", small_service()},
+                          {"two instances", small_service()},
+                          {"prompts ahead of decoding", small_service()},
+                          {"room for the whole answer is kept", with_cache(small_service(), 600)},
+                          {"a cache so small that requests are preempted", with_cache(small_service(), 600)},
+                          {"the same on two stages", small_service()},
+                          {"speculation", small_service()},
+                          {"a shared prefix", small_service()},
+                          {"prompts and decoding on pools of their own", split(small_service())}};
+  cases[1].service.requests.kind = ArrivalKind::kClosed;
+  cases[1].service.requests.at_once = 20;
+  cases[2].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
+  cases[3].service.pool = {.gpus = 2, .degrees = {}};
+  cases[4].service.engine.mixes_phases = false;
+  cases[5].service.engine.reserves_output = true;
+  cases[7].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
+  cases[7].service = with_cache(cases[7].service, 600);
+  cases[8].service.speculation = Speculation{.tokens = 3, .acceptance = 0.7};
+  cases[9].service.requests.prefix_share = 0.5;
+  return cases;
+}
+
+TEST(Serve, EveryRunKeepsItsLaws) {
+  for (const auto& [name, service] : services()) {
+    SCOPED_TRACE(name);
+    const serve::Run run = simulate(service);
+    double latencies = 0;
+    for (const Request& request : run.requests) {
+      EXPECT_LT(request.arrival, request.first) << "no token comes before its request";
+      EXPECT_LE(request.first, request.finish);
+      EXPECT_EQ(request.generated, request.output) << "every request gets all its tokens";
+      latencies += des::to_seconds(request.finish - request.arrival).value();
+    }
+    EXPECT_NEAR(run.request_seconds / latencies, 1, 1e-9) << "Little's law";
+    EXPECT_LE(run.peak_cache, 1) << "the cache holds no more than it has";
+    EXPECT_LE(run.peak_running, service.engine.max_sequences);
+  }
+}
+
+TEST(Serve, ThroughputStaysBelowTheRoofline) {
+  for (const auto& [name, service] : services()) {
+    SCOPED_TRACE(name);
+    const Prediction prediction = predict(service);
+    ASSERT_TRUE(prediction.fits);
+    const double products = model::total_parameters(service.model) - model::embedding_parameters(service.model);
+    const double flop = 2 * products * (1 - service.requests.prefix_share) * prediction.total_tokens_per_s;
+    EXPECT_LT(flop, service.gpus() * service.cluster.gpu.peak.at(Precision::kBf16).value());
+    EXPECT_NEAR(prediction.mean_in_system, prediction.requests_per_s * prediction.latency.mean, 1e-6);
+  }
+}
+
+TEST(Serve, ASmallCachePreemptsAndAReservedOneDoesNot) {
+  const std::vector<Case> cases = services();
+  EXPECT_EQ(simulate(cases[0].service).preemptions, 0);
+  EXPECT_EQ(simulate(cases[5].service).preemptions, 0);
+  EXPECT_GT(simulate(cases[6].service).preemptions, 0);
+}
+
+TEST(Serve, OneSeedGivesOneRun) {
+  for (const auto& [name, service] : services()) {
+    SCOPED_TRACE(name);
+    const serve::Run a = simulate(service), b = simulate(service);
+    for (std::size_t i = 0; i < a.requests.size(); ++i) ASSERT_EQ(a.requests[i].finish, b.requests[i].finish);
+  }
+  Service other = small_service();
+  other.requests.seed = 2;
+  EXPECT_NE(simulate(other).makespan, simulate(small_service()).makespan);
+}
+
+// With one request at a time and passes of equal length, the engine is an M/D/1 queue: W = rho S / (2 (1 - rho)).
+TEST(Serve, WaitingTimeIsThatOfAQueueWithEqualServiceTimes) {
+  Service service = small_service();
+  service.engine.max_sequences = 1;
+  service.requests.output_tokens = 1;
+  service.requests.length_spread = 0;
+  service.requests.count = 1;
+  const double time = predict(service).ttft.mean;
+  const double load = 0.5;
+  service.requests.rate_per_s = load / time;
+  service.requests.count = 200'000;
+  const double waiting = predict(service).ttft.mean - time;
+  EXPECT_NEAR(waiting / (load * time / (2 * (1 - load))), 1, 0.02);
+}
+
+TEST(Serve, AStaticBatchIsOnePromptPassAndADecodePassForEachFurtherToken) {
+  Service service = small_service();
+  service.batching = Batching::kStatic;
+  service.requests = {.input_tokens = 100, .output_tokens = 4, .at_once = 8, .count = 8};
+  PassTimes times(service, service.pool.degrees);
+  std::vector<des::Duration> stages;
+  times.time({.prompts = {{.sequences = 8, .tokens = 100}}}, stages);
+  des::Duration expected = stages[0];
+  for (int generated = 1; generated < 4; ++generated) {
+    times.time({.prompts = {}, .decoding = 8, .cached = 8.0 * (100 + generated)}, stages);
+    expected += stages[0];
+  }
+  EXPECT_EQ(run_static(service).makespan, expected);
+}
+
+struct SplitCase {
+  const char* name;
+  std::int64_t batch, length;
+  int stages;
+  std::int64_t expected;
+};
+
+TEST(Serve, StaticBatchesAreCutForTheStages) {
+  constexpr SplitCase kCases[] = {{"one stage takes the batch whole", 128, 128, 1, 128},
+                                  {"three stages do not divide 16", 16, 20, 3, 16},
+                                  {"they divide 12", 12, 20, 3, 4},
+                                  {"a long prompt is halved until it has 2048 tokens", 64, 128, 3, 16},
+                                  {"an odd number is not halved", 5, 4000, 3, 5}};
+  const Engine engine{.splits_batch = true, .split_tokens = 2048};
+  for (const auto& [name, batch, length, stages, expected] : kCases) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(micro_batch(engine, batch, length, stages), expected);
+  }
+}
+
+TEST(Serve, SpeculationGivesTheExpectedTokensOfAPass) {
+  const Speculation some{.tokens = 4, .acceptance = 0.6};
+  double sum = 0;
+  for (int i = 0; i <= 4; ++i) sum += std::pow(0.6, i);
+  EXPECT_NEAR(some.tokens_a_pass(), sum, 1e-12);
+  EXPECT_DOUBLE_EQ((Speculation{.tokens = 4, .acceptance = 1}).tokens_a_pass(), 5);
+}
+
+TEST(Serve, MemoryIsWeightsCacheActivationsAndTheEngines) {
+  Service service = small_service();
+  service.engine.overhead = Bytes(1e9);
+  const Memory memory = memory_of(service, service.pool);
+  EXPECT_DOUBLE_EQ(memory.token.value(), 4 * 2 * 1024 * 2.0) << "keys and values of 4 layers in 16 bits";
+  EXPECT_DOUBLE_EQ(memory.weights.value(), 2 * model::total_parameters(service.model));
+  EXPECT_LE(memory.peak(), memory.capacity);
+  EXPECT_EQ(memory.max_batch, memory.pages / ((250 + 15) / 16));
+  service.cluster.gpu.memory = Bytes(1.1e9);
+  EXPECT_EQ(memory_of(service, service.pool).limit, MemoryLimit::kWeights);
+  EXPECT_FALSE(predict(service).fits);
+}
+
+}  // namespace
+}  // namespace foretoken::serve
