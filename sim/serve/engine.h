@@ -11,7 +11,7 @@ namespace foretoken::serve {
 
 /// An engine file, calibration/engines/NAME.json.
 struct Engine {
-  std::string name, description, source;
+  std::string name{}, description{}, source{};
 
   // Batching.
   bool continuous = true;            ///< otherwise a batch starts and ends together
@@ -34,13 +34,13 @@ struct Engine {
   bool copies_embedding = false;  ///< a tied table is held twice
 
   // Time.
-  bool custom_all_reduce = true;   ///< one-shot kernels in the place of NCCL's for small payloads
-  Seconds kernel{};                ///< beyond each kernel's own time
-  Seconds pass{};                  ///< host and sampling, once a pass
-  Seconds sequence{};              ///< host and sampling, for each sequence of a pass
-  Seconds collective{};            ///< beyond each tensor-parallel collective
-  double product_factor = 1;       ///< time of products, relative to the profile
-  std::vector<std::string> notes;  ///< one line for each number with its source
+  bool custom_all_reduce = true;     ///< one-shot kernels in the place of NCCL's for small payloads
+  Seconds kernel{};                  ///< beyond each kernel's own time
+  Seconds pass{};                    ///< host and sampling, once a pass
+  Seconds sequence{};                ///< host and sampling, for each sequence of a pass
+  Seconds collective{};              ///< beyond each tensor-parallel collective
+  double product_factor = 1;         ///< time of products, relative to the profile
+  std::vector<std::string> notes{};  ///< one line for each number with its source
 };
 
 }  // namespace foretoken::serve

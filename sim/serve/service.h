@@ -55,7 +55,7 @@ struct Requests {
   double length_spread = 0;  ///< lengths are uniform between (1 - spread) and 1 of the stated ones
   double prefix_share = 0;   ///< part of each prompt whose keys and values are in the cache already
   std::uint64_t seed = 1;    ///< of arrivals and lengths
-  std::vector<TracedRequest> trace;
+  std::vector<TracedRequest> trace{};
 };
 
 /// A draft proposes tokens, and the model checks them in one pass.

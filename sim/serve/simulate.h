@@ -24,8 +24,8 @@ struct Run {
   double request_seconds = 0;  ///< requests in the system, integrated over time
   double waiting_seconds = 0;  ///< requests that wait for their first pass, likewise
   std::int64_t passes = 0, preemptions = 0, peak_running = 0;
-  double peak_cache = 0;           ///< of the pages of the fullest instance
-  std::vector<TracedPass> traced;  ///< empty unless asked for
+  double peak_cache = 0;             ///< of the pages of the fullest instance
+  std::vector<TracedPass> traced{};  ///< empty unless asked for
 };
 
 /// Runs the requests of a service. Precondition: its memory fits.

@@ -93,7 +93,7 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
             "host_per_layer_backward_us, host_growth_per_tensor_rank, p2p_overhead_us, pass_overhead_us, "
             "step_overhead_us, fp8_backward_factor, collective_per_rank_us, optimizer_bytes, data_comm_nics, "
             "expert_product_us, "
-            "expert_wait_us\n"
+            "expert_wait_us, host_update_bytes\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

@@ -36,7 +36,7 @@ void check_machines(Draft& draft, std::string_view key, const Offloaded& part, c
 }
 
 int fewest_layers(const Job& job) {
-  int fewest = job.model.layers;
+  auto fewest = static_cast<int>(job.model.layers);
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
       fewest = std::min(fewest, job.layers_in(stage, chunk));

@@ -85,7 +85,7 @@ double weight_gradient_flop(const OpList& ops) {
 }
 
 TEST(FineTuning, RunsNoProductForTheGradientOfAFrozenWeight) {
-  const LayerContext context{.sequence = 2048};
+  const LayerContext context{.sequence = 2048, .fusions = {}};
   for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter}) {
     const Transformer model = tuned(llama_3b(), {.method = method, .rank = 16, .targets = kAttention});
     const BlockOps layer = dense_layer(model, context);
@@ -109,7 +109,7 @@ TEST(FineTuning, CountsTwoThirdsOfTheOperationsOfFrozenProducts) {
 // Without gradients of its weights a layer keeps no input of a product: neither norm's output nor fc2's input.
 TEST(FineTuning, KeepsNoInputOfAFrozenProduct) {
   const Transformer plain = llama_3b();
-  const LayerContext context{.sequence = 1024};
+  const LayerContext context{.sequence = 1024, .fusions = {}};
   const auto kept = [&](const Transformer& model) {
     return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();
   };
@@ -122,7 +122,7 @@ TEST(FineTuning, KeepsNoInputOfAFrozenProduct) {
 }
 
 TEST(FineTuning, DifferentiatesNothingBelowTheLowestTrainedWeight) {
-  const LayerContext context{.sequence = 1024};
+  const LayerContext context{.sequence = 1024, .fusions = {}};
   const Transformer lora = tuned(llama_3b(), kPublished[1].tuning);
   EXPECT_TRUE(backward_kernels(embedding_block(lora, context), context).empty());
   EXPECT_EQ(embedding_activation_bytes(lora, context).value(), 0);
@@ -135,7 +135,7 @@ TEST(FineTuning, HoldsNf4WeightsInFourBitsAndTheirConstants) {
   EXPECT_NEAR(8 * kNf4Bytes, 4.127, 0.0005);
   const Transformer model = tuned(llama_3b(), {.method = TuningMethod::kQlora, .rank = 8, .targets = kAttention});
   EXPECT_EQ(narrow_parameters(model), 28 * layer_matmul_parameters(llama_3b()));
-  const LayerContext context{.sequence = 1024};
+  const LayerContext context{.sequence = 1024, .fusions = {}};
   double read = 0;
   for (const LayerOp& op : forward_kernels(dense_layer(model, context), context))
     if (op.name == "dequantise weight") read += std::get<MemoryBoundShape>(op.work).bytes.value();
@@ -146,7 +146,7 @@ TEST(FineTuning, TunedBlocksReadOnlyWhatIsWritten) {
   for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter, TuningMethod::kPTuning,
                             TuningMethod::kPromptTuning}) {
     const FineTuning tuning{.method = method, .rank = 4, .targets = kAttention, .virtual_tokens = 10};
-    const LayerContext context{.sequence = 1024, .tensor = 4, .sequence_parallel = true};
+    const LayerContext context{.sequence = 1024, .tensor = 4, .sequence_parallel = true, .fusions = {}};
     const Transformer model = tuned(llama_3b(), tuning);
     for (const BlockOps& block :
          {dense_layer(model, context), embedding_block(model, context), head_block(model, context)})
@@ -155,7 +155,7 @@ TEST(FineTuning, TunedBlocksReadOnlyWhatIsWritten) {
 }
 
 TEST(PackedSequences, AttendToTheirOwnTokensOnly) {
-  LayerContext context{.sequence = 4096, .micro_batch = 2, .packed = 512};
+  LayerContext context{.sequence = 4096, .micro_batch = 2, .packed = 512, .fusions = {}};
   for (const LayerOp& op : forward_kernels(dense_layer(llama_3b(), context), context))
     if (const auto* shape = std::get_if<AttentionShape>(&op.work)) {
       EXPECT_EQ(shape->batch, 16);

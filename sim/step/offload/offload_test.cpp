@@ -14,12 +14,12 @@
 namespace foretoken::step {
 namespace {
 
-constexpr int kLayers = 6, kMicrobatches = 2;
+constexpr int kOffloadLayers = 6, kOffloadMicrobatches = 2;
 
 job::Job offloading_job(int gpus, int zero_stage) {
-  job::Job s = test_job(kLayers, 2048);
+  job::Job s = test_job(kOffloadLayers, 2048);
   s.gpus = s.parallelism.data = gpus;
-  s.batch = {.micro = 1, .global = kMicrobatches * gpus, .sequence_length = 2048, .microbatch_group = {}};
+  s.batch = {.micro = 1, .global = kOffloadMicrobatches * gpus, .sequence_length = 2048, .microbatch_group = {}};
   s.optimizer.zero_stage = zero_stage;
   s.overlap.grad_reduce = s.overlap.param_gather = true;
   s.cluster.host = net::Host{
@@ -82,12 +82,12 @@ TEST(Offload, ParametersComeTwiceAMicroBatchAndGradientsLeaveOnce) {
     s.offload.parameters = s.offload.optimizer = all_of_it();
     const std::vector<double> blocks = LocalParameters(s).of_blocks(Stage{}, Chunk{});
     double layers = 0;
-    for (int layer = 1; layer <= kLayers; ++layer) layers += blocks[static_cast<std::size_t>(layer)];
+    for (int layer = 1; layer <= kOffloadLayers; ++layer) layers += blocks[static_cast<std::size_t>(layer)];
     const double root = blocks.front() + blocks.back(), all = layers + root;
     const auto moved = moved_by(s);
     // Embedding and head stay gathered from the forward to the backward pass.
-    EXPECT_NEAR(moved.at("parameters from host").bytes, kMicrobatches * 2 * (2 * layers + root) / gpus, 1);
-    EXPECT_NEAR(moved.at("gradients to host").bytes, kMicrobatches * s.recipe.reduce_bytes * all / gpus, 1);
+    EXPECT_NEAR(moved.at("parameters from host").bytes, kOffloadMicrobatches * 2 * (2 * layers + root) / gpus, 1);
+    EXPECT_NEAR(moved.at("gradients to host").bytes, kOffloadMicrobatches * s.recipe.reduce_bytes * all / gpus, 1);
     // Those of the first micro-batch come back to be added to the second one's.
     EXPECT_NEAR(moved.at("gradients from host").bytes, s.recipe.reduce_bytes * all / gpus, 1);
     EXPECT_NEAR(moved.at("update on the host").time.value(), all / gpus * 100 / (400e9 / gpus), 1e-9);
@@ -111,16 +111,26 @@ TEST(Offload, BothFidelitiesAgree) {
     int gpus, zero_stage;
     job::Offload offload;
   };
-  const Case cases[] = {{"an optimizer on the host, after the passes", 8, 1, {.optimizer = {.fraction = 0.5}}},
-                        {"gradients that leave while they are made", 8, 2, {.optimizer = {.fraction = 1}}},
-                        {"everything outside",
-                         8,
-                         3,
-                         {.optimizer = all_of_it(job::Tier::kDisk),
-                          .parameters = all_of_it(job::Tier::kDisk),
-                          .activations = all_of_it()}},
-                        {"a delayed update", 8, 2, {.optimizer = {.fraction = 1}, .delayed_update = true}},
-                        {"activations of four layers", 1, 1, {.activations = {.layers = 4}}}};
+  const Case cases[] = {
+      {"an optimizer on the host, after the passes",
+       8,
+       1,
+       {.optimizer = {.fraction = 0.5}, .parameters = {}, .activations = {}}},
+      {"gradients that leave while they are made",
+       8,
+       2,
+       {.optimizer = {.fraction = 1}, .parameters = {}, .activations = {}}},
+      {"everything outside",
+       8,
+       3,
+       {.optimizer = all_of_it(job::Tier::kDisk),
+        .parameters = all_of_it(job::Tier::kDisk),
+        .activations = all_of_it()}},
+      {"a delayed update",
+       8,
+       2,
+       {.optimizer = {.fraction = 1}, .parameters = {}, .activations = {}, .delayed_update = true}},
+      {"activations of four layers", 1, 1, {.optimizer = {}, .parameters = {}, .activations = {.layers = 4}}}};
   for (const Case& one : cases) {
     SCOPED_TRACE(one.what);
     job::Job s = offloading_job(one.gpus, one.zero_stage);

@@ -24,7 +24,7 @@ struct Cause {
   double prior = 1;   ///< relative to the other causes, before the log is read
   double jitter = 0;  ///< robust deviation of the step that it usually brings; 0: that of any run
   double data = 0;    ///< part of the added time that the timer of the batch generator shows
-  std::vector<Strength> strengths;
+  std::vector<Strength> strengths{};
 };
 
 /// Simulates every cause that `job` can have. Every time is times `factor`. Causes that do not change the step by a

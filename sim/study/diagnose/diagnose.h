@@ -18,8 +18,8 @@ struct RankedCause {
   std::string words;  ///< at its likeliest strength
   std::string test;
   double likelihood = 0;  ///< its part among all causes and no cause
-  Seconds step;           ///< predicted with it
-  Seconds worth;          ///< that mending it saves in a step as measured; below 0 for a cause that makes it faster
+  Seconds step{};         ///< predicted with it
+  Seconds worth{};        ///< that mending it saves in a step as measured; below 0 for a cause that makes it faster
   bool tied = false;      ///< one of several causes that are about as likely as the first
 };
 

@@ -42,12 +42,12 @@ struct ObservedTimer {
   Seconds least, most;
 };
 struct ObservedStep {
-  Seconds step;
+  Seconds step{};
   double jitter = 0;
   std::size_t entries = 0;
-  std::vector<ObservedTimer> timers;
+  std::vector<ObservedTimer> timers{};
   io::log::TimerScope scope = io::log::TimerScope::kOneRank;  ///< of the timers
-  std::optional<Seconds> data;                                ///< batch-generator
+  std::optional<Seconds> data{};                              ///< batch-generator
 };
 
 /// Returns the medians of the steady entries. Precondition: the log states seconds.

@@ -31,10 +31,10 @@ struct Entry {
   std::int64_t step = 0;
   std::int64_t steps = 1;  ///< that the entry is the mean of
   std::size_t line = 0;
-  std::optional<double> seconds;  ///< of one step
-  std::optional<double> samples_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu;
-  std::optional<std::int64_t> global_batch;
-  std::optional<double> at;  ///< seconds of the clock
+  std::optional<double> seconds{};  ///< of one step
+  std::optional<double> samples_per_s{}, tokens_per_s_per_gpu{}, tflops_per_gpu{}, mfu{};
+  std::optional<std::int64_t> global_batch{};
+  std::optional<double> at{};  ///< seconds of the clock
 };
 
 /// One timer of a step: its smallest and its largest time over the ranks, or twice the only one.

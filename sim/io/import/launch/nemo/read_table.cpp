@@ -48,15 +48,13 @@ bool is_run_table(std::string_view text) {
 void read_run_table(std::string_view text, const std::string& row, Report& report) {
   report.framework = "NeMo";
   const std::vector<std::string_view> lines = lines_in(text);
-  auto line = row.empty() ? std::nullopt : whole_of(row);
-  if (row.empty() && lines.size() == 2) line = 2;
-  if (!line || *line < 2 || std::cmp_greater(*line, lines.size()))
+  const std::int64_t line = row.empty() && lines.size() == 2 ? 2 : whole_of(row).value_or(0);
+  if (line < 2 || std::cmp_greater(line, lines.size()))
     return report.ask("row",
                       fmt::format("the table has a run on each line; choose one with --row 2 to {}", lines.size()));
-  const auto names = fields_of(lines.front()), values = fields_of(lines[static_cast<std::size_t>(*line) - 1]);
+  const auto names = fields_of(lines.front()), values = fields_of(lines[static_cast<std::size_t>(line) - 1]);
   if (names.size() != values.size())
-    return report.refuse("row",
-                         fmt::format("line {} has {} fields for {} columns", *line, values.size(), names.size()));
+    return report.refuse("row", fmt::format("line {} has {} fields for {} columns", line, values.size(), names.size()));
   Json columns = Json::object();
   for (std::size_t i = 0; i < names.size(); ++i) columns[printable(names[i], 60)] = printable(values[i], 120);
   const Settings settings(columns, report);
