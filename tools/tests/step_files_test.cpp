@@ -110,8 +110,12 @@ TEST(StepFiles, ChakraTracesOfAllRanksFitTogether) {
         (node.type == 5 ? sent : received)
             .insert({node.wholes.at("comm_src"), node.wholes.at("comm_dst"), node.wholes.at("comm_tag"),
                      node.wholes.at("comm_size")});
-      if (node.type == 5) EXPECT_EQ(node.wholes.at("comm_src"), static_cast<std::uint64_t>(rank));
-      if (node.type == 7) EXPECT_THAT(groups.at(node.group).get<std::vector<int>>(), testing::Contains(rank));
+      if (node.type == 5) {
+        EXPECT_EQ(node.wholes.at("comm_src"), static_cast<std::uint64_t>(rank));
+      }
+      if (node.type == 7) {
+        EXPECT_THAT(groups.at(node.group).get<std::vector<int>>(), testing::Contains(rank));
+      }
     }
   }
   EXPECT_FALSE(sent.empty());
@@ -133,8 +137,9 @@ TEST(StepFiles, KinetoTracesReadBackAsTheStep) {
     const double bias = step.at("step_time_s").get<double>() / simulated_step;
     EXPECT_NEAR(answer.at("step_time_s").get<double>() / simulated_step, 1, 1e-6);
     for (const json& kind : answer.at("kinds"))
-      if (kind.at("kind") == "matrix products" || kind.at("kind") == "attention" || kind.at("kind") == "norms")
+      if (kind.at("kind") == "matrix products" || kind.at("kind") == "attention" || kind.at("kind") == "norms") {
         EXPECT_NEAR(kind.at("measured_s").get<double>() * bias / kind.at("predicted_s").get<double>(), 1, 1e-3) << kind;
+      }
   }
 }
 

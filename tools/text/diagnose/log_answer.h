@@ -16,9 +16,9 @@ struct LogAnswer {
   std::string file;
   io::log::TrainingLog log;
   study::Steady steady;
-  std::optional<study::Diagnosis> diagnosis;  ///< with a scenario
+  std::optional<study::Diagnosis> diagnosis{};  ///< with a scenario
   std::vector<study::NearRun> near_runs;
-  std::optional<Seconds> step;  ///< of the steady state, where the log or the scenario states enough
+  std::optional<Seconds> step{};  ///< of the steady state, where the log or the scenario states enough
 
   /// Returns tokens a second of all GPUs, where the batch and the sequence are known.
   [[nodiscard]] std::optional<double> tokens_per_s() const;

@@ -12,8 +12,8 @@ namespace foretoken::tools {
 struct TraceAnswer {
   std::string file, gpu;
   study::TraceTimes times;
-  std::optional<study::PredictedTimes> predicted;  ///< with a scenario
-  std::optional<study::Prediction> prediction;
+  std::optional<study::PredictedTimes> predicted{};  ///< with a scenario
+  std::optional<study::Prediction> prediction{};
 };
 
 [[nodiscard]] std::string trace_answer_text(const TraceAnswer& answer, const report::Paint& paint);
