@@ -91,6 +91,7 @@ void add_the_rest(const Prediction& run, Stage stage, std::vector<Piece>& pieces
     const step::Meaning& meaning = workload.meaning[task];
     const bool own = meaning.stage == stage;
     const auto add = [&](Doing doing) { pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing}); };
+    if (own && meaning.kind == TaskMeaning::kPassOverhead) add(kHost);
     if (own && meaning.kind == TaskMeaning::kOptimizer) add(kOptimizer);
     if (own && meaning.kind == TaskMeaning::kStepOverhead) add(kOther);
     if (meaning.kind != TaskMeaning::kCommunication) continue;
