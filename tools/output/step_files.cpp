@@ -130,13 +130,13 @@ void StepFileWriter::write_kineto_folder(const study::Prediction& prediction) co
 }
 
 void StepFileWriter::write_chakra_folder(const study::Prediction& prediction) const {
-  constexpr double kMostNodes = 20e6;  // some two gigabytes
+  constexpr double kMostTraceNodes = 20e6;  // some two gigabytes
   report::ChakraTraces traces(prediction.job, prediction.step, std::string(version()));
-  if (traces.nodes() > kMostNodes)
+  if (traces.nodes() > kMostTraceNodes)
     throw ConfigError({{"--chakra", "",
                         fmt::format("the traces of {} ranks would have {:.0f} million nodes; expected at most {:.0f} "
                                     "million, try fewer GPUs or --fidelity stage",
-                                    prediction.job.gpus, traces.nodes() / 1e6, kMostNodes / 1e6)}});
+                                    prediction.job.gpus, traces.nodes() / 1e6, kMostTraceNodes / 1e6)}});
   make_folder("--chakra", chakra_);
   for (const Rank rank : ids<Rank>(prediction.job.gpus))
     write_file(fmt::format("{}/step.{}.et", chakra_, rank.number()), traces.trace_of(rank));
