@@ -35,7 +35,7 @@ struct OutsideMemory {
   [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer + activations; }
 };
 
-/// What stands outside a GPU of a stage. Activations are those of one micro-batch through one chunk, the largest.
+/// The bytes outside a GPU of a stage. Activations are those of one micro-batch through one chunk, the largest.
 struct Outside {
   OutsideMemory host, disk;
 };

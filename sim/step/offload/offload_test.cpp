@@ -88,7 +88,7 @@ TEST(Offload, ParametersComeTwiceAMicroBatchAndGradientsLeaveOnce) {
     // Embedding and head stay gathered from the forward to the backward pass.
     EXPECT_NEAR(moved.at("parameters from host").bytes, kOffloadMicrobatches * 2 * (2 * layers + root) / gpus, 1);
     EXPECT_NEAR(moved.at("gradients to host").bytes, kOffloadMicrobatches * s.recipe.reduce_bytes * all / gpus, 1);
-    // Those of the first micro-batch come back to be added to the second one's.
+    // Gradients of the first micro-batch come back to be added to the second one's.
     EXPECT_NEAR(moved.at("gradients from host").bytes, s.recipe.reduce_bytes * all / gpus, 1);
     EXPECT_NEAR(moved.at("update on the host").time.value(), all / gpus * 100 / (400e9 / gpus), 1e-9);
     EXPECT_EQ(moved.count("weights from host"), 0U);
