@@ -96,7 +96,7 @@ class TextReader {
     else if (text.starts_with("Rank "))
       device(text);
     else if (text.starts_with("nccl-tests version"))
-      fact("nccl_tests", text.substr(19));
+      fact("nccl_tests", trimmed(text.substr(18)));
     else if (text.starts_with("size ") || text.starts_with("size\t"))
       header(text);
     else if (text.starts_with("Out of bounds values"))
