@@ -95,6 +95,12 @@ TEST(NcclTestsText, LaunchersPrefixesAndLogLinesAreSkipped) {
   EXPECT_EQ(parse_nccl_tests_text(labelled, "x").collectives.size(), count);
 }
 
+TEST(NcclTestsText, AProgramVersionWithoutANumberIsRead) {
+  const std::string text = text_of("old_all_reduce.txt");
+  EXPECT_EQ(parse_nccl_tests_text("# nccl-tests version\n" + text, "x").collectives.size(),
+            parse_nccl_tests_text(text, "x").collectives.size());
+}
+
 TEST(NcclTestsText, SplitCommunicatorsAreGroups) {
   std::string text = text_of("old_all_reduce.txt");
   text = replaced(text, "Rank  0 Pid", "Rank  0 Group  0 Pid");

@@ -56,6 +56,8 @@ std::optional<NcclDevice> device_of(std::string_view line) {
                     .gpu = std::string(trimmed(line.substr(bracket + 2)))};
 }
 
+constexpr std::string_view kProgramVersion = "nccl-tests version";
+
 /// Reads line by line. A run ends where the next begins or the file ends.
 class TextReader {
  public:
@@ -95,8 +97,8 @@ class TextReader {
       arguments(text);
     else if (text.starts_with("Rank "))
       device(text);
-    else if (text.starts_with("nccl-tests version"))
-      fact("nccl_tests", trimmed(text.substr(18)));
+    else if (text.starts_with(kProgramVersion))
+      fact("nccl_tests", trimmed(text.substr(kProgramVersion.size())));
     else if (text.starts_with("size ") || text.starts_with("size\t"))
       header(text);
     else if (text.starts_with("Out of bounds values"))
