@@ -87,7 +87,7 @@ const Comparison* CaseResult::find(Quantity quantity) const {
 }
 
 CaseResult evaluate(Case row) {
-  const study::Prediction run = study::predict(io::read_scenario_text(row.scenario, row.id));
+  const study::Prediction run = study::predict(io::read_scenario_text(row.scenario, row.id), {.keeps_tasks = false});
   const report::Metrics& metrics = run.metrics;
   CaseResult result;
   result.row = std::move(row);

@@ -27,7 +27,7 @@ double predicted(const MeasuredStep& step, const std::vector<Movable>& numbers, 
   job::Job scenario = step.scenario;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     find_runtime_number(numbers[i].name)->set(scenario.runtime, values[i]);
-  return study::predict(scenario).metrics.step_time.value();
+  return study::predict(scenario, {.keeps_tasks = false}).metrics.step_time.value();
 }
 
 std::vector<double> fit_on(const RuntimeFitRequest& request, const std::vector<const MeasuredStep*>& steps) {

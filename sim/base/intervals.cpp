@@ -7,7 +7,8 @@ namespace foretoken {
 
 std::int64_t Coverage::add(std::vector<Interval> intervals) {
   const auto by_begin = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
-  std::sort(intervals.begin(), intervals.end(), by_begin);
+  if (!std::is_sorted(intervals.begin(), intervals.end(), by_begin))
+    std::sort(intervals.begin(), intervals.end(), by_begin);
   std::vector<Interval> all(intervals.size() + union_.size());
   std::merge(intervals.begin(), intervals.end(), union_.begin(), union_.end(), all.begin(), by_begin);
   std::vector<Interval> merged;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/fast/replay.h"
+#include "sim/job/layout.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/schedule/program_counts.h"
 #include "sim/step/lower.h"
@@ -18,13 +20,59 @@ using des::Duration;
 using des::Instant;
 using schedule::OpKind;
 
-Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
+namespace {
+
+// Returns everything that the memory of a stage depends on, where all stages have the same GPUs.
+std::vector<job::ChunkContents> contents_of(const job::Job& job, Stage stage) {
+  std::vector<job::ChunkContents> chunks;
+  for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+    chunks.push_back(job::contents_of(job, stage, chunk));
+  return chunks;
+}
+
+std::optional<observe::MostAlive> most_of(const std::optional<observe::MostAlive>& one,
+                                          const std::optional<observe::MostAlive>& other) {
+  if (!one || !other) return std::nullopt;
+  return observe::MostAlive{.stored = std::max(one->stored, other->stored),
+                            .at_backward = std::max(one->at_backward, other->at_backward)};
+}
+
+}  // namespace
+
+PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(std::move(passes)) {
+  const bool may_share = job.groups.empty() && !job.schedule.without_flush && !job.schedule.moves_activations;
+  std::vector<std::vector<job::ChunkContents>> contents;  // by kind
+  for (const Stage stage : program.stages.ids()) {
+    std::vector<job::ChunkContents> held = contents_of(job, stage);
+    const auto known = may_share ? std::ranges::find(contents, held) : contents.end();
+    std::optional<observe::MostAlive> most;
+    if (!job.schedule.moves_activations) most = observe::most_alive(program.stages[stage]);
+    if (known == contents.end()) {
+      contents.push_back(std::move(held));
+      kinds.push_back({{stage}, most});
+      continue;
+    }
+    Alike& kind = kinds[static_cast<std::size_t>(known - contents.begin())];
+    kind.stages.push_back(stage);
+    kind.most = most_of(kind.most, most);
+  }
+}
+
+Bytes peak_memory(const job::Job& job, const PassOrder& order) {
   Bytes peak;
   const step::JobMemory memory(job);
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
-    const Bytes kept = observe::kept_for_partner(job, memory, program, stage);
-    peak = std::max(peak,
-                    memory.held(stage).total() + observe::peak_live_bytes(memory, stage, program.stages[stage], kept));
+  for (const PassOrder::Alike& kind : order.kinds) {
+    const Stage first = kind.stages.front();
+    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(first);
+    std::optional<Bytes> live;
+    if (kind.most) live = observe::peak_live_bytes(chunks, *kind.most);
+    if (!live) {
+      live = Bytes(0);
+      const Bytes kept = observe::kept_for_partner(job, memory, order.program, first);
+      for (const Stage stage : kind.stages)
+        live = std::max(*live, observe::peak_live_bytes(chunks, order.program.stages[stage], kept));
+    }
+    peak = std::max(peak, memory.held(first).total() + std::max(*live, memory.of_update(first)));
   }
   return peak;
 }

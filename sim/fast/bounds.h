@@ -1,19 +1,36 @@
 // Properties of a configuration known before it is replayed: its memory exactly, its step time from below.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/base/units.h"
 #include "sim/des/time.h"
 #include "sim/job/job.h"
+#include "sim/observe/memory_timeline.h"
 #include "sim/schedule/program.h"
 #include "sim/step/passes/passes.h"
 
 namespace foretoken::search {
 
+/// The order of passes in a pipeline, and the stages that hold the same parts of the model. Jobs whose stages hold the
+/// same and whose passes have the same order share it.
+struct PassOrder {
+  /// Stages that hold the same.
+  struct Alike {
+    std::vector<Stage> stages;
+    std::optional<observe::MostAlive> most;  ///< on any of them; absent: only a walk over their ops can tell
+  };
+  PassOrder(const job::Job& job, schedule::Program passes);
+
+  schedule::Program program;
+  std::vector<Alike> kinds;
+};
+
 /// Returns the allocator's peak of the fullest stage, as simulate reports it. Memory depends on the order of passes,
 /// not on their times.
-[[nodiscard]] Bytes peak_memory(const job::Job& job, const schedule::Program& program);
+[[nodiscard]] Bytes peak_memory(const job::Job& job, const PassOrder& order);
 
 /// Returns true when simulate would say that this peak fits.
 [[nodiscard]] bool fits(const job::Job& job, Bytes peak);

@@ -5,6 +5,7 @@
 
 #include "sim/base/check.h"
 #include "sim/des/engine.h"
+#include "sim/fast/step_end.h"
 #include "sim/step/lower.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
@@ -15,13 +16,6 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
-
-// Adds a task that ends at a known time.
-TaskId known_end(step::Workload& workload, Stage stage, Instant at) {
-  const TaskId task = workload.graph.add_delay(at - Instant{});
-  workload.note(task, {.stage = stage, .kind = step::TaskMeaning::kPass});
-  return task;
-}
 
 template <class F>
 void for_each_pass(const PlanShape& shape, F&& f) {
@@ -40,7 +34,7 @@ struct PlannedPipeline {
 // that they delay are recorded.
 void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipeline& pipeline) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
+  add_streams(workload, job);
   const step::ForwardGates gates = step::lower_parameter_gather(workload, job, passes.trained());
   pipeline.shape.gates.resize(workload.graph.tasks());
   for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
@@ -85,7 +79,7 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
 // lower().
 Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
+  add_streams(workload, job);
   const auto emitter = step::stage_passes(passes);
   const step::PipelineEnds ends = step::lower_sharded(workload, job, step::program_of(job), *emitter);
   step::lower_step_end(workload, job, passes.trained(), ends);
@@ -106,18 +100,8 @@ Duration offloading_step_time(const job::Job& job) {
 
 Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
-  step::PipelineEnds ends;
-  for (const Stage stage : pipeline.finished.ids())
-    ends.finished.push_back({known_end(workload, stage, pipeline.finished[stage])});
-  for (const Stage stage : pipeline.gradient_blocks.ids()) {
-    auto& of_stage = ends.gradient_blocks.emplace_back();
-    for (const auto& blocks : pipeline.gradient_blocks[stage]) {
-      auto& of_chunk = of_stage.emplace_back();
-      for (const Instant end : blocks) of_chunk.push_back(known_end(workload, stage, end));
-    }
-  }
-  ends.reduced = pipeline.reduced;
+  add_streams(workload, job);
+  const step::PipelineEnds ends = add_known_ends(workload, pipeline);
   step::lower_step_end(workload, job, passes.trained(), ends);
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "the end of a step does not deadlock");

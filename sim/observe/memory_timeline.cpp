@@ -2,6 +2,8 @@
 #include "sim/observe/memory_timeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "sim/schedule/program_counts.h"
 #include "sim/step/replicas/replicas.h"
@@ -61,13 +63,12 @@ class StageWalk {
   des::Instant last_end_;  // of a pass: activations come back beside one
 };
 
-void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
-  timeline.points.push_back(point);
+void take_peak(StageTimeline& timeline, Bytes activations, Bytes transient, int alive) {
   timeline.most_chunks = std::max(timeline.most_chunks, alive);
-  if (point.activations + point.transient <= timeline.peak) return;
-  timeline.peak = point.activations + point.transient;
-  timeline.activations_at_peak = point.activations;
-  timeline.transient_at_peak = point.transient;
+  if (activations + transient <= timeline.peak) return;
+  timeline.peak = activations + transient;
+  timeline.activations_at_peak = activations;
+  timeline.transient_at_peak = transient;
   timeline.chunks_at_peak = alive;
 }
 
@@ -92,7 +93,8 @@ PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::Lowere
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
     StageWalk walk(chunks, kept_for_partner(job, memory, step.program, stage),
                    [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
-                     add_point(timeline, {at, stored, transient}, alive);
+                     timeline.points.push_back({at, stored, transient});
+                     take_peak(timeline, stored, transient, alive);
                    });
     auto pass = step.workload.passes[stage].begin();
     auto move = step.workload.moves[stage].begin();
@@ -101,19 +103,68 @@ PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::Lowere
       const step::PassTasks& tasks = schedule::traits(op.kind).is_pass ? *pass++ : *move++;
       walk.run(op, run.start[tasks.first.value], run.end[tasks.last.value]);
     }
-    if (memory.of_update(stage) > Bytes(0) && !timeline.points.empty())
-      add_point(timeline, {timeline.points.back().at, Bytes(0), memory.of_update(stage)}, 0);
+    if (const Bytes update = memory.of_update(stage); update > Bytes(0) && !timeline.points.empty()) {
+      timeline.points.push_back({timeline.points.back().at, Bytes(0), update});
+      take_peak(timeline, Bytes(0), update, 0);
+    }
   }
   return timelines;
 }
 
-Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops, Bytes kept) {
+PerStage<StageTimeline> memory_peaks(const job::Job& job, const schedule::Program& program) {
+  const step::JobMemory memory(job);
+  PerStage<StageTimeline> timelines;
+  for (const Stage stage : program.stages.ids()) {
+    StageTimeline& timeline = timelines.emplace_back();
+    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(stage);
+    for (const step::PassMemory& chunk : chunks) timeline.stored.push_back(chunk.stash);
+    StageWalk walk(
+        chunks, kept_for_partner(job, memory, program, stage),
+        [&](des::Instant, Bytes stored, Bytes transient, int alive) { take_peak(timeline, stored, transient, alive); });
+    for (const schedule::StageOp& op : program.stages[stage])
+      if (op.kind != schedule::OpKind::kUpdate) walk.run(op, {}, {});
+    take_peak(timeline, Bytes(0), memory.of_update(stage), 0);
+  }
+  return timelines;
+}
+
+std::optional<MostAlive> most_alive(const schedule::StageProgram& ops) {
+  MostAlive most;
+  int alive = 0;
+  for (const schedule::StageOp& op : ops) {
+    if (op.kind == schedule::OpKind::kUpdate) continue;
+    const schedule::OpTraits& kind = schedule::traits(op.kind);
+    const bool whole = kind.makes.has(schedule::Result::kOutput) || (kind.makes.has(schedule::Result::kInputGradient) &&
+                                                                     kind.makes.has(schedule::Result::kWeightGradient));
+    if (!kind.is_pass || !whole) return std::nullopt;
+    if (kind.stash == schedule::Stash::kStores)
+      most.stored = std::max(most.stored, ++alive);
+    else
+      most.at_backward = std::max(most.at_backward, alive--);
+  }
+  return most;
+}
+
+Bytes peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const schedule::StageProgram& ops, Bytes kept) {
   Bytes peak;
-  StageWalk walk(memory.of_passes(stage), kept,
+  StageWalk walk(chunks, kept,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : ops)
     if (op.kind != schedule::OpKind::kUpdate) walk.run(op, {}, {});
-  return std::max(peak, memory.of_update(stage));
+  return peak;
+}
+
+std::optional<Bytes> peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const MostAlive& most) {
+  constexpr double kAllWhole = 0x1p53;  // smaller whole numbers, and their sums, are exact
+  const step::PassMemory& memory = chunks.front();
+  for (const step::PassMemory& chunk : chunks)
+    if (chunk.stash != memory.stash || chunk.transient != memory.transient) return std::nullopt;
+  for (const Bytes bytes : {memory.stash, memory.transient})
+    if (std::floor(bytes.value()) != bytes.value()) return std::nullopt;
+  const Bytes peak = std::max(static_cast<double>(most.stored) * memory.stash,
+                              static_cast<double>(most.at_backward) * memory.stash + memory.transient);
+  if (peak.value() >= kAllWhole) return std::nullopt;
+  return peak;
 }
 
 }  // namespace foretoken::observe

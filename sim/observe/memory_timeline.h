@@ -1,6 +1,7 @@
 // Replays the schedule and counts the live bytes of every pipeline stage.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sim/base/units.h"
@@ -31,14 +32,30 @@ struct StageTimeline {
 [[nodiscard]] PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                                        const des::RunResult& run);
 
+/// Returns the same without points. The peaks follow from the order of the ops alone, not from their times.
+[[nodiscard]] PerStage<StageTimeline> memory_peaks(const job::Job& job, const schedule::Program& program);
+
 /// Returns the bytes that `stage` keeps free for the activations of its partner stage p-1-r: as many as are away at
 /// once.
 [[nodiscard]] Bytes kept_for_partner(const job::Job& job, const step::JobMemory& memory,
                                      const schedule::Program& program, Stage stage);
 
-/// Returns the peak of one stage of `memory`'s job from the order of its ops. Their times do not matter. The stage
-/// keeps `kept` for a partner.
-[[nodiscard]] Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops,
+/// The most chunk activations that a stage holds at once, as its program alone decides.
+struct MostAlive {
+  int stored = 0;       ///< at the start of a forward pass, with its own
+  int at_backward = 0;  ///< at the start of a backward pass, with the ones that it frees
+};
+
+/// Counts them. Returns nothing for programs that split backward passes or move activations: their peaks need more.
+[[nodiscard]] std::optional<MostAlive> most_alive(const schedule::StageProgram& ops);
+
+/// Returns the peak of the passes of a stage whose chunks take `chunks`, from the order of its ops. Their times do not
+/// matter. The stage keeps `kept` for a partner.
+[[nodiscard]] Bytes peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const schedule::StageProgram& ops,
                                     Bytes kept);
+
+/// Returns the same of ops with these counts. Returns nothing when chunks differ, or when their bytes are no whole
+/// numbers: sums of these depend on their order.
+[[nodiscard]] std::optional<Bytes> peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const MostAlive& most);
 
 }  // namespace foretoken::observe

@@ -27,7 +27,7 @@ TEST(SplitMemory, StagesHoldWhatTable2OfTheZeroBubblePaperSays) {
     EXPECT_LT(pass.for_weights, pass.stash);
     const Bytes expected =
         (4.0 - stage.number()) * pass.stash + 1.0 * stage.number() * pass.for_weights + pass.transient;
-    EXPECT_EQ(peak_live_bytes(memory, stage, program.stages[stage], Bytes(0)), expected) << stage.number();
+    EXPECT_EQ(peak_live_bytes(memory.of_passes(stage), program.stages[stage], Bytes(0)), expected) << stage.number();
   }
 }
 

@@ -1,18 +1,11 @@
-// Splits the time of each pipeline stage in a run.
-//
-// Inside a pass the timing of the pass gives the split: compute, communication in the order of axes, host. An instant
-// outside passes belongs to the first of these that applies:
-//   1. the gap that the host leaves between two passes,
-//   2. the optimizer and other work of the stage,
-//   3. data-parallel communication of the stage,
-//   4. copies between a GPU and its host, and the optimizer's update on the host,
-//   5. a pipeline message that it sends or receives,
-//   6. waiting for another stage.
+// Joins a run with the meaning of its tasks, stage by stage.
 #include "sim/observe/stage_times.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/intervals.h"
+#include "sim/observe/stage_spans.h"
 
 namespace foretoken::observe {
 namespace {
@@ -86,35 +79,20 @@ StageActivity activity_of(Stage stage, const step::LoweredStep& step, const des:
   return activity;
 }
 
-// The time of a stage outside the work of its passes, by its cause.
-struct Outside {
-  std::vector<Interval> between, optimizer, other, work, offload;
-  PerAxis<std::vector<Interval>> moving;
-};
-
-Outside outside_passes(Stage stage, const step::Workload& workload, const des::RunResult& run, const Window& window) {
-  Outside outside;
+// Adds the tasks of a stage, and the communications that it takes part in.
+void add_tasks_of(Stage stage, StageSpans& spans, const step::Workload& workload, const des::RunResult& run,
+                  const Window& window) {
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const Interval span = window.cut({run.start[task].ps, run.end[task].ps});
     if (span.end < span.begin) continue;
     if (meaning.kind == TaskMeaning::kCommunication) {
       const step::Communication& row = *workload.communication_of(meaning);
-      if (row.purpose == step::Purpose::kHostCopy) {
-        if (meaning.stage == stage) outside.offload.push_back(span);
-        continue;
-      }
-      if (row.involves(stage)) (row.counts_for ? outside.moving[*row.counts_for] : outside.other).push_back(span);
-      continue;
+      if (row.involves(stage)) spans.add_communication(row, span);
+    } else if (meaning.stage == stage) {
+      spans.add_task(meaning.kind, span);
     }
-    if (meaning.stage != stage) continue;
-    if (meaning.kind == TaskMeaning::kPass) outside.work.push_back(span);
-    if (meaning.kind == TaskMeaning::kPassOverhead) outside.between.push_back(span);
-    if (meaning.kind == TaskMeaning::kOptimizer) outside.optimizer.push_back(span);
-    if (meaning.kind == TaskMeaning::kStepOverhead) outside.other.push_back(span);
-    if (meaning.kind == TaskMeaning::kHostUpdate) outside.offload.push_back(span);
   }
-  return outside;
 }
 
 // Returns the mean step of `all`. The parts add up to the window's length over its steps.
@@ -130,57 +108,18 @@ StageSplit mean_step(StageSplit all, const Window& window) {
   return all;
 }
 
-// The exchanges of experts are one part of an answer, over either of their axes.
-void join_exchanges_of_experts(StageSplit& split) {
-  split.comm[Axis::kExpert] += split.comm[Axis::kExpertTensor];
-  split.comm[Axis::kExpertTensor] = {};
-}
-
 StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
-  const auto& workload = step.workload;
-  StageSplit split;
-  Coverage coverage;
+  StageSpans spans;
   const Window window = window_of(stage, step, run);
-  std::vector<Interval> passes;
-  Duration inside, stretched;
-  for (const step::PassTasks& pass : workload.passes[stage]) {
+  for (const step::PassTasks& pass : step.workload.passes[stage]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     if (!window.has(span)) continue;
-    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
-    split.compute += timing.compute;
-    for (const auto& [axis, name] : kAxisNames) split.comm[axis] += timing.comm[axis];
-    split.host += timing.host;
-    inside += timing.total;
-    stretched += stretch_of(pass, workload, stretch);
-    passes.push_back(span);
+    spans.add_work(step.passes->timing(stage, pass.op.chunk, pass.op.kind));
+    spans.add_pass(span, stretch_of(pass, step.workload, stretch));
   }
-  join_exchanges_of_experts(split);
-  // A pass that waits for parameters, or for the host to issue a unit, is longer than its work.
-  const std::int64_t longer = coverage.add(std::move(passes)) - inside.ps;
-  stretched.ps = std::clamp<std::int64_t>(longer, std::min<std::int64_t>(0, stretched.ps), stretched.ps);
-  split.compute += stretched;
-  const std::int64_t waited = longer - stretched.ps;
-
-  Outside outside = outside_passes(stage, workload, run, window);
-  std::vector<Interval>& data = outside.moving[Axis::kData];
-  Coverage beside;
-  if (waited > 0) (void)beside.add(std::move(outside.work));
-  const std::int64_t exposed = beside.add(data);
-  const std::int64_t exposed_copies = beside.add(outside.offload);
-  split.host.ps += coverage.add(std::move(outside.between));
-  split.optimizer.ps = coverage.add(std::move(outside.optimizer));
-  split.other.ps = coverage.add(std::move(outside.other));
-  split.comm[Axis::kTensor].ps += coverage.add(std::move(outside.moving[Axis::kTensor]));
-  const std::int64_t outside_work = coverage.add(std::move(data));
-  const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside_work, 0, waited);
-  split.comm[Axis::kData].ps = outside_work + for_data;
-  const std::int64_t copies_outside = coverage.add(std::move(outside.offload));
-  const std::int64_t for_copies = std::clamp<std::int64_t>(exposed_copies - copies_outside, 0, waited - for_data);
-  split.offload.ps = copies_outside + for_copies;
-  split.host.ps += waited - for_data - for_copies;
-  split.comm[Axis::kPipeline].ps = coverage.add(std::move(outside.moving[Axis::kPipeline]));
-  split.bubble.ps = window.length() - coverage.covered();
+  add_tasks_of(stage, spans, step.workload, run, window);
+  const StageSplit split = std::move(spans).split({window.length()});
   return step.steady ? mean_step(split, window) : split;
 }
 

@@ -203,6 +203,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
         study::predict(std::move(scenario), {.fidelity = fidelity_of(options),
                                              .unfolded = options.unfolded,
                                              .traffic = traffic_of(options),
+                                             .keeps_tasks = options.files.any(),
                                              .advice = true,
                                              .forward_only = options.form == Form::kJson,
                                              .delays = true,

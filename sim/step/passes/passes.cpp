@@ -10,7 +10,6 @@
 
 #include "sim/base/check.h"
 #include "sim/base/intervals.h"
-#include "sim/des/engine.h"
 #include "sim/job/layout.h"
 #include "sim/job/parts.h"
 
@@ -18,12 +17,58 @@ namespace foretoken::step {
 namespace {
 
 using des::Duration;
+using des::Instant;
 using des::TaskId;
 
+// Stands in for a graph: tells the start and the end of tasks without a run. A task starts when the tasks before it
+// have ended, as in a run. All of them are known once the next task is added.
+class TimedTasks {
+ public:
+  des::StreamId add_stream() {
+    free_.emplace_back();
+    return {static_cast<std::uint32_t>(free_.size() - 1)};
+  }
+  TaskId add_occupy(des::StreamId stream, Duration duration) {
+    end_last();
+    spans_.push_back({free_[stream.value].ps, 0});
+    last_ = {stream, duration};
+    return {static_cast<std::uint32_t>(spans_.size() - 1)};
+  }
+  void add_dependency(TaskId before, TaskId after) {
+    expects(after.value + 1 == spans_.size() && before < after, "a timed task waits for those added before it");
+    std::int64_t& start = spans_.back().begin;
+    start = std::max(start, spans_[before.value].end);
+  }
+  // Returns the spans of all tasks. No more can be added.
+  [[nodiscard]] const std::vector<Interval>& spans() {
+    end_last();
+    return spans_;
+  }
+
+ private:
+  void end_last() {
+    if (!last_) return;
+    Interval& span = spans_.back();
+    const Instant end = later({span.begin}, last_->duration);
+    span.end = end.ps;
+    free_[last_->stream.value] = end;
+    last_.reset();
+  }
+
+  struct Last {
+    des::StreamId stream;
+    Duration duration;
+  };
+  std::vector<Instant> free_;  // by stream
+  std::vector<Interval> spans_;
+  std::optional<Last> last_;  // the task whose end is open
+};
+
 // Walks the ops of a pass, and records the tasks that the next kernel must wait for.
+template <class Graph>
 class OpEmitter {
  public:
-  OpEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
+  OpEmitter(Graph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
       : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
 
   void emit(const TimedOp& op) {
@@ -74,7 +119,7 @@ class OpEmitter {
     for (const TaskId before : on) graph_.add_dependency(before, task);
   }
 
-  des::TaskGraph& graph_;
+  Graph& graph_;
   const PassStreams& streams_;
   std::vector<TaskId> wait_;       // the next kernel waits for these
   std::vector<TaskId> beside_;     // the kernel after the next one waits for these
@@ -128,16 +173,20 @@ PassMake make_of(const job::Job& job, const job::ChunkContents& contents, schedu
 
 }  // namespace
 
-PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) {
+namespace {
+
+template <class Graph>
+PassStreams streams_in(Graph& graph, AxisSet axes) {
   PassStreams streams{.compute = graph.add_stream(), .host = graph.add_stream(), .comm = {}};
   for (const auto& [axis, name] : kAxisNames)
     if (axes.contains(axis)) streams.comm[axis] = graph.add_stream();
   return streams;
 }
 
-EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
-                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
-  OpEmitter emitter(graph, streams, after);
+template <class Graph>
+EmittedPass emit_into(Graph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                      const std::vector<TaskId>& after, const BlockHooks& hooks) {
+  OpEmitter<Graph> emitter(graph, streams, after);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
     for (const TimedOp& op : *blocks[b]) emitter.emit(op);
@@ -147,30 +196,37 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
   return {emitter.take(), last};
 }
 
+}  // namespace
+
+PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) { return streams_in(graph, axes); }
+
+EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
+  return emit_into(graph, streams, blocks, after, hooks);
+}
+
 PassTiming time_pass(const PassBlocks& blocks) {
-  des::TaskGraph graph;
   PassTiming timing;
   for (const TimedOps* block : blocks)
     for (const TimedOp& op : *block)
       if (op.axis) timing.axes = timing.axes | *op.axis;
-  const PassStreams streams = add_pass_streams(graph, timing.axes);
+  TimedTasks tasks;
+  const PassStreams streams = streams_in(tasks, timing.axes);
   std::vector<TaskId> ends;
-  const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
-  const des::RunResult run = des::run(graph);
+  const EmittedPass pass = emit_into(tasks, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
+  const std::vector<Interval>& spans = tasks.spans();
   std::vector<Interval> compute;
   PerAxis<std::vector<Interval>> comm;
-  for (const EmittedOp& emitted : pass.tasks) {
-    if (emitted.op == nullptr) continue;
-    const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
-    (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(span);
-  }
-  timing.total = run.makespan - des::Instant{};
+  for (const Interval& span : spans) timing.total.ps = std::max(timing.total.ps, span.end);
+  for (const EmittedOp& emitted : pass.tasks)
+    if (emitted.op != nullptr)
+      (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(spans[emitted.task.value]);
   Coverage coverage;
   timing.compute = {coverage.add(std::move(compute))};
   for (const auto& [axis, name] : kAxisNames)
     if (!comm[axis].empty()) timing.comm[axis] = {coverage.add(std::move(comm[axis]))};
-  timing.host = timing.total - des::Duration{coverage.covered()};
-  for (const TaskId end : ends) timing.block_ends.push_back(run.end[end.value] - des::Instant{});
+  timing.host = timing.total - Duration{coverage.covered()};
+  for (const TaskId end : ends) timing.block_ends.push_back(Duration{spans[end.value].end});
   return timing;
 }
 

@@ -27,23 +27,32 @@ using schedule::StageProgram;
 struct Group {
   std::size_t begin, end;
   [[nodiscard]] bool is_pair() const { return end - begin == 2; }
+  [[nodiscard]] bool any() const { return end > begin; }
 };
 constexpr Group kNothing{0, 0};
 
-// Returns warm-up forwards, forward-backward pairs and cool-down backwards. A pair cannot be the only one: its backward
-// needs the output that its forward sends. With one chunk every op is a group.
-std::vector<Group> groups_of(const schedule::Program& program, Stage stage) {
-  const std::size_t ops = program.stages[stage].size();
-  const auto warm_up = static_cast<std::size_t>(program.warm_up[stage]);
-  const std::size_t pairs = ops / 2 - warm_up;
-  const bool paired = program.placement.chunks() > 1 && pairs > 1;
-  const std::size_t steady_end = paired ? warm_up + 2 * pairs : warm_up;
-  std::vector<Group> groups;
-  groups.reserve(ops);
-  for (std::size_t at = 0; at < ops; at = groups.back().end)
-    groups.push_back({at, at + (at >= warm_up && at < steady_end ? 2 : 1)});
-  return groups;
-}
+// The groups of a stage: warm-up forwards, forward-backward pairs, cool-down backwards. A pair cannot be the only one:
+// its backward needs the output that its forward sends. With one chunk every op is a group.
+class Groups {
+ public:
+  Groups(const schedule::Program& program, Stage stage)
+      : ops_(program.stages[stage].size()),
+        steady_begin_(static_cast<std::size_t>(program.warm_up[stage])),
+        steady_end_(steady_begin_) {
+    const std::size_t pairs = ops_ / 2 - steady_begin_;
+    if (program.placement.chunks() > 1 && pairs > 1) steady_end_ += 2 * pairs;
+  }
+  [[nodiscard]] Group first() const { return from(0); }
+  // Returns the group after `group`; nothing after the last one.
+  [[nodiscard]] Group after(Group group) const { return group.end < ops_ ? from(group.end) : kNothing; }
+
+ private:
+  [[nodiscard]] Group from(std::size_t begin) const {
+    return {begin, begin + (begin >= steady_begin_ && begin < steady_end_ ? 2 : 1)};
+  }
+
+  std::size_t ops_, steady_begin_, steady_end_;
+};
 
 // Returns true when the input of such ops reaches `stage` from the other end of the pipeline.
 bool wraps(const Placement& placement, Stage stage, Neighbour from) {
@@ -125,10 +134,12 @@ class ActionWriter {
   ActionWriter(const schedule::Program& program, Stage stage)
       : ops_(program.stages[stage]), sent_(sent_messages(program, stage)), received_(program, stage) {
     expects(program.placement.is_looped(), "Megatron's messages go around a ring of stages");
-    actions_.reserve(ops_.size() * 5);
   }
 
-  void compute(std::size_t at) { actions_.emplace_back(ops_[at]); }
+  // Appends what follows to `actions`.
+  void into(std::vector<Action>& actions) { actions_ = &actions; }
+
+  void compute(std::size_t at) { actions_->emplace_back(ops_[at]); }
   void compute(Group group) {
     for (std::size_t at = group.begin; at < group.end; ++at) compute(at);
   }
@@ -147,62 +158,103 @@ class ActionWriter {
       for (std::size_t at = next.begin; at < next.end; ++at) receive(kind, at);
     }
   }
-  [[nodiscard]] std::vector<Action> take() { return std::move(actions_); }
 
  private:
   void send(ActionKind kind, std::size_t at) { add(kind, {find(sent_, ops_[at]), ops_[at].microbatch}); }
   void receive(ActionKind kind, std::size_t at) { add(kind, received_.before(at)); }
   void add(ActionKind kind, Message message) {
     if (message.key == nullptr) return;
-    actions_.emplace_back(kind, MessageKey{message.key->sender, message.microbatch, message.key->to});
+    actions_->emplace_back(kind, MessageKey{message.key->sender, message.microbatch, message.key->to});
   }
 
   const StageProgram& ops_;
   OpMessages sent_;
   Received received_;
-  std::vector<Action> actions_;
+  std::vector<Action>* actions_ = nullptr;
 };
 
-// Writes the overlapped interleaved schedule of one stage.
-class Overlapped {
+// Writes the host program of one stage, a group at a time.
+class GroupByGroup : public ActionSource {
  public:
-  Overlapped(const schedule::Program& program, Stage stage)
-      : ops_(program.stages[stage]), write_(program, stage), groups_(groups_of(program, stage)) {}
+  GroupByGroup(const schedule::Program& program, Stage stage)
+      : ops_(program.stages[stage]), write_(program, stage), groups_(program, stage), group_(groups_.first()) {}
 
-  std::vector<Action> take() {
-    write_.batch(kNothing, {0, 1});
-    if (groups_.front().is_pair()) write_.post_receive(1);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (groups_[g].is_pair())
-        pair(g);
-      else
-        single(g);
-    }
-    write_.wait_send(sent_forward_);
-    write_.wait_send(sent_backward_);
-    return write_.take();
+  bool write_next(std::vector<Action>& actions) final {
+    if (!group_.any()) return false;
+    write_.into(actions);
+    next_ = groups_.after(group_);
+    write_group();
+    group_ = next_;
+    return true;
   }
 
- private:
-  [[nodiscard]] bool is_pair(std::size_t g) const { return g < groups_.size() && groups_[g].is_pair(); }
+ protected:
+  // Writes the actions of group_, which next_ follows.
+  virtual void write_group() = 0;
 
-  void single(std::size_t g) {
-    write_.compute(groups_[g]);
-    if (!is_pair(g + 1)) {
-      write_.batch(groups_[g], g + 1 < groups_.size() ? groups_[g + 1] : kNothing);
+  const StageProgram& ops_;
+  ActionWriter write_;
+  Groups groups_;
+  Group group_, next_{};
+};
+
+class Blocking final : public GroupByGroup {
+ public:
+  Blocking(const schedule::Program& program, Stage stage)
+      : GroupByGroup(program, stage), flat_(program.placement.chunks() == 1) {}
+
+ private:
+  void write_group() override {
+    if (group_.begin == 0) write_.batch(kNothing, group_);
+    write_.compute(group_);
+    const bool same_kind = next_.any() && ops_[next_.begin].kind == ops_[group_.begin].kind;
+    if (flat_ && same_kind) {  // different neighbours: send, then receive
+      write_.batch(group_, kNothing);
+      write_.batch(kNothing, next_);
+    } else {
+      write_.batch(group_, next_);
+    }
+  }
+
+  bool flat_;
+};
+
+// The overlapped interleaved schedule.
+class Overlapped final : public GroupByGroup {
+ public:
+  using GroupByGroup::GroupByGroup;
+
+ private:
+  void write_group() override {
+    if (group_.begin == 0) {
+      write_.batch(kNothing, {0, 1});
+      if (group_.is_pair()) write_.post_receive(1);
+    }
+    if (group_.is_pair())
+      pair();
+    else
+      single();
+    if (next_.any()) return;
+    write_.wait_send(sent_forward_);
+    write_.wait_send(sent_backward_);
+  }
+
+  void single() {
+    write_.compute(group_);
+    if (!next_.is_pair()) {
+      write_.batch(group_, next_);
       return;
     }
     // The first backward's input is posted here. The wait follows after the first forward of the steady state.
-    const std::size_t next = groups_[g + 1].begin;
-    write_.batch(groups_[g], {next, next + 1});
-    write_.post_receive(next + 1);
+    write_.batch(group_, {next_.begin, next_.begin + 1});
+    write_.post_receive(next_.begin + 1);
   }
 
-  void pair(std::size_t g) {
-    const std::size_t forward = groups_[g].begin, backward = forward + 1;
+  void pair() {
+    const std::size_t forward = group_.begin, backward = forward + 1;
     write_.compute(forward);
     write_.post_send(forward);
-    if (is_pair(g + 1)) write_.post_receive(groups_[g + 1].begin);
+    if (next_.is_pair()) write_.post_receive(next_.begin);
     write_.wait_send(sent_forward_);
     sent_forward_ = forward;
 
@@ -212,7 +264,7 @@ class Overlapped {
     if (const std::size_t next = next_of_kind(backward); next < ops_.size()) write_.post_receive(next);
     write_.wait_send(sent_backward_);
     sent_backward_ = backward;
-    if (g + 1 < groups_.size()) write_.wait_receive(groups_[g + 1].begin);
+    if (next_.any()) write_.wait_receive(next_.begin);
   }
 
   // Returns the next op of the same kind after `at`, or the program's end.
@@ -222,36 +274,17 @@ class Overlapped {
     return next;
   }
 
-  const StageProgram& ops_;
-  ActionWriter write_;
-  std::vector<Group> groups_;
   std::optional<std::size_t> sent_forward_, sent_backward_;  // posted, but not yet waited for
 };
 
 }  // namespace
 
-std::vector<Action> megatron_blocking_actions(const schedule::Program& program, Stage stage) {
-  const StageProgram& ops = program.stages[stage];
-  const bool flat = program.placement.chunks() == 1;
-  ActionWriter write(program, stage);
-  const std::vector<Group> groups = groups_of(program, stage);
-  write.batch(kNothing, groups.front());
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    write.compute(groups[g]);
-    const Group next = g + 1 < groups.size() ? groups[g + 1] : kNothing;
-    const bool same_kind = next.end > next.begin && ops[next.begin].kind == ops[groups[g].begin].kind;
-    if (flat && same_kind) {  // different neighbours: send, then receive
-      write.batch(groups[g], kNothing);
-      write.batch(kNothing, next);
-    } else {
-      write.batch(groups[g], next);
-    }
-  }
-  return write.take();
+std::unique_ptr<ActionSource> megatron_blocking_actions(const schedule::Program& program, Stage stage) {
+  return std::make_unique<Blocking>(program, stage);
 }
 
-std::vector<Action> megatron_overlapped_actions(const schedule::Program& program, Stage stage) {
-  return Overlapped(program, stage).take();
+std::unique_ptr<ActionSource> megatron_overlapped_actions(const schedule::Program& program, Stage stage) {
+  return std::make_unique<Overlapped>(program, stage);
 }
 
 }  // namespace foretoken::step

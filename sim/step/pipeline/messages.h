@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -103,8 +104,19 @@ class OpTable {
   std::vector<Value> values_;
 };
 
+/// The host program of one stage, a piece at a time. All stages of a long pipeline at once have megabytes of actions.
+class ActionSource {
+ public:
+  virtual ~ActionSource() = default;
+  /// Appends the next actions. Returns false, and appends none, when there are no more.
+  virtual bool write_next(std::vector<Action>& actions) = 0;
+};
+
 /// Returns the host program of `stage`. Megatron's policies need a program with a warm-up (schedule::Program::warm_up)
-/// and looped placement. The others serve every program.
+/// and looped placement. The others serve every program. `program` must outlive the result.
+[[nodiscard]] std::unique_ptr<ActionSource> action_source(const schedule::Program& program, Stage stage,
+                                                          MessagePolicy policy);
+/// Returns all actions of it.
 [[nodiscard]] std::vector<Action> stage_actions(const schedule::Program& program, Stage stage, MessagePolicy policy);
 
 }  // namespace foretoken::step

@@ -100,7 +100,7 @@ std::vector<NearRun> near_runs(const Job& job, std::span<const MeasuredRun> meas
   for (NearCandidate& each : candidates(job, measured)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
-    each.run.predicted = predict(std::move(each.job)).metrics.simulated_step_time;
+    each.run.predicted = predict(std::move(each.job), {.keeps_tasks = false}).metrics.simulated_step_time;
     runs.push_back(std::move(each.run));
   }
   return runs;

@@ -9,13 +9,15 @@ namespace foretoken::study {
 
 Explanation explain(job::Made made, const trust::Evidence& evidence, double part, const Watch& watch) {
   const job::Job sound = repaired(made.job);  // better hardware is compared with hardware in order
-  Explanation answer{.prediction = predict(std::move(made), {.delays = true, .interval = IntervalQuestion{evidence}}),
-                     .fall = {},
-                     .part = part,
-                     .repaired = {},
-                     .hardware = {}};
+  Explanation answer{
+      .prediction =
+          predict(std::move(made), {.keeps_tasks = false, .delays = true, .interval = IntervalQuestion{evidence}}),
+      .fall = {},
+      .part = part,
+      .repaired = {},
+      .hardware = {}};
   const double factor = answer.prediction.metrics.bias_factor();
-  answer.repaired = factor * predict(sound).metrics.simulated_step_time;
+  answer.repaired = factor * predict(sound, {.keeps_tasks = false}).metrics.simulated_step_time;
   answer.hardware = sensitivities(sound, part, factor, watch);
   answer.fall = waterfall_of(answer.prediction);
   return answer;

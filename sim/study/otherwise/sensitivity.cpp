@@ -30,7 +30,7 @@ constexpr Property kProperties[] = {{"GPU arithmetic rate", Key::kArithmeticRate
                                     {"network latency", Key::kNetworkLatency}};
 
 Seconds step_time_with(const job::Question& question, Key key, double factor) {
-  return predict(job::make(job::with(question, {{key, factor}}))).metrics.step_time;
+  return predict(job::make(job::with(question, {{key, factor}})), {.keeps_tasks = false}).metrics.step_time;
 }
 
 }  // namespace

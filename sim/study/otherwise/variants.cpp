@@ -113,7 +113,8 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     variant.is_base = gpus == base.gpus;
     try {
       job::Made made = source.read(sets, {{Key::kGpus, std::int64_t{gpus}}, {job::key_of(Axis::kData), {}}});
-      variant.metrics = predict(std::move(made), {.interval = IntervalQuestion{evidence}}).metrics;
+      variant.metrics =
+          predict(std::move(made), {.keeps_tasks = false, .interval = IntervalQuestion{evidence}}).metrics;
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error.complaints());
     }
@@ -135,7 +136,8 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
   for (const Decision& decision : decisions_of(base.job)) {
     if (watch.stopped()) break;
     try {
-      Prediction prediction = predict(source.read(sets, decision.patch), {.interval = IntervalQuestion{evidence}});
+      Prediction prediction =
+          predict(source.read(sets, decision.patch), {.keeps_tasks = false, .interval = IntervalQuestion{evidence}});
       Variant variant = empty_variant(decision.label, prediction.job.gpus);
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));

@@ -59,8 +59,9 @@ WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets,
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    row.metrics =
-        predict(question.scenario.read(sets), {.advice = true, .interval = IntervalQuestion{evidence}}).metrics;
+    row.metrics = predict(question.scenario.read(sets),
+                          {.keeps_tasks = false, .advice = true, .interval = IntervalQuestion{evidence}})
+                      .metrics;
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }
@@ -137,13 +138,14 @@ std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
 WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence, const Watch& watch) {
   const job::Made made = question.scenario.read(question.sets);
   const job::Job& base = made.job;
-  WhatIf whatif{.base = predict(made, {.advice = true, .interval = IntervalQuestion{evidence}}).metrics,
-                .keys = question.keys,
-                .rows = {},
-                .best = {},
-                .knees = {},
-                .part = question.part,
-                .tornado = {}};
+  WhatIf whatif{
+      .base = predict(made, {.keeps_tasks = false, .advice = true, .interval = IntervalQuestion{evidence}}).metrics,
+      .keys = question.keys,
+      .rows = {},
+      .best = {},
+      .knees = {},
+      .part = question.part,
+      .tornado = {}};
   // Combinations and properties are counted together.
   const std::size_t combinations_asked = question.keys.empty() ? 0 : combinations(question.keys).size();
   const std::size_t total = combinations_asked + (question.tornado ? sensitivity_count(base) : 0);

@@ -83,7 +83,7 @@ std::string advise(const Prediction& prediction) {
     if (!patch) continue;
     const std::optional<Job> candidate = otherwise(question, *patch, prediction.job);
     if (!candidate) continue;
-    const report::Metrics metrics = predict(*candidate).metrics;
+    const report::Metrics metrics = predict(*candidate, {.keeps_tasks = false}).metrics;
     lowest_peak = std::min(lowest_peak, metrics.memory.peak.value());
     if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
     best_words = words_of(*patch);

@@ -232,7 +232,7 @@ std::optional<report::WeightAges> measure_weights(const Job& job) {
 }  // namespace
 
 Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
-                const PerStage<observe::StageTimeline>& memory, std::optional<trust::Bias> bias) {
+                const PerStage<observe::StageTimeline>& memory, std::size_t tasks, std::optional<trust::Bias> bias) {
   Metrics metrics;
   metrics.name = job.name;
   metrics.schedule = job.schedule.name;
@@ -249,7 +249,7 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   metrics.weights = measure_weights(job);
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
-  metrics.tasks = step.workload.graph.tasks();
+  metrics.tasks = tasks;
   return metrics;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
+#include "sim/fast/observed_step.h"
 #include "sim/ranks/task_names.h"
 #include "sim/step/forward_only.h"
 #include "sim/step/source_notes.h"
@@ -80,6 +81,41 @@ step::LoweredStep lower(const Job& job, const How& how) {
                                                         : step::lower(job, how.fidelity);
 }
 
+// The facts of a run that only its metrics need.
+struct RunOnce {
+  std::size_t tasks = 0;
+  PerStage<Gpu> gpus = {};  // empty: folded
+};
+
+bool needs_tasks(const Prediction& prediction) {
+  const How& how = prediction.how;
+  return how.keeps_tasks || how.unfolded || how.fidelity != step::Fidelity::kStage ||
+         !fast::has_observed_step(prediction.job);
+}
+
+RunOnce run_tasks(Prediction& result) {
+  // Lowers the job to tasks: from here on no cost model is called.
+  result.step = lower(result.job, result.how);
+
+  // Runs the engine: from here on the start and the end of every task are final.
+  ShownRun shown = run_step(result.step, result.job, result.how);
+  result.run = std::move(shown.run);
+  result.waits = std::move(shown.waits);
+
+  result.observations = observe::observe_stages(result.step, result.run, shown.stretch);
+  result.memory = observe::memory_timelines(result.job, result.step, result.run);
+  return {result.step.workload.graph.tasks(), std::move(shown.gpus)};
+}
+
+RunOnce run_without_tasks(Prediction& result) {
+  fast::ObservedStep observed = fast::observe_step(result.job);
+  result.step = std::move(observed.step);
+  result.run.makespan = des::Instant{} + observed.observations.makespan;
+  result.observations = std::move(observed.observations);
+  result.memory = std::move(observed.memory);
+  return {observed.tasks, {}};
+}
+
 // Returns the way of the run without optional parts, for further runs to compare with.
 How without_parts(How how) {
   how.advice = how.delays = how.forward_only = false;
@@ -123,24 +159,15 @@ Prediction predict(job::Made made, const How& how) {
                     .metrics = {}};
   result.how = resolved(without_parts(how), result.job);
 
-  // Lowers the job to tasks: from here on no cost model is called.
-  result.step = lower(result.job, result.how);
-
-  // Runs the engine: from here on the start and the end of every task are final.
-  ShownRun shown = run_step(result.step, result.job, result.how);
-  result.run = std::move(shown.run);
-  result.waits = std::move(shown.waits);
-
-  // Observes the run: from here on the busy times and the live bytes are final.
-  result.observations = observe::observe_stages(result.step, result.run, shown.stretch);
-  result.memory = observe::memory_timelines(result.job, result.step, result.run);
+  // Runs the step: from here on the busy times and the live bytes are final.
+  const RunOnce once = needs_tasks(result) ? run_tasks(result) : run_without_tasks(result);
 
   // Computes the numbers of this run, with its assumptions and omissions.
   report::Metrics& metrics = result.metrics;
   std::optional<trust::Bias> bias;
   if (how.interval) bias = bias_of(result.job, how.interval->evidence);
-  metrics = measure(result.job, result.step, result.observations, result.memory, std::move(bias));
-  metrics.shown_gpus = std::move(shown.gpus);
+  metrics = measure(result.job, result.step, result.observations, result.memory, once.tasks, std::move(bias));
+  metrics.shown_gpus = once.gpus;
   add_notes(result);
 
   // Adds the optional parts. Each needs further runs or validated cases.

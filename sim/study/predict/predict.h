@@ -25,6 +25,10 @@ struct How {
   /// The traffic of an unfolded step. The default is flows when `unfolded` is set or links are imperfect.
   std::optional<ranks::Traffic> traffic = std::nullopt;
 
+  /// Set it false where no trace or chart needs the tasks of the run. A folded run of whole passes then builds no graph
+  /// and gives the same numbers several times as fast.
+  bool keeps_tasks = true;
+
   bool advice = false;        ///< for a job that does not fit: simulates up to 31 changes of it
   bool forward_only = false;  ///< also the time of an evaluation step
   bool delays = false;  ///< for slow hardware: runs the step again with each part repaired, at most fourteen times
@@ -39,14 +43,14 @@ struct How {
 /// Everything that one run produced. It can be moved but not copied: `step` points into its own passes.
 struct Prediction {
   job::Job job;
-  job::Notes notes;  ///< of making the job; `metrics` adds the notes of the run
-  How how;           ///< resolved, without the optional parts
-  step::LoweredStep step;
+  job::Notes notes;        ///< of making the job; `metrics` adds the notes of the run
+  How how;                 ///< resolved, without the optional parts
+  step::LoweredStep step;  ///< without How::keeps_tasks its workload may be empty, and so may be the tasks of `run`
   des::RunResult run;
   observe::Observations observations;
   observe::Waits waits;
-  PerStage<observe::StageTimeline> memory;
-  report::Metrics metrics;  ///< complete: no caller adds to it
+  PerStage<observe::StageTimeline> memory;  ///< without How::keeps_tasks it may have no points
+  report::Metrics metrics;                  ///< complete: no caller adds to it
 };
 
 /// Predicts one step of a job.

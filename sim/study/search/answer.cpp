@@ -70,7 +70,9 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
   job::Made made = io::read_scenario_text(best.text, "the configuration found");
   best.scenario = made.job;
-  best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
+  best.metrics =
+      predict(std::move(made), {.keeps_tasks = false, .interval = IntervalQuestion{options.evidence, options.level}})
+          .metrics;
   const bool same = best.metrics->simulated_step_time == des::to_seconds(best.outcome.step_time) &&
                     best.metrics->step_time == best.step_time && best.metrics->memory.peak == best.outcome.peak;
   if (same) return;

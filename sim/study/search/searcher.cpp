@@ -83,15 +83,15 @@ class Search {
     return least_step_time(job, passes, hides_reduction);
   }
 
-  void estimate(std::size_t candidate, Worker& worker, std::optional<schedule::Program>& program) {
+  void estimate(std::size_t candidate, Worker& worker, std::optional<PassOrder>& order) {
     Outcome& outcome = estimates_[candidate];
     outcome.candidate = candidate;
     const std::vector<job::Overlap> overlaps = space_.overlaps(space_.candidates()[candidate]);
     const Job* const taken = take(candidate, overlaps.front(), worker);
     if (taken == nullptr) return;
     const Job& job = *taken;
-    if (!program) program = step::program_of(job);  // one for the whole group
-    outcome.peak = peak_memory(job, *program);
+    if (!order) order.emplace(job, step::program_of(job));  // one for the whole group
+    outcome.peak = peak_memory(job, *order);
     outcome.fits = fits(job, outcome.peak);
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
@@ -114,10 +114,10 @@ class Search {
     });
     parallel_for(workers_.size(), groups.size(), [&](std::size_t thread, std::size_t item) {
       const Space::Group& group = groups[order[item]];
-      std::optional<schedule::Program> program;
+      std::optional<PassOrder> passes;
       std::size_t decided = 0;
       for (std::size_t candidate = group.begin; candidate < group.end && !stopped(); ++candidate) {
-        estimate(candidate, workers_[thread], program);
+        estimate(candidate, workers_[thread], passes);
         if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
       }
       advance(decided, 0);
