@@ -144,7 +144,7 @@ void Instance::add_prompt(Lane& lane, RequestIndex index, std::int64_t& budget) 
 
 // Lanes share the requests evenly.
 bool Instance::may_admit(const Lane& lane) const {
-  if (waiting_.empty() || running_ >= service_.engine.max_sequences) return false;
+  if (static_cast<std::int64_t>(waiting_.size()) <= unseen_ || running_ >= service_.engine.max_sequences) return false;
   const auto lanes = static_cast<std::int64_t>(lanes_.size());
   if (lane.requests() >= (load() + lanes - 1) / lanes) return false;
   const std::int64_t kept = running_ > 0 ? watermark_ : 0;
@@ -216,6 +216,7 @@ void Instance::fly(Lane& lane, des::Instant now) {
   }
   lane.end = at;
   lane.flies = true;
+  unseen_ = 0;
   ++counts_.passes;
   counts_.peak_running = std::max(counts_.peak_running, running_);
 }
@@ -233,8 +234,21 @@ des::Instant Instance::next(des::Instant now) const {
   return next;
 }
 
-// Returns the lane that has waited longest, and can start a pass; nullptr when there is none.
+bool Instance::flies() const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.flies; });
+}
+
+// Returns the lane whose pass starts next; nullptr when there is none. A host that composes a pass ahead has not seen
+// the newest requests. It sees them when the device has nothing to do.
 Instance::Lane* Instance::composed_lane() {
+  Lane* const lane = lane_with_work();
+  if (lane != nullptr || unseen_ == 0 || flies()) return lane;
+  unseen_ = 0;
+  return lane_with_work();
+}
+
+// Returns the lane that has waited longest, and can start a pass; nullptr when there is none.
+Instance::Lane* Instance::lane_with_work() {
   std::vector<Lane*> ready;
   for (Lane& lane : lanes_)
     if (!lane.flies && has_work(lane)) ready.push_back(&lane);

@@ -47,6 +47,7 @@ class Instance {
   /// Puts a request at the end of the queue.
   void enqueue(RequestIndex request) {
     waiting_.push_back(request);
+    if (service_.engine.overlaps_host && flies()) ++unseen_;
     settled_ = false;
   }
   /// Returns the next instant at which a pass ends or can start; kNever without work.
@@ -102,6 +103,8 @@ class Instance {
   [[nodiscard]] double generated_now(const Lane& lane, const Request& request) const;
   [[nodiscard]] bool compose(Lane& lane);
   [[nodiscard]] Lane* composed_lane();
+  [[nodiscard]] Lane* lane_with_work();
+  [[nodiscard]] bool flies() const;
   [[nodiscard]] std::int64_t steps_left(const Request& request) const;
   [[nodiscard]] bool decodes_in(const Lane& lane, const Request& request) const;
   void fly(Lane& lane, des::Instant now);
@@ -118,7 +121,8 @@ class Instance {
   std::vector<des::Instant> free_;  // when each stage is free
   std::vector<des::Duration> stage_times_;
   std::deque<RequestIndex> waiting_;
-  bool settled_ = false;  // nothing can start until a pass ends or a request comes
+  std::int64_t unseen_ = 0;  // requests at the end of the queue that came after the next pass was composed
+  bool settled_ = false;     // nothing can start until a pass ends or a request comes
   InstanceCounts counts_;
 };
 

@@ -10,6 +10,7 @@
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/passes.h"
+#include "sim/serve/static_batch.h"
 
 namespace foretoken::serve {
 namespace {
@@ -25,7 +26,7 @@ double block_bytes(const model::BlockOps& block, const model::LayerContext& cont
   return narrow * matrix_bytes + (model::local_parameters(block, context) - narrow) * kWide;
 }
 
-/// Tokens and sequences of the largest pass on one attention group.
+/// Tokens and sequences of the largest pass on one attention group. A static batch runs its prompts in micro-batches.
 struct LargestPass {
   double tokens = 1, sequences = 1, prompt = 1;
 };
@@ -35,7 +36,9 @@ LargestPass largest_pass(const Service& service, const Degrees& degrees) {
   const double groups = degrees.attention_data;
   if (service.batching == Batching::kStatic) {
     const double batch = std::ceil(real(requests.at_once) / groups);
-    return {batch * real(requests.input_tokens), batch, real(requests.input_tokens)};
+    const auto whole = static_cast<std::int64_t>(batch);
+    const double part = real(micro_batch(service.engine, whole, requests.input_tokens, degrees.pipeline));
+    return {part * real(requests.input_tokens), batch, real(requests.input_tokens)};
   }
   const double sequences = std::ceil(real(service.engine.max_sequences) / groups);
   return {std::ceil(real(service.engine.token_budget) / groups), sequences, 0};
@@ -48,7 +51,7 @@ Bytes activations_of(const Service& service, const Degrees& degrees) {
   const double heads = std::max(1.0, real(service.model.heads) / degrees.tensor);
   return Bytes(engine.activation_widths * kWide * real(service.model.hidden) * pass.tokens +
                engine.logit_bytes * real(service.model.vocabulary) * pass.sequences +
-               (scores ? engine.score_bytes * heads * pass.prompt * pass.prompt * pass.sequences : 0));
+               (scores ? engine.score_bytes * heads * pass.prompt * pass.tokens : 0));
 }
 
 std::int64_t most_layers(const Service& service, const Degrees& degrees) {

@@ -139,14 +139,21 @@ Seconds PassTimes::ops_time(const model::OpList& ops, double tokens) const {
   return sum;
 }
 
+// Kernels of the layers that an engine does not fuse move bytes beyond the kernels of training.
+Seconds PassTimes::traffic(double bytes) const {
+  return Bytes(bytes) / (job_.profile.memory_bound.efficiency * job_.profile.memory_bound.bandwidth);
+}
+
 const PassTimes::Dense& PassTimes::dense(std::int64_t tokens) {
   const auto [place, added] = dense_.try_emplace(tokens);
   Dense& times = place->second;
   if (!added) return times;
   model::LayerContext context = job_.layer_context();
   context.sequence = tokens;
+  const double elements = real(tokens) * real(job_.model.hidden) / degrees_.tensor;
+  const Seconds unfused = traffic(service_.engine.layer_traffic * elements);
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
-    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(tokens)));
+    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(tokens)) + unfused);
   times.embedding =
       ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(tokens));
   return times;
@@ -173,6 +180,8 @@ Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
                          .head_dim = core.prompt_dim,
                          .window = core.window < chunk.tokens ? core.window : 0};
     sum += service_.engine.kernel + cost::attention_time(shape, job_.profile);
+    const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
+    sum += traffic(service_.engine.score_traffic * scores);
     shape.kv_length = core.window > 0 ? std::min(chunk.before, core.window) : chunk.before;
     shape.causal = false;
     shape.window = 0;
@@ -199,6 +208,13 @@ Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
                               service_);
 }
 
+// A host that works while a pass runs is hidden behind it, unless it takes longer.
+Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
+  const Engine& engine = service_.engine;
+  const Seconds host = engine.pass + real(sequences) * engine.sequence;
+  return engine.overlaps_host ? std::max(device, host) : device + host;
+}
+
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
   const std::int64_t sequences = pass.answered();
   const Dense& parts = dense(a_group(pass.tokens()));
@@ -212,8 +228,7 @@ void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
       sum += real(run.count) * (parts.layers[kind] + attention_[kind]);
     }
     if (stage == 0) sum += parts.embedding;
-    if (stage + 1 == layers_.size())
-      sum += head(a_group(sequences)) + service_.engine.pass + real(sequences) * service_.engine.sequence;
+    if (stage + 1 == layers_.size()) sum = with_host(sum + head(a_group(sequences)), sequences);
     times[stage] = step::duration_of(sum);
   }
 }

@@ -68,9 +68,11 @@ class PassTimes {
   [[nodiscard]] Seconds op_time(const model::LayerOp& op, double tokens) const;
   [[nodiscard]] GemmShape as_met(GemmShape shape, double tokens) const;
   [[nodiscard]] const Dense& dense(std::int64_t tokens);
+  [[nodiscard]] Seconds traffic(double bytes) const;
   [[nodiscard]] Seconds head(std::int64_t sequences);
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
+  [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;
   [[nodiscard]] std::int64_t a_group(std::int64_t count) const;
 
   const Service& service_;

@@ -60,7 +60,8 @@ std::vector<Case> services() {
                           {"the same on two stages", small_service()},
                           {"speculation", small_service()},
                           {"a shared prefix", small_service()},
-                          {"prompts and decoding on pools of their own", split(small_service())}};
+                          {"prompts and decoding on pools of their own", split(small_service())},
+                          {"a front end, and a host that composes ahead", small_service()}};
   cases[1].service.requests.kind = ArrivalKind::kClosed;
   cases[1].service.requests.at_once = 20;
   cases[2].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
@@ -71,6 +72,8 @@ std::vector<Case> services() {
   cases[7].service = with_cache(cases[7].service, 600);
   cases[8].service.speculation = Speculation{.tokens = 3, .acceptance = 0.7};
   cases[9].service.requests.prefix_share = 0.5;
+  cases[11].service.engine.request = microseconds(2000);
+  cases[11].service.engine.overlaps_host = true;
   return cases;
 }
 
@@ -149,6 +152,79 @@ TEST(Serve, AStaticBatchIsOnePromptPassAndADecodePassForEachFurtherToken) {
     expected += stages[0];
   }
   EXPECT_EQ(run_static(service).makespan, expected);
+}
+
+/// Two requests: one decodes when the other comes.
+Service with_a_newcomer(bool overlaps_host) {
+  Service service = small_service();
+  service.engine.overlaps_host = overlaps_host;
+  service.requests = {.kind = ArrivalKind::kTrace, .input_tokens = 100, .output_tokens = 1000, .count = 2};
+  service.requests.trace = {{0, 100, 1000}, {0.05, 100, 2}};
+  return service;
+}
+
+// A host that composes the next pass while one runs sees a newcomer one pass later.
+TEST(Serve, APassComposedAheadLeavesTheNewcomerOut) {
+  for (const bool overlaps : {false, true}) {
+    SCOPED_TRACE(overlaps);
+    const Service service = with_a_newcomer(overlaps);
+    const serve::Run run = simulate(service, true);
+    std::int64_t behind = 0;  // passes that started after it came, up to its own
+    for (const TracedPass& pass : run.traced) {
+      if (pass.load.at <= run.requests[1].arrival) continue;
+      ++behind;
+      if (pass.load.prompt_tokens > 0) break;
+    }
+    EXPECT_EQ(behind, overlaps ? 2 : 1);
+  }
+}
+
+TEST(Serve, TheFrontEndTakesOneRequestAfterAnother) {
+  Service service = small_service();
+  service.requests = {.kind = ArrivalKind::kTrace, .input_tokens = 100, .output_tokens = 1, .count = 2};
+  service.requests.trace = {{0, 100, 1}, {0, 100, 1}};
+  service.engine.max_sequences = 1;
+  const double pass = predict(service).ttft.mean / 1.5;  // the second waits for the first
+  service.engine.request = microseconds(1e6);
+  const Prediction slow = predict(service);
+  EXPECT_NEAR(slow.ttft.mean, 1.5 + pass, 1e-9) << "1 s and 2 s before the pass";
+}
+
+TEST(Serve, AHostBehindThePassCountsWhereItIsLonger) {
+  Service service = small_service();
+  const PassShape shape{.prompts = {}, .decoding = 4, .cached = 400};
+  const auto time = [&] {
+    std::vector<des::Duration> stages;
+    PassTimes(service, service.pool.degrees).time(shape, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  service.engine.pass = {};
+  const double device = time();
+  service.engine.pass = Seconds(1);
+  service.engine.sequence = Seconds(0.5);
+  EXPECT_NEAR(time(), device + 3, 1e-9) << "in the open";
+  service.engine.overlaps_host = true;
+  EXPECT_NEAR(time(), 3, 1e-9) << "longer than the pass";
+  service.engine.pass = service.engine.sequence = microseconds(1);
+  EXPECT_NEAR(time(), device, 1e-12) << "hidden behind the pass";
+}
+
+TEST(Serve, UnfusedKernelsMoveTheirBytes) {
+  Service service = small_service();
+  const PassShape shape{.prompts = {{.sequences = 2, .tokens = 100, .before = 50}}};
+  const auto time = [&] {
+    std::vector<des::Duration> stages;
+    PassTimes(service, service.pool.degrees).time(shape, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const cost::MemoryBoundLaw& law = service.profile.memory_bound;
+  const double rate = law.efficiency * law.bandwidth.value(), before = time();
+  service.engine.score_traffic = 12;
+  const double scores = 2 * real(service.model.heads) * 100 * 150;
+  EXPECT_NEAR(time() - before, 4 * 12 * scores / rate, 1e-9);
+  service.engine.score_traffic = 0;
+  service.engine.layer_traffic = 76;
+  EXPECT_NEAR(time() - before, 4 * 76 * 200.0 * real(service.model.hidden) / rate, 1e-9);
 }
 
 struct SplitCase {

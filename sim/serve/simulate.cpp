@@ -5,6 +5,8 @@
 #include "sim/serve/simulate.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <queue>
 #include <tuple>
@@ -81,6 +83,7 @@ class Simulation {
       for (const Instance& instance : fleet.instances) next = std::min(next, instance.next(now));
     if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
     if (!moving_.empty()) next = std::min(next, std::get<0>(moving_.top()));
+    if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
     return next;
   }
 
@@ -118,15 +121,23 @@ class Simulation {
     if (next_user_ >= static_cast<std::int64_t>(run_.requests.size())) return;
     const auto index = static_cast<RequestIndex>(next_user_++);
     run_.requests[index].arrival = now;
+    enter(index, now);
+  }
+
+  // The front ends of the instances take one request after another.
+  void enter(RequestIndex index, des::Instant now) {
     ++in_system_;
-    fleets_.front().least_loaded().enqueue(index);
+    const Seconds time = service_.engine.request / real(std::ssize(fleets_.front().instances));
+    if (time <= Seconds(0)) return fleets_.front().least_loaded().enqueue(index);
+    front_free_ = later(std::max(front_free_, now), des::to_duration(time));
+    entering_.emplace_back(front_free_, index);
   }
 
   void deliver(des::Instant now) {
-    for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_) {
-      ++in_system_;
-      fleets_.front().least_loaded().enqueue(static_cast<RequestIndex>(arriving_));
-    }
+    for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
+      enter(static_cast<RequestIndex>(arriving_), now);
+    for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
+      fleets_.front().least_loaded().enqueue(std::get<1>(entering_.front()));
     for (; !moving_.empty() && std::get<0>(moving_.top()) <= now; moving_.pop())
       fleets_.back().least_loaded().enqueue(std::get<1>(moving_.top()));
   }
@@ -170,6 +181,8 @@ class Simulation {
   std::vector<Fleet> fleets_;
   std::vector<des::Instant> transfer_free_;  // of each prefill instance
   std::priority_queue<Moving, std::vector<Moving>, std::greater<>> moving_;
+  des::Instant front_free_{};
+  std::deque<Moving> entering_;  // requests that the front end takes in
   std::size_t arriving_ = 0;
   std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
   des::Instant counted_ = des::kNever;

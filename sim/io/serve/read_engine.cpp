@@ -11,7 +11,7 @@ namespace {
 
 void read_batching(const Node& node, serve::Engine& engine) {
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
-                   "max_sequences", "reserves_output"});
+                   "max_sequences", "reserves_output", "overlaps_host"});
   engine.continuous = node.boolean_or("continuous", engine.continuous);
   engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
   engine.split_tokens = node.whole_or("split_tokens", engine.split_tokens);
@@ -20,6 +20,7 @@ void read_batching(const Node& node, serve::Engine& engine) {
   engine.token_budget = node.whole_or("token_budget", engine.token_budget, {.low = 1, .high = 1 << 24});
   engine.max_sequences = node.whole_or("max_sequences", engine.max_sequences, {.low = 1, .high = 1 << 20});
   engine.reserves_output = node.boolean_or("reserves_output", engine.reserves_output);
+  engine.overlaps_host = node.boolean_or("overlaps_host", engine.overlaps_host);
 }
 
 void read_pages(const Node& node, serve::Engine& engine) {
@@ -40,8 +41,8 @@ std::optional<double> read_noted(const Node& numbers, std::string_view key, Rang
 }
 
 void read_numbers(const Node& node, serve::Engine& engine) {
-  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "pass_us",
-                   "sequence_us", "collective_us", "product_factor"});
+  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "request_us",
+                   "pass_us", "sequence_us", "collective_us", "score_traffic", "layer_traffic", "product_factor"});
   constexpr Range kSmall{.low = 0, .high = 1e6};
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
@@ -54,8 +55,11 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   number("activation_widths", kSmall, engine.activation_widths);
   number("score_bytes", kSmall, engine.score_bytes);
   number("logit_bytes", kSmall, engine.logit_bytes);
+  number("score_traffic", kSmall, engine.score_traffic);
+  number("layer_traffic", kSmall, engine.layer_traffic);
   number("product_factor", {.low = 0.1, .high = 10}, engine.product_factor);
   time("kernel_us", engine.kernel);
+  time("request_us", engine.request);
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);
   time("collective_us", engine.collective);
