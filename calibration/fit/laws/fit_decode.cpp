@@ -1,0 +1,112 @@
+// Fits four numbers of decode attention: launch, bandwidth, step and sharpness.
+//
+// The fit makes the median of the absolute error in logarithms small, with a third of its mean: tables have shapes that
+// a kernel was not made for, and the median does not follow them.
+#include "calibration/fit/laws/fit_decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "calibration/fit/numerics/minimise.h"
+
+namespace foretoken::fit {
+namespace {
+
+constexpr std::size_t kFewestDecodes = 100, kMostDecodes = 700;  // of a fit
+constexpr double kMeanWeight = 0.3, kSharpest = 8;
+constexpr std::int64_t kShortestCache = 1024, kWidestHead = 256;
+
+struct DecodeRow {
+  cost::DecodeShape shape;
+  double time = 0;
+};
+
+/// FNV-1a, 32 bits.
+std::uint32_t fnv(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 16777619U;
+  return hash;
+}
+
+bool is_left_out(const cost::DecodeShape& shape, bool latent) {
+  const double cached = shape.cached_tokens / real(shape.sequences);
+  std::string text =
+      std::to_string(shape.sequences) + "," + std::to_string(std::llround(cached)) + "," + std::to_string(shape.heads);
+  if (!latent) text += "," + std::to_string(shape.kv_heads) + "," + std::to_string(shape.key_dim);
+  return fnv(text) % 5 == 0;
+}
+
+bool counts(const measured::DecodeSample& sample, CacheKind kind) {
+  const bool wide = sample.shape.cache_bytes > 1;
+  const bool right =
+      kind == CacheKind::kLatent ? sample.latent && wide : !sample.latent && wide == (kind == CacheKind::kWide);
+  const bool plain = sample.latent || sample.shape.key_dim <= kWidestHead;
+  return right && plain && !sample.windowed &&
+         sample.shape.cached_tokens >= real(kShortestCache) * real(sample.shape.sequences);
+}
+
+cost::DecodeLaw decode_law(const Arguments& logs) {
+  return {.launch = Seconds(std::exp(logs[0])),
+          .bandwidth = BytesPerSecond(std::exp(logs[1])),
+          .step = Seconds(std::exp(logs[2])),
+          .sharpness = std::min(kSharpest, 1 + std::exp(logs[3]))};
+}
+
+double decode_error(const DecodeRow& row, const cost::DecodeLaw& law) {
+  return cost::decode_attention_time(row.shape, law).value() / row.time;
+}
+
+/// Returns the value that `share` of the values do not exceed.
+double decode_quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto place = std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(place), values.end());
+  return values[place];
+}
+
+double decode_misfit(const std::vector<DecodeRow>& rows, const cost::DecodeLaw& law) {
+  std::vector<double> errors;
+  double sum = 0;
+  for (const DecodeRow& row : rows) {
+    errors.push_back(std::abs(std::log(decode_error(row, law))));
+    sum += std::min(1.0, errors.back());
+  }
+  return decode_quantile(std::move(errors), 0.5) + kMeanWeight * sum / static_cast<double>(rows.size());
+}
+
+/// Rows at equal distances, at most kMostDecodes.
+std::vector<DecodeRow> thinned(const std::vector<DecodeRow>& rows) {
+  const std::size_t stride = (rows.size() + kMostDecodes - 1) / kMostDecodes;
+  std::vector<DecodeRow> few;
+  for (std::size_t i = 0; i < rows.size(); i += stride) few.push_back(rows[i]);
+  return few;
+}
+
+}  // namespace
+
+std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, CacheKind kind, BytesPerSecond bandwidth) {
+  std::vector<DecodeRow> fitted, left_out;
+  for (const measured::DecodeSample& sample : samples.decodes) {
+    if (!counts(sample, kind)) continue;
+    std::vector<DecodeRow>& rows = is_left_out(sample.shape, kind == CacheKind::kLatent) ? left_out : fitted;
+    rows.push_back({sample.shape, sample.time.median.value()});
+  }
+  if (fitted.size() + left_out.size() < kFewestDecodes) return std::nullopt;
+  const std::vector<DecodeRow> few = thinned(fitted);
+  const Arguments start{std::log(8e-6), std::log(0.8 * bandwidth.value()), std::log(0.5e-6), 0};
+  const auto misfit = [&](const Arguments& logs) { return decode_misfit(few, decode_law(logs)); };
+  cost::DecodeLaw law = decode_law(minimise(misfit, start, 0.3));
+  std::vector<double> errors;
+  for (const DecodeRow& row : left_out) errors.push_back(std::abs(decode_error(row, law) - 1));
+  law.evidence = {.provenance = cost::Provenance::kFitted,
+                  .samples = static_cast<int>(fitted.size()),
+                  .held_out = static_cast<int>(left_out.size()),
+                  .median_error = decode_quantile(errors, 0.5),
+                  .p90_error = decode_quantile(errors, 0.9)};
+  return law;
+}
+
+}  // namespace foretoken::fit
