@@ -60,4 +60,8 @@ Precision computes_in(WeightPrecision precision) {
   return Precision::kBf16;
 }
 
+bool has_products(const cost::Profile& profile, WeightPrecision precision) {
+  return profile.gemm.empty() || profile.gemm.contains(computes_in(precision));
+}
+
 }  // namespace foretoken::serve

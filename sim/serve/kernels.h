@@ -29,4 +29,7 @@ struct CacheAttention {
 /// Returns the precision that products compute in: that of the weights, or 16 bits.
 [[nodiscard]] Precision computes_in(WeightPrecision precision);
 
+/// Returns true when the profile has products for weights of this precision.
+[[nodiscard]] bool has_products(const cost::Profile& profile, WeightPrecision precision);
+
 }  // namespace foretoken::serve

@@ -10,7 +10,7 @@
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/passes.h"
-#include "sim/serve/static_batch.h"
+#include "sim/serve/run/static_batch.h"
 
 namespace foretoken::serve {
 namespace {

@@ -247,4 +247,10 @@ des::Duration PassTimes::message(std::int64_t tokens) {
   return place->second = step::time_of(row, job_);
 }
 
+PoolTimes times_of(const Service& service) {
+  PoolTimes times;
+  for (const Pool& pool : pools_of(service)) times.push_back(std::make_unique<PassTimes>(service, pool.degrees));
+  return times;
+}
+
 }  // namespace foretoken::serve

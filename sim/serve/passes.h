@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -85,5 +86,10 @@ class PassTimes {
   std::unordered_map<std::int64_t, des::Duration> messages_;
   std::vector<Seconds> attention_;  // of each kind of layer, in the pass that is timed
 };
+
+/// The times of each pool of a service: prompts first where it is disaggregated.
+using PoolTimes = std::vector<std::unique_ptr<PassTimes>>;
+/// Returns times that refer to `service`.
+[[nodiscard]] PoolTimes times_of(const Service& service);
 
 }  // namespace foretoken::serve

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
-#include "sim/serve/static_batch.h"
+#include "sim/serve/run/simulate.h"
+#include "sim/serve/run/static_batch.h"
 
 namespace foretoken::serve {
 namespace {
@@ -29,6 +31,7 @@ double tpot(const Request& request) { return seconds(request.finish - request.fi
 
 bool meets(const Limits& limits, const Request& request) {
   if (limits.ttft_s && ttft(request) > *limits.ttft_s) return false;
+  if (limits.latency_s && seconds(request.finish - request.arrival) > *limits.latency_s) return false;
   return !limits.tpot_s || request.output < 2 || tpot(request) <= *limits.tpot_s;
 }
 
@@ -47,8 +50,7 @@ void count_requests(const Service& service, const Run& run, Prediction& predicti
   prediction.ttft = spread_of(std::move(firsts));
   prediction.latency = spread_of(std::move(latencies));
   if (!steps.empty()) prediction.tpot = spread_of(std::move(steps));
-  if (service.limits.ttft_s || service.limits.tpot_s)
-    prediction.goodput_requests_per_s = real(met) / seconds(run.makespan);
+  if (service.limits.any()) prediction.goodput_requests_per_s = real(met) / seconds(run.makespan);
 }
 
 void count_rates(const Service& service, const Run& run, Prediction& prediction) {
@@ -66,18 +68,17 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
 
 }  // namespace
 
-Prediction predict(const Service& service, bool traces) {
+Predictor::Predictor(Service service) : service_(std::move(service)), times_(times_of(service_)) {}
+
+Prediction Predictor::predict(bool traces) {
   Prediction prediction;
-  if (service.disaggregated)
-    prediction.memory = {memory_of(service, service.disaggregated->prefill),
-                         memory_of(service, service.disaggregated->decode)};
-  else
-    prediction.memory = {memory_of(service, service.pool)};
+  for (const Pool& pool : pools_of(service_)) prediction.memory.push_back(memory_of(service_, pool));
   for (const Memory& memory : prediction.memory) prediction.fits = prediction.fits && memory.fits();
   if (!prediction.fits) return prediction;
-  Run run = service.batching == Batching::kStatic ? run_static(service, traces) : simulate(service, traces);
-  count_requests(service, run, prediction);
-  count_rates(service, run, prediction);
+  Run run = service_.batching == Batching::kStatic ? run_static(service_, *times_.front(), traces)
+                                                   : simulate(service_, times_, traces);
+  count_requests(service_, run, prediction);
+  count_rates(service_, run, prediction);
   prediction.passes = run.passes;
   prediction.preemptions = run.preemptions;
   prediction.peak_running = run.peak_running;
@@ -85,5 +86,13 @@ Prediction predict(const Service& service, bool traces) {
   prediction.traced = std::move(run.traced);
   return prediction;
 }
+
+Prediction Predictor::predict(const Requests& requests, std::int64_t token_budget) {
+  service_.requests = requests;
+  service_.engine.token_budget = token_budget;
+  return predict();
+}
+
+Prediction predict(const Service& service, bool traces) { return Predictor(service).predict(traces); }
 
 }  // namespace foretoken::serve

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sim/serve/memory.h"
+#include "sim/serve/passes.h"
+#include "sim/serve/run/simulate.h"
 #include "sim/serve/service.h"
-#include "sim/serve/simulate.h"
 
 namespace foretoken::serve {
 
@@ -32,6 +32,23 @@ struct Prediction {
   std::int64_t passes = 0, preemptions = 0, peak_running = 0;
   double peak_cache_share = 0;
   std::vector<TracedPass> traced;
+};
+
+/// Predicts services that differ in their requests and their token budget only. Each pass is timed once for all.
+class Predictor {
+ public:
+  explicit Predictor(Service service);
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+
+  /// Predicts the service as it is.
+  [[nodiscard]] Prediction predict(bool traces = false);
+  /// Predicts it with other requests and another token budget, which it keeps.
+  [[nodiscard]] Prediction predict(const Requests& requests, std::int64_t token_budget);
+
+ private:
+  Service service_;
+  PoolTimes times_;  // refer to service_
 };
 
 /// Predicts one service. A service that does not fit has its memory only.

@@ -8,7 +8,7 @@
 
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/predict.h"
-#include "sim/serve/static_batch.h"
+#include "sim/serve/run/static_batch.h"
 #include "sim/step/test_job.h"
 
 namespace foretoken::serve {
@@ -42,6 +42,12 @@ Service with_cache(Service service, double tokens) {
 Service split(Service service) {
   service.disaggregated = Disaggregated{.prefill = {.gpus = 2, .degrees = {}}, .decode = {.gpus = 1, .degrees = {}}};
   return service;
+}
+
+Run run_of(const Service& service, bool traces = false) {
+  const PoolTimes times = times_of(service);
+  return service.batching == Batching::kStatic ? run_static(service, *times.front(), traces)
+                                               : simulate(service, times, traces);
 }
 
 struct Case {
@@ -80,7 +86,7 @@ std::vector<Case> services() {
 TEST(Serve, EveryRunKeepsItsLaws) {
   for (const auto& [name, service] : services()) {
     SCOPED_TRACE(name);
-    const serve::Run run = simulate(service);
+    const serve::Run run = run_of(service);
     double latencies = 0;
     for (const Request& request : run.requests) {
       EXPECT_LT(request.arrival, request.first) << "no token comes before its request";
@@ -108,20 +114,20 @@ TEST(Serve, ThroughputStaysBelowTheRoofline) {
 
 TEST(Serve, ASmallCachePreemptsAndAReservedOneDoesNot) {
   const std::vector<Case> cases = services();
-  EXPECT_EQ(simulate(cases[0].service).preemptions, 0);
-  EXPECT_EQ(simulate(cases[5].service).preemptions, 0);
-  EXPECT_GT(simulate(cases[6].service).preemptions, 0);
+  EXPECT_EQ(run_of(cases[0].service).preemptions, 0);
+  EXPECT_EQ(run_of(cases[5].service).preemptions, 0);
+  EXPECT_GT(run_of(cases[6].service).preemptions, 0);
 }
 
 TEST(Serve, OneSeedGivesOneRun) {
   for (const auto& [name, service] : services()) {
     SCOPED_TRACE(name);
-    const serve::Run a = simulate(service), b = simulate(service);
+    const serve::Run a = run_of(service), b = run_of(service);
     for (std::size_t i = 0; i < a.requests.size(); ++i) ASSERT_EQ(a.requests[i].finish, b.requests[i].finish);
   }
   Service other = small_service();
   other.requests.seed = 2;
-  EXPECT_NE(simulate(other).makespan, simulate(small_service()).makespan);
+  EXPECT_NE(run_of(other).makespan, run_of(small_service()).makespan);
 }
 
 // With one request at a time and passes of equal length, the engine is an M/D/1 queue: W = rho S / (2 (1 - rho)).
@@ -151,7 +157,7 @@ TEST(Serve, AStaticBatchIsOnePromptPassAndADecodePassForEachFurtherToken) {
     times.time({.prompts = {}, .decoding = 8, .cached = 8.0 * (100 + generated)}, stages);
     expected += stages[0];
   }
-  EXPECT_EQ(run_static(service).makespan, expected);
+  EXPECT_EQ(run_of(service).makespan, expected);
 }
 
 /// Two requests: one decodes when the other comes.
@@ -168,7 +174,7 @@ TEST(Serve, APassComposedAheadLeavesTheNewcomerOut) {
   for (const bool overlaps : {false, true}) {
     SCOPED_TRACE(overlaps);
     const Service service = with_a_newcomer(overlaps);
-    const serve::Run run = simulate(service, true);
+    const serve::Run run = run_of(service, true);
     std::int64_t behind = 0;  // passes that started after it came, up to its own
     for (const TracedPass& pass : run.traced) {
       if (pass.load.at <= run.requests[1].arrival) continue;

@@ -59,4 +59,9 @@ std::int64_t Service::longest() const {
   return longest;
 }
 
+std::vector<Pool> pools_of(const Service& service) {
+  if (!service.disaggregated) return {service.pool};
+  return {service.disaggregated->prefill, service.disaggregated->decode};
+}
+
 }  // namespace foretoken::serve

@@ -1,6 +1,8 @@
 // A checked question about serving: one model behind one engine, its machines and its requests.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +31,9 @@ struct Degrees {
 
 /// Bits of weights and of the cache. kInt8 and kInt4 are weights only: products compute in 16 bits.
 enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kInt4 };
+inline constexpr std::array kWeightPrecisions{
+    WeightPrecision::kBf16,  WeightPrecision::kFp16, WeightPrecision::kFp8, WeightPrecision::kFp8Block,
+    WeightPrecision::kNvfp4, WeightPrecision::kInt8, WeightPrecision::kInt4};
 [[nodiscard]] std::string_view name_of(WeightPrecision precision);
 /// Bytes of one weight of a product, with its part of the scales.
 [[nodiscard]] double weight_bytes(WeightPrecision precision);
@@ -58,6 +63,11 @@ struct Requests {
   std::vector<TracedRequest> trace{};
 };
 
+/// Returns the requests of a closed loop that states no number: ten of each user, and no fewer than 32.
+[[nodiscard]] constexpr std::int64_t closed_loop_count(std::int64_t users) {
+  return std::max<std::int64_t>(32, 10 * users);
+}
+
 /// A draft proposes tokens, and the model checks them in one pass.
 struct Speculation {
   int tokens = 1;          ///< proposed a pass
@@ -70,7 +80,8 @@ struct Speculation {
 
 /// Limits that a request must meet to count as goodput.
 struct Limits {
-  std::optional<double> ttft_s, tpot_s;
+  std::optional<double> ttft_s, tpot_s, latency_s;
+  [[nodiscard]] bool any() const { return ttft_s || tpot_s || latency_s; }
 };
 
 enum class Batching : std::uint8_t { kStatic, kContinuous };
@@ -80,11 +91,13 @@ struct Pool {
   int gpus = 1;
   Degrees degrees;
   [[nodiscard]] constexpr int instances() const { return gpus / degrees.gpus(); }
+  friend bool operator==(const Pool&, const Pool&) = default;
 };
 
 /// Prompts run on one pool, and their caches go to the other over the links between them.
 struct Disaggregated {
   Pool prefill, decode;
+  friend bool operator==(const Disaggregated&, const Disaggregated&) = default;
 };
 
 /// A complete and valid question about serving.
@@ -113,5 +126,8 @@ struct Service {
   /// Returns the most tokens that a request holds in the cache.
   [[nodiscard]] std::int64_t longest() const;
 };
+
+/// Returns the pool of all GPUs, or the pools of prompts and of decoding.
+[[nodiscard]] std::vector<Pool> pools_of(const Service& service);
 
 }  // namespace foretoken::serve

@@ -36,4 +36,20 @@ std::string command_line(const CLI::App& command) {
   return printable(line, 100000);
 }
 
+std::string shell_lines(const std::vector<std::string>& units, std::size_t indent, std::size_t columns) {
+  constexpr std::size_t kDeeper = 4, kBreak = 2;  // columns of " \\"
+  std::string text, line(indent, ' ');
+  bool is_empty = true;
+  for (const std::string& unit : units) {
+    if (!is_empty && line.size() + 1 + unit.size() + kBreak > columns) {
+      text += line + " \\\n";
+      line.assign(indent + kDeeper, ' ');
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + unit;
+    is_empty = false;
+  }
+  return text + line + '\n';
+}
+
 }  // namespace foretoken::tools

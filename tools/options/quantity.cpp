@@ -40,7 +40,7 @@ double parse_seconds(const std::string& option, const std::string& text) {
   const double value = scaled(
       text, {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}});
   if (value <= 0 || value > 1e12)
-    refuse_quantity(option, text, "a time with its unit, for instance 90s, 10m, 36h, 30d or 6w");
+    refuse_quantity(option, text, "a time with its unit, for instance 30ms, 90s, 10m, 36h, 30d or 6w");
   return value;
 }
 

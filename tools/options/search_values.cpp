@@ -16,7 +16,7 @@ namespace {
 
 using search::Objective;
 
-constexpr int kMostGpus = 1 << 20;
+constexpr int kMostNumber = 1 << 20;
 constexpr std::array kObjectives{Objective::kStepTime, Objective::kCost, Objective::kGpus, Objective::kMemory};
 
 [[noreturn]] void refuse(const char* option, const std::string& text, const std::string& message) {
@@ -34,36 +34,46 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-int gpu_count(const std::string& text, const std::string& whole) {
-  const std::optional<int> value = parse_number<int>(text, 1, kMostGpus);
+/// An option that takes a list of numbers.
+struct ListOption {
+  const char* option;
+  const char* things;
+};
+
+int one_number(const ListOption& list, const std::string& text, const std::string& whole) {
+  const std::optional<int> value = parse_number<int>(text, 1, kMostNumber);
   if (!value)
-    refuse("--gpus", whole,
-           fmt::format("expected GPUs from 1 to {}: 512, or 512,1024, or 256:4096:x2 (doubling), or 256:1024:256",
-                       kMostGpus));
+    refuse(list.option, whole,
+           fmt::format("expected {} from 1 to {}: 512, or 512,1024, or 256:4096:x2 (doubling), or 256:1024:256",
+                       list.things, kMostNumber));
   return *value;
 }
 
-std::vector<int> gpu_range(const std::vector<std::string>& parts, const std::string& whole) {
-  const int first = gpu_count(parts[0], whole), last = gpu_count(parts[1], whole);
+std::vector<int> number_range(const ListOption& list, const std::vector<std::string>& parts, const std::string& whole) {
+  const int first = one_number(list, parts[0], whole), last = one_number(list, parts[1], whole);
   const bool multiplies = parts[2].starts_with('x');
-  const int step = gpu_count(multiplies ? parts[2].substr(1) : parts[2], whole);
+  const int step = one_number(list, multiplies ? parts[2].substr(1) : parts[2], whole);
   if (first > last || (multiplies && step < 2))
-    refuse("--gpus", whole, "expected FIRST:LAST:xFACTOR or FIRST:LAST:STEP, upwards, for instance 256:4096:x2");
+    refuse(list.option, whole, "expected FIRST:LAST:xFACTOR or FIRST:LAST:STEP, upwards, for instance 256:4096:x2");
   std::vector<int> sizes;
   for (std::int64_t gpus = first; gpus <= last; gpus = multiplies ? gpus * step : gpus + step)
     sizes.push_back(static_cast<int>(gpus));
   constexpr std::size_t kMostSizes = 1000;
-  if (sizes.size() > kMostSizes) refuse("--gpus", whole, fmt::format("expected at most {} sizes", kMostSizes));
+  if (sizes.size() > kMostSizes) refuse(list.option, whole, fmt::format("expected at most {} sizes", kMostSizes));
   return sizes;
 }
 
 }  // namespace
 
-std::vector<int> parse_gpus(const std::string& text) {
+std::vector<int> parse_gpus(const std::string& text) { return parse_sizes("--gpus", "GPUs", text); }
+
+std::vector<int> parse_sizes(const char* option, const char* things, const std::string& text) {
+  const ListOption list{option, things};
   std::vector<int> sizes;
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> range = split(part, ':');
-    const std::vector<int> found = range.size() == 3 ? gpu_range(range, text) : std::vector{gpu_count(part, text)};
+    const std::vector<int> found =
+        range.size() == 3 ? number_range(list, range, text) : std::vector{one_number(list, part, text)};
     sizes.insert(sizes.end(), found.begin(), found.end());
   }
   std::sort(sizes.begin(), sizes.end());

@@ -6,6 +6,7 @@
 #include "sim/io/export/launch/megatron_flags.h"
 #include "sim/io/export/launch/write_launch.h"
 #include "sim/report/text/text.h"
+#include "tools/options/command_line.h"
 
 namespace foretoken::tools {
 namespace {
@@ -21,15 +22,7 @@ io::ExportedLaunch exported_line(const study::FoundConfiguration& found) {
 std::string launch_line_text(const study::FoundConfiguration& found, const report::Paint& paint) {
   std::string text =
       report::title_text("Megatron-LM", "the best configuration; add data, tokenizer and learning rate", paint);
-  std::string line = " ";
-  for (const std::string& flag : io::megatron_command(found.scenario)) {
-    if (report::columns_of(line) + flag.size() + 3 > paint.columns()) {
-      text += line + " \\\n";
-      line = "     ";
-    }
-    line += " " + flag;
-  }
-  text += line + '\n';
+  text += shell_lines(io::megatron_command(found.scenario), 2, paint.columns());
   for (const std::string& remark : io::megatron_remarks(found.scenario)) text += paint.paragraph("  ! ", remark);
   return text;
 }

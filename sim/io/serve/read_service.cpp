@@ -142,7 +142,7 @@ std::optional<std::string_view> arrival_key(const Node& node) {
 }
 
 void read_arrivals(const Node& node, serve::Requests& requests) {
-  constexpr std::int64_t kUserRounds = 10, kFewest = 32, kPoissonCount = 1000;
+  constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
   if (!key) return;
   if (*key == "trace") {
@@ -164,7 +164,7 @@ void read_arrivals(const Node& node, serve::Requests& requests) {
     if (node.has("count")) node.complain("count", "expected none: a batch has as many requests as it says");
     requests.count = requests.at_once;
   } else {
-    requests.count = node.whole_or("count", std::max(kFewest, kUserRounds * requests.at_once), kRequestCount);
+    requests.count = node.whole_or("count", serve::closed_loop_count(requests.at_once), kRequestCount);
     requests.at_once = std::min(requests.at_once, requests.count);
   }
 }
@@ -206,8 +206,9 @@ void read_options(const Node& root, Service& service) {
                                              .draft_share = node->number_or("draft_share", 0, {.low = 0, .high = 1})};
   }
   if (const auto node = root.find_object("limits")) {
-    node->allow_only({"ttft_s", "tpot_s"});
-    service.limits = {node->find_number("ttft_s", kPositive), node->find_number("tpot_s", kPositive)};
+    node->allow_only({"ttft_s", "tpot_s", "latency_s"});
+    service.limits = {node->find_number("ttft_s", kPositive), node->find_number("tpot_s", kPositive),
+                      node->find_number("latency_s", kPositive)};
   }
   if (const auto node = root.find_object("moe")) {
     node->allow_only({"imbalance"});
@@ -264,16 +265,19 @@ Service read_overridden(std::optional<Document> asked, std::span<const std::stri
 
 }  // namespace
 
+std::optional<std::filesystem::path> service_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) || is_path(path.string())) return path;
+  return find_data_file(kServices, path.string());
+}
+
 Service read_service_file(const std::filesystem::path& path, std::span<const std::string> sets) {
   Findings findings;
-  std::error_code error;
-  if (std::filesystem::exists(path, error) || is_path(path.string()))
-    return read_overridden(document_from_file(path, findings), sets, findings);
-  const auto named = find_data_file(kServices, path.string());
-  if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kServices, path.string())});
+  const auto file = service_file(path);
+  if (!file) findings.complaints.push_back({printable(path.string()), "", unknown_name(kServices, path.string())});
   findings.throw_if_wrong();
-  note_hidden(kServices, path.string(), *named);
-  return read_overridden(document_from_file(*named, findings), sets, findings);
+  if (*file != path) note_hidden(kServices, path.string(), *file);
+  return read_overridden(document_from_file(*file, findings), sets, findings);
 }
 
 Service read_service_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace foretoken::io {
 
 inline constexpr DataKind kServices{"serving question", "scenarios/serve"};
 inline constexpr DataKind kEngines{"engine", "calibration/engines"};
+
+/// Returns the file that a question is read from: the path itself, or that of a shipped name. Nothing: there is none.
+[[nodiscard]] std::optional<std::filesystem::path> service_file(const std::filesystem::path& path);
 
 /// Reads and checks a question with the overrides of `sets`. Throws ConfigError with every complaint.
 [[nodiscard]] serve::Service read_service_file(const std::filesystem::path& path,

@@ -1,0 +1,170 @@
+// Translates degrees, precision, memory and batching into the flags of each engine.
+#include "sim/io/export/serve/launch_service.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace foretoken::io {
+namespace {
+
+using serve::Degrees;
+using serve::Service;
+using serve::WeightPrecision;
+
+/// Words of a command, a flag and its value at a time.
+class Words {
+ public:
+  explicit Words(std::vector<std::string> first) : words_(std::move(first)) {}
+
+  template <class T>
+  Words& flag(const char* name, const T& value) {
+    words_.emplace_back(name);
+    words_.push_back(fmt::format("{}", value));
+    return *this;
+  }
+  template <class T>
+  Words& flag_if(bool wanted, const char* name, const T& value) {
+    return wanted ? flag(name, value) : *this;
+  }
+  Words& word_if(bool wanted, const char* word) {
+    if (wanted) words_.emplace_back(word);
+    return *this;
+  }
+  [[nodiscard]] std::vector<std::string> words() const { return words_; }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+bool has_16_bits(WeightPrecision precision) {
+  return precision == WeightPrecision::kBf16 || precision == WeightPrecision::kFp16;
+}
+
+const char* type_name(WeightPrecision precision) {
+  return precision == WeightPrecision::kFp16 ? "float16" : "bfloat16";
+}
+
+bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
+
+/// Requests that one instance runs at most. In a closed loop there are never more than its users.
+std::int64_t most_sequences(const Service& service, const serve::Pool& pool) {
+  if (service.requests.kind != serve::ArrivalKind::kClosed) return service.engine.max_sequences;
+  const std::int64_t users = (service.requests.at_once + pool.instances() - 1) / pool.instances();
+  return std::min(service.engine.max_sequences, users);
+}
+
+std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, std::string_view role) {
+  const Degrees& cut = pool.degrees;
+  return Words({"vllm", "serve", service.model.name})
+      .flag("--tensor-parallel-size", cut.tensor)
+      .flag_if(cut.pipeline > 1, "--pipeline-parallel-size", cut.pipeline)
+      .flag_if(cut.attention_data > 1, "--data-parallel-size", cut.attention_data)
+      .word_if(cut.expert > 1, "--enable-expert-parallel")
+      .flag("--dtype", type_name(service.precision))
+      .flag_if(service.precision == WeightPrecision::kFp8, "--quantization", "fp8")
+      .flag_if(narrow_cache(service), "--kv-cache-dtype", "fp8")
+      .flag("--max-num-batched-tokens", service.engine.token_budget)
+      .flag("--max-num-seqs", most_sequences(service, pool))
+      .flag("--max-model-len", service.longest())
+      .flag("--gpu-memory-utilization", service.engine.memory_fraction)
+      .flag("--block-size", service.engine.block_tokens)
+      .flag_if(!role.empty(), "--kv-transfer-config", R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})")
+      .words();
+}
+
+std::vector<std::string> sglang(const Service& service, const serve::Pool& pool, std::string_view role) {
+  const Degrees& cut = pool.degrees;
+  return Words({"python3", "-m", "sglang.launch_server", "--model-path", service.model.name})
+      .flag("--tp-size", cut.stage_ranks())
+      .flag_if(cut.pipeline > 1, "--pp-size", cut.pipeline)
+      .flag_if(cut.attention_data > 1, "--dp-size", cut.attention_data)
+      .word_if(cut.attention_data > 1, "--enable-dp-attention")
+      .flag_if(cut.expert > 1, "--ep-size", cut.expert)
+      .flag("--dtype", type_name(service.precision))
+      .flag_if(service.precision == WeightPrecision::kFp8, "--quantization", "fp8")
+      .flag_if(narrow_cache(service), "--kv-cache-dtype", "fp8_e4m3")
+      .flag("--chunked-prefill-size", service.engine.token_budget)
+      .word_if(service.engine.mixes_phases, "--enable-mixed-chunk")
+      .flag("--max-running-requests", most_sequences(service, pool))
+      .flag("--context-length", service.longest())
+      .flag("--mem-fraction-static", service.engine.memory_fraction)
+      .flag_if(!role.empty(), "--disaggregation-mode", role)
+      .words();
+}
+
+/// What the YAML file of TensorRT-LLM must hold; empty: there is no such file.
+std::vector<std::string> trt_llm_options(const Service& service, const serve::Pool& pool) {
+  std::vector<std::string> lines;
+  if (pool.degrees.attention_data > 1) lines.emplace_back("enable_attention_dp: true");
+  if (service.engine.chunks_prompts) lines.emplace_back("enable_chunked_prefill: true");
+  if (narrow_cache(service)) lines.emplace_back("kv_cache_config: {dtype: fp8}");
+  if (service.disaggregated) lines.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
+  return lines;
+}
+
+std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool, std::string_view role) {
+  const Degrees& cut = pool.degrees;
+  return Words({"trtllm-serve", service.model.name, "--backend", "pytorch"})
+      .flag("--tp_size", cut.stage_ranks())
+      .flag_if(cut.pipeline > 1, "--pp_size", cut.pipeline)
+      .flag_if(cut.expert > 1, "--ep_size", cut.expert)
+      .flag("--max_num_tokens", service.engine.token_budget)
+      .flag("--max_batch_size", most_sequences(service, pool))
+      .flag("--max_seq_len", service.longest())
+      .flag("--kv_cache_free_gpu_memory_fraction", service.engine.memory_fraction)
+      .flag_if(!trt_llm_options(service, pool).empty(), "--extra_llm_api_options",
+               role.empty() ? "options.yaml" : fmt::format("{}.yaml", role))
+      .words();
+}
+
+using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, std::string_view);
+
+Writer writer_of(std::string_view engine) {
+  if (engine == "vllm") return vllm;
+  if (engine == "sglang") return sglang;
+  if (engine == "trt-llm") return trt_llm;
+  return nullptr;
+}
+
+std::vector<std::string> remarks_of(const Service& service, const std::vector<serve::Pool>& pools) {
+  std::vector<std::string> remarks{
+      fmt::format("{} stands for the path or the hub's name of the weights", service.model.name)};
+  if (!has_16_bits(service.precision) &&
+      (service.precision != WeightPrecision::kFp8 || service.engine.name == "trt-llm"))
+    remarks.push_back(fmt::format("the weights must be a checkpoint in {}", name_of(service.precision)));
+  if (service.disaggregated)
+    remarks.emplace_back("a router in front sends each request to a prefill process, then to a decode process");
+  else if (pools.front().instances() > 1)
+    remarks.emplace_back("a router in front deals the requests out to the processes");
+  const bool spreads = std::any_of(pools.begin(), pools.end(), [&](const serve::Pool& pool) {
+    return pool.degrees.gpus() > service.cluster.gpus_per_node;
+  });
+  if (spreads)
+    remarks.emplace_back("one process spreads over several nodes: add the engine's flags for their addresses");
+  if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
+  if (service.engine.name == "trt-llm")
+    for (const serve::Pool& pool : pools)
+      if (const auto lines = trt_llm_options(service, pool); !lines.empty())
+        remarks.push_back(
+            fmt::format("the YAML file of tp_size {} holds {}", pool.degrees.stage_ranks(), fmt::join(lines, "; ")));
+  return remarks;
+}
+
+}  // namespace
+
+ServiceCommands commands_of(const Service& service) {
+  const Writer write = writer_of(service.engine.name);
+  if (write == nullptr || service.batching == serve::Batching::kStatic) return {};
+  const std::vector<serve::Pool> pools = serve::pools_of(service);
+  ServiceCommands commands{.launches = {}, .remarks = remarks_of(service, pools)};
+  for (std::size_t at = 0; at < pools.size(); ++at) {
+    const std::string role = !service.disaggregated ? "" : at == 0 ? "prefill" : "decode";
+    commands.launches.push_back({role, pools[at].instances(), write(service, pools[at], role)});
+  }
+  return commands;
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,86 @@
+// Tests the commands that start services.
+#include "sim/io/export/serve/launch_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/io/serve/read_service.h"
+
+namespace foretoken::io {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+serve::Service service_with(std::vector<std::string> sets) {
+  return read_service_file(FORETOKEN_SOURCE_DIR "/scenarios/serve/llama-3-70b-chat-8-h100.json", sets);
+}
+
+/// Returns the word behind a flag, or nothing.
+std::string value_of(const std::vector<std::string>& words, const std::string& flag) {
+  const auto found = std::find(words.begin(), words.end(), flag);
+  return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
+}
+
+TEST(LaunchService, VllmHasAFlagForEveryChoice) {
+  const ServiceCommands commands =
+      commands_of(service_with({"chunked_prefill=4096", "kv_precision=fp8", "precision=fp8"}));
+  ASSERT_EQ(commands.launches.size(), 1U);
+  EXPECT_THAT(commands.launches[0].words,
+              ElementsAre("vllm", "serve", "llama-3-70b", "--tensor-parallel-size", "8", "--dtype", "bfloat16",
+                          "--quantization", "fp8", "--kv-cache-dtype", "fp8", "--max-num-batched-tokens", "4096",
+                          "--max-num-seqs", "64", "--max-model-len", "1280", "--gpu-memory-utilization", "0.9",
+                          "--block-size", "16"));
+}
+
+TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
+  const std::vector<std::string> mixture{"model=mixtral-8x7b",
+                                         R"(parallelism={"tensor": 2, "attention_data": 4, "expert": 8})"};
+  const auto words_of = [&](const char* engine) {
+    std::vector<std::string> sets = mixture;
+    sets.push_back(std::string("engine=") + engine);
+    return commands_of(service_with(sets)).launches.at(0).words;
+  };
+  const std::vector<std::string> vllm = words_of("vllm"), sglang = words_of("sglang"), trt = words_of("trt-llm");
+  EXPECT_EQ(value_of(vllm, "--tensor-parallel-size"), "2");
+  EXPECT_EQ(value_of(vllm, "--data-parallel-size"), "4");
+  EXPECT_THAT(vllm, Contains("--enable-expert-parallel"));
+  EXPECT_EQ(value_of(sglang, "--tp-size"), "8");  // of all attention groups together
+  EXPECT_EQ(value_of(sglang, "--dp-size"), "4");
+  EXPECT_EQ(value_of(sglang, "--ep-size"), "8");
+  EXPECT_THAT(sglang, Contains("--enable-dp-attention"));
+  EXPECT_EQ(value_of(trt, "--tp_size"), "8");
+  EXPECT_EQ(value_of(trt, "--ep_size"), "8");
+  EXPECT_EQ(value_of(trt, "--extra_llm_api_options"), "options.yaml");
+}
+
+TEST(LaunchService, PoolsHaveCommandsOfTheirOwn) {
+  const std::vector<std::string> split{
+      "parallelism=null",
+      R"(disaggregated={"prefill": {"gpus": 4, "parallelism": {"tensor": 2}}, "decode": {"gpus": 4, "parallelism": {"tensor": 4}}})"};
+  const ServiceCommands commands = commands_of(service_with(split));
+  ASSERT_EQ(commands.launches.size(), 2U);
+  EXPECT_EQ(commands.launches[0].role, "prefill");
+  EXPECT_EQ(commands.launches[0].instances, 2);
+  EXPECT_EQ(commands.launches[1].role, "decode");
+  EXPECT_EQ(value_of(commands.launches[1].words, "--tensor-parallel-size"), "4");
+  EXPECT_THAT(value_of(commands.launches[1].words, "--kv-transfer-config"), HasSubstr("NixlConnector"));
+  EXPECT_THAT(commands.remarks, Contains(HasSubstr("router")));
+}
+
+TEST(LaunchService, WhatACommandCannotSayIsRemarked) {
+  EXPECT_THAT(commands_of(service_with({"precision=int4"})).remarks, Contains(HasSubstr("a checkpoint in int4")));
+  EXPECT_THAT(commands_of(service_with({"precision=int4"})).launches[0].words, Not(Contains("--quantization")));
+  EXPECT_THAT(commands_of(service_with({R"(speculative={"tokens": 3, "acceptance": 0.7})"})).remarks,
+              Contains(HasSubstr("draft")));
+}
+
+TEST(LaunchService, AnEngineWithoutAKnownCommandHasNone) {
+  const serve::Service service = read_service_file(FORETOKEN_SOURCE_DIR "/scenarios/serve/gpt3-20b-a100.json");
+  EXPECT_TRUE(commands_of(service).launches.empty());
+}
+
+}  // namespace
+}  // namespace foretoken::io

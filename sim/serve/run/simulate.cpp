@@ -1,0 +1,199 @@
+// Runs the events of a service: arrivals, ends of passes, transfers of caches.
+//
+// An instant is atomic, as in sim/des: all passes that end at it land first, then come the requests that arrive or are
+// sent on at it, and then every pass starts that these allow.
+#include "sim/serve/run/simulate.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <queue>
+#include <tuple>
+
+#include "sim/base/check.h"
+#include "sim/serve/run/transfer.h"
+
+namespace foretoken::serve {
+namespace {
+
+__extension__ using Wide = __int128;  // picoseconds times requests
+
+/// Instances of one role with the times of their passes.
+struct Fleet {
+  Role role = Role::kWhole;
+  std::vector<Instance> instances;
+  std::size_t next = 0;  // of equal instances the router takes the next one
+
+  /// Returns the instance with the fewest requests. Ties go round.
+  Instance& least_loaded() {
+    std::size_t best = next % instances.size();
+    for (std::size_t i = 1; i < instances.size(); ++i) {
+      const std::size_t other = (next + i) % instances.size();
+      if (instances[other].load() < instances[best].load()) best = other;
+    }
+    next = best + 1;
+    return instances[best];
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const Service& service, const PoolTimes& times, bool traces) : service_(service), traces_(traces) {
+    run_.requests = requests_of(service);
+    const std::vector<Pool> pools = pools_of(service);
+    if (service.disaggregated) {
+      add_fleet(Role::kPrefill, pools.front(), *times.front());
+      add_fleet(Role::kDecode, pools.back(), *times.back());
+    } else {
+      add_fleet(Role::kWhole, pools.front(), *times.front());
+    }
+    transfer_free_.assign(fleets_.front().instances.size(), des::Instant{});
+    if (service.requests.kind == ArrivalKind::kClosed) next_user_ = service.requests.at_once;
+  }
+
+  Run run() {
+    const auto all = static_cast<std::int64_t>(run_.requests.size());
+    des::Instant now = next_event({});
+    const des::Instant begin = now;
+    while (finished_ < all) {
+      expects(now != des::kNever, "a service whose memory fits ends every request");
+      count_to(now);
+      land(now);
+      deliver(now);
+      start(now);
+      const des::Instant next = next_event(now);
+      now = next;
+    }
+    return finish(begin);
+  }
+
+ private:
+  void add_fleet(Role role, const Pool& pool, PassTimes& times) {
+    Fleet fleet{.role = role, .instances = {}};
+    const Memory memory = memory_of(service_, pool);
+    for (int i = 0; i < pool.instances(); ++i)
+      fleet.instances.emplace_back(service_, role, memory, times, run_.requests);
+    fleets_.push_back(std::move(fleet));
+  }
+
+  [[nodiscard]] des::Instant next_event(des::Instant now) const {
+    des::Instant next = des::kNever;
+    for (const Fleet& fleet : fleets_)
+      for (const Instance& instance : fleet.instances) next = std::min(next, instance.next(now));
+    if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
+    if (!moving_.empty()) next = std::min(next, std::get<0>(moving_.top()));
+    if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
+    return next;
+  }
+
+  /// Requests whose arrival is known from the start.
+  [[nodiscard]] std::size_t open_arrivals() const {
+    if (service_.requests.kind != ArrivalKind::kClosed) return run_.requests.size();
+    return std::min<std::size_t>(run_.requests.size(), static_cast<std::size_t>(service_.requests.at_once));
+  }
+
+  void land(des::Instant now) {
+    for (Fleet& fleet : fleets_)
+      for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
+        landed_.finished.clear();
+        landed_.prefilled.clear();
+        fleet.instances[i].land(now, landed_);
+        finished_ += static_cast<std::int64_t>(landed_.finished.size());
+        in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
+        for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
+        if (service_.requests.kind == ArrivalKind::kClosed)
+          for (std::size_t user = 0; user < landed_.finished.size(); ++user) ask_again(now);
+      }
+  }
+
+  // The instance sends one cache after another.
+  void send_cache(RequestIndex index, std::size_t instance, des::Instant now) {
+    Request& request = run_.requests[index];
+    request.cached = true;
+    const des::Duration time = des::to_duration(transfer_time(service_, request.input));
+    des::Instant& free = transfer_free_[instance];
+    free = later(std::max(free, now), time);
+    moving_.push({free, index});
+  }
+
+  void ask_again(des::Instant now) {
+    if (next_user_ >= static_cast<std::int64_t>(run_.requests.size())) return;
+    const auto index = static_cast<RequestIndex>(next_user_++);
+    run_.requests[index].arrival = now;
+    enter(index, now);
+  }
+
+  // The front ends of the instances take one request after another.
+  void enter(RequestIndex index, des::Instant now) {
+    ++in_system_;
+    const Seconds time = service_.engine.request / real(std::ssize(fleets_.front().instances));
+    if (time <= Seconds(0)) return fleets_.front().least_loaded().enqueue(index);
+    front_free_ = later(std::max(front_free_, now), des::to_duration(time));
+    entering_.emplace_back(front_free_, index);
+  }
+
+  void deliver(des::Instant now) {
+    for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
+      enter(static_cast<RequestIndex>(arriving_), now);
+    for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
+      fleets_.front().least_loaded().enqueue(std::get<1>(entering_.front()));
+    for (; !moving_.empty() && std::get<0>(moving_.top()) <= now; moving_.pop())
+      fleets_.back().least_loaded().enqueue(std::get<1>(moving_.top()));
+  }
+
+  void start(des::Instant now) {
+    int number = 0;
+    for (Fleet& fleet : fleets_)
+      for (Instance& instance : fleet.instances) {
+        loads_.clear();
+        instance.start(now, traces_ ? &loads_ : nullptr);
+        for (const Load& load : loads_) run_.traced.push_back({number, fleet.role, load});
+        ++number;
+      }
+  }
+
+  void count_to(des::Instant now) {
+    if (counted_ != des::kNever) area_ += static_cast<Wide>(in_system_) * (now - counted_).ps;
+    counted_ = now;
+  }
+
+  Run finish(des::Instant begin) {
+    run_.makespan = counted_ - begin;
+    run_.request_seconds = static_cast<double>(area_) * 1e-12;
+    for (const Fleet& fleet : fleets_)
+      for (const Instance& instance : fleet.instances) {
+        const InstanceCounts& counts = instance.counts();
+        run_.passes += counts.passes;
+        run_.preemptions += counts.preemptions;
+        run_.peak_running = std::max(run_.peak_running, counts.peak_running);
+        run_.peak_cache =
+            std::max(run_.peak_cache, real(counts.peak_pages) / real(std::max<std::int64_t>(1, instance.pages())));
+      }
+    return std::move(run_);
+  }
+
+  using Moving = std::tuple<des::Instant, RequestIndex>;
+
+  const Service& service_;
+  bool traces_;
+  Run run_;
+  std::vector<Fleet> fleets_;
+  std::vector<des::Instant> transfer_free_;  // of each prefill instance
+  std::priority_queue<Moving, std::vector<Moving>, std::greater<>> moving_;
+  des::Instant front_free_{};
+  std::deque<Moving> entering_;  // requests that the front end takes in
+  std::size_t arriving_ = 0;
+  std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
+  des::Instant counted_ = des::kNever;
+  Wide area_ = 0;
+  Landed landed_;
+  std::vector<Load> loads_;
+};
+
+}  // namespace
+
+Run simulate(const Service& service, const PoolTimes& times, bool traces) {
+  return Simulation(service, times, traces).run();
+}
+
+}  // namespace foretoken::serve

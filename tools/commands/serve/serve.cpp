@@ -1,0 +1,171 @@
+// The command `foretoken serve`: predicts latency and throughput of inference.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/json/parse_json.h"
+#include "sim/io/serve/read_service.h"
+#include "sim/serve/predict.h"
+#include "tools/commands.h"
+#include "tools/commands/serve/serve_search.h"
+#include "tools/options/lines.h"
+#include "tools/options/options.h"
+#include "tools/options/quantity.h"
+#include "tools/output/gzip.h"
+#include "tools/output/output.h"
+#include "tools/text/json_csv.h"
+#include "tools/text/serve/serve_text.h"
+#include "tools/text/simulate_text.h"
+
+namespace foretoken::tools {
+namespace serve_command {
+namespace {
+
+constexpr int kMistaken = 2;
+
+struct Options {
+  std::vector<std::string> questions, sets;
+  std::string ttft, tpot, latency, trace, colour;
+  Form form = Form::kText;
+  bool require_fit = false, search = false;
+  ServeSearchOptions searched;
+};
+
+/// A question: a file or name, or a line of standard input.
+struct Question {
+  std::string name;
+  std::optional<std::string> line;
+};
+
+std::vector<Question> questions_of(const Options& options) {
+  std::vector<Question> questions;
+  for (const std::string& name : options.questions) {
+    if (name != "-") {
+      questions.push_back({name, std::nullopt});
+      continue;
+    }
+    Lines lines{std::cin, "-", io::kLargestFile};
+    while (std::optional<std::string> line = lines.next())
+      if (line->find_first_not_of(" \t\r") != std::string::npos)
+        questions.push_back({"-:" + std::to_string(lines.number()), std::move(line)});
+  }
+  return questions;
+}
+
+serve::Service service_of(const Options& options, const Question& question) {
+  serve::Service service = question.line ? io::read_service_text(*question.line, question.name, options.sets)
+                                         : io::read_service_file(question.name, options.sets);
+  if (!options.ttft.empty()) service.limits.ttft_s = parse_seconds("--ttft", options.ttft);
+  if (!options.tpot.empty()) service.limits.tpot_s = parse_seconds("--tpot", options.tpot);
+  if (!options.latency.empty()) service.limits.latency_s = parse_seconds("--latency", options.latency);
+  return service;
+}
+
+void write_trace(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
+  OutputFile file(options.trace);
+  std::optional<Gzip> gzip;
+  if (is_gzip_name(options.trace)) gzip.emplace();
+  write_serve_trace(service, prediction, [&](std::string_view text) {
+    if (gzip)
+      file.write(gzip->add(text));
+    else
+      file.write(text);
+  });
+  if (gzip) file.write(gzip->finish());
+  file.finish();
+  file.commit();
+}
+
+std::string answer_text(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
+  if (options.form == Form::kText) return serve_text(service, prediction, page_paint(options.colour));
+  const std::string json = serve_json(service, prediction);
+  return options.form == Form::kJson ? json
+                                     : csv_of(nlohmann::ordered_json::array({nlohmann::ordered_json::parse(json)}));
+}
+
+/// Answers one question. Returns the exit status that it asks for.
+int answer(const Options& options, const Question& question) {
+  try {
+    const serve::Service service = service_of(options, question);
+    if (options.search)
+      return search_services(service, options.searched, options.form, options.colour, question.name, options.sets);
+    const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
+    if (!options.trace.empty()) write_trace(options, service, prediction);
+    print(answer_text(options, service, prediction));
+    return options.require_fit && !prediction.fits ? kRefused : 0;
+  } catch (const ConfigError& error) {
+    std::vector<Complaint> complaints = error.complaints();
+    for (Complaint& complaint : complaints)
+      if (complaint.file.empty()) complaint.file = question.name;
+    if (options.form == Form::kJson) print(complaints_json(ConfigError(complaints)));
+    print_complaints(ConfigError(complaints));
+    return kMistaken;
+  }
+}
+
+int run(const Options& options) {
+  const std::vector<Question> questions = questions_of(options);
+  if (questions.empty()) throw ConfigError({{"-", "", "standard input has no question; expected one a line"}});
+  const char* const single = !options.trace.empty()       ? "--trace"
+                             : options.search             ? "--search"
+                             : options.form == Form::kCsv ? "--csv"
+                                                          : nullptr;
+  if (single != nullptr && questions.size() != 1)
+    throw ConfigError({{"foretoken serve", "", fmt::format("{} takes one question", single)}});
+  std::vector<std::filesystem::path> inputs;
+  for (const Question& question : questions)
+    if (const auto file = io::service_file(question.name); file && !question.line) inputs.push_back(*file);
+  refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
+                    inputs);
+  int status = 0;
+  for (const Question& question : questions) status = std::max(status, answer(options, question));
+  return status;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken serve llama-3-70b-8-h100\n"
+    "  foretoken serve llama-3-70b-8-h100 --set requests.rate_per_s=12 --ttft 500ms --tpot 30ms --json\n"
+    "  foretoken serve gpt3-175b-8-a100 --set requests.batch=32\n"
+    "  foretoken serve mine.json --trace serve.json.gz\n"
+    "  foretoken serve llama-3-70b-chat-8-h100 --search --ttft 500ms --tpot 30ms\n"
+    "  foretoken serve gpt3-20b-a100 --search --gpus 1:16:x2 --latency 2s --chart front.svg\n\n"
+    "Exit status 1: it does not fit, with --require-fit; a search found nothing within the limits.\n";
+
+}  // namespace
+}  // namespace serve_command
+
+void add_serve(CLI::App& program, Action& chosen) {
+  using namespace serve_command;
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("serve", "Predict latency and throughput of inference");
+  command->footer(kExamples);
+  command->add_option("QUESTION", options->questions, "Question files or names; - reads one a line")->required();
+  command->add_option("--set", options->sets, "Override a key: --set requests.rate_per_s=4")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_option("--ttft", options->ttft, "Count goodput within this time to the first token")->type_name("TIME");
+  command->add_option("--tpot", options->tpot, "Count goodput within this time per output token")->type_name("TIME");
+  command->add_option("--trace", options->trace, "Write passes, batch, queue and cache as a Chrome trace")
+      ->type_name("FILE");
+  command->add_option("--latency", options->latency, "Count goodput within this time per request")->type_name("TIME");
+  CLI::Option* search =
+      command->add_flag("--search", options->search, "Search degrees, users or batches, and pools; print the best");
+  search->excludes(command->get_option("--trace"));
+  add_serve_search_options(*command, search, options->searched);
+  add_form_options(*command, options->form);
+  command->add_flag("--require-fit", options->require_fit, "Exit with status 1 when it does not fit");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,30 @@
+// The search of `foretoken serve --search`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/serve/service.h"
+#include "tools/options/options.h"
+
+namespace foretoken::tools {
+
+/// Options that count with --search only.
+struct ServeSearchOptions {
+  std::string gpus, concurrency, batch, chunks, objective = "throughput", chart;
+  std::vector<std::string> precisions, fixes;
+  double throughput = 0;
+  int share = 90, top = 10, threads = 0;
+  bool no_split = false;
+};
+
+/// Adds the options. Each needs `search`.
+void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearchOptions& options);
+
+/// Searches and prints. `question` and `sets` are what the user gave. Returns the exit status: 1 when nothing is found.
+[[nodiscard]] int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
+                                  const std::string& colour, const std::string& question,
+                                  const std::vector<std::string>& sets);
+
+}  // namespace foretoken::tools

@@ -1,0 +1,244 @@
+// Tests `foretoken serve` from outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::vector<std::string> with_sets(std::vector<std::string> words, const std::vector<std::string>& sets) {
+  for (const std::string& assignment : sets) {
+    words.emplace_back("--set");
+    words.push_back(assignment);
+  }
+  return words;
+}
+
+/// Overrides that make a good question wrong, and a part of the only line about it.
+struct WrongService {
+  const char* what;
+  std::vector<std::string> sets;
+  const char* complaint;
+};
+
+const std::vector<WrongService> kWrongServices{
+    {"an unknown key", {"tensor=8"}, "unknown key"},
+    {"an unknown engine", {"engine=vlm"}, "did you mean \"vllm\"?"},
+    {"an unknown model", {"model=llama-3-71b"}, "did you mean"},
+    {"an unknown cluster", {"cluster=dgx-h101"}, "unknown cluster"},
+    {"a model that is a number", {"model=70"}, "expected"},
+    {"an encoder", {"model=bert-large"}, "generates no tokens"},
+    {"a degree of zero", {"parallelism.tensor=0"}, "expected a whole number from 1"},
+    {"a degree that is text", {"parallelism.tensor=eight"}, "expected a whole number from 1"},
+    {"an unknown degree", {"parallelism.data=2"}, "unknown key"},
+    {"heads that do not divide", {"parallelism.tensor=3", "gpus=3"}, "expected a divisor of the 64 heads"},
+    {"more stages than layers",
+     {R"(parallelism={"pipeline": 88})", "gpus=88"},
+     "expected at most 80 (the layers), found 88"},
+    {"experts of a dense model", {"parallelism.expert=2"}, "has no experts"},
+    {"experts that do not divide",
+     {"model=mixtral-8x7b", R"(parallelism={"tensor": 4, "expert": 8})"},
+     "expected a divisor of tensor x attention_data = 4"},
+    {"GPUs of no whole instance", {"gpus=12"}, "expected a multiple of 8"},
+    {"half a node more", {R"(parallelism={"tensor": 4, "pipeline": 3})", "gpus=12"}, "whole nodes of 8 GPUs"},
+    {"no GPUs", {"gpus=0"}, "expected a whole number from 1"},
+    {"an unknown precision", {"precision=fp7"}, "did you mean \"fp8\"?"},
+    {"a precision without products", {"cluster=dgx-a100-80gb-hdr", "precision=nvfp4"}, "has no products in"},
+    {"an unknown precision of the cache", {"kv_precision=int4"}, "expected"},
+    {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
+    {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
+    {"a negative rate", {"requests.rate_per_s=-1"}, "expected"},
+    {"no lengths", {"requests.input_tokens=null"}, "found null"},
+    {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
+    {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},
+    {"too many requests", {"requests.count=1e12"}, "expected"},
+    {"a spread of lengths above 1", {"requests.length_spread=2"}, "expected"},
+    {"a prefix share above 1", {"requests.prefix_share=1.5"}, "expected"},
+    {"a negative seed", {"requests.seed=-3"}, "expected"},
+    {"a count of a batch",
+     {"requests.rate_per_s=null", "requests.batch=4", "batching=static"},
+     "a batch has as many requests as it says"},
+    {"a static batch of Poisson arrivals", {"batching=static"}, "a static batch starts all requests together"},
+    {"continuous batches of a static engine",
+     {"engine=fastertransformer", "batching=continuous"},
+     "batches statically"},
+    {"an unknown way of batching", {"batching=dynamic"}, "expected"},
+    {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
+    {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
+    {"no memory", {"memory.fraction=0"}, "expected"},
+    {"more memory than there is", {"memory.fraction=1.2"}, "expected"},
+    {"a page of no token", {"memory.block_tokens=0"}, "expected"},
+    {"pools and degrees",
+     {R"(disaggregated={"prefill": {"gpus": 4}, "decode": {"gpus": 4}})"},
+     "each pool of a disaggregated service states its own"},
+    {"one pool only",
+     {"parallelism=null", "gpus=null", R"(disaggregated={"prefill": {"gpus": 4}})"},
+     "missing; expected an object"},
+    {"pools that do not make up the GPUs",
+     {"parallelism=null", R"(disaggregated={"prefill": {"gpus": 4}, "decode": {"gpus": 8}})"},
+     "expected 12 (both pools)"},
+    {"an acceptance above 1", {R"(speculative={"tokens": 3, "acceptance": 1.5})"}, "expected"},
+    {"no acceptance", {R"(speculative={"tokens": 3})"}, "missing"},
+    {"more drafted tokens than a pass",
+     {"chunked_prefill=2", R"(speculative={"tokens": 3, "acceptance": 0.5})"},
+     "expected fewer tokens than a pass may have"},
+    {"a limit of zero", {"limits.ttft_s=0"}, "expected a positive number"},
+    {"an unknown limit", {"limits.ttft=0.5"}, "unknown key"},
+    {"a load below the mean", {"moe.imbalance=0.5"}, "expected"},
+    {"a negative price", {"price_per_gpu_hour=-2"}, "expected"},
+    {"a trace that is not there", {R"(requests={"trace": "/nowhere.csv"})"}, "/nowhere.csv"},
+};
+
+TEST(ServeCommand, EveryWrongQuestionIsOneLine) {
+  ASSERT_GE(kWrongServices.size(), 40U);
+  for (const WrongService& wrong : kWrongServices)
+    expect_refused({wrong.what, with_sets({"serve", "llama-3-70b-8-h100"}, wrong.sets), wrong.complaint});
+}
+
+TEST(ServeCommand, WrongOptionsAreOneLine) {
+  const auto search = [](std::vector<std::string> more) {
+    std::vector<std::string> words{"serve", "llama-3-70b-chat-8-h100", "--search"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"no question", {"serve"}, "QUESTION"},
+           {"a question that is not there", {"serve", "nowhere"}, "nowhere"},
+           {"a time without its unit", {"serve", "llama-3-70b-8-h100", "--ttft", "500"}, "a time with its unit"},
+           {"an option of a search alone", {"serve", "llama-3-70b-8-h100", "--gpus", "8"}, "--search"},
+           {"two questions", search({"llama-3-70b-8-h100"}), "--search takes one question"},
+           {"a list that ends early", search({"--gpus", "8:4:x2"}), "upwards"},
+           {"no users", search({"--concurrency", "0"}), "expected users from 1"},
+           {"batches of users", search({"--batch", "4"}), "requests.batch"},
+           {"an unknown precision", search({"--precisions", "bf16,fp9"}), "did you mean \"fp8\"?"},
+           {"a precision without products", search({"--precisions", "nvfp4"}), "has no products in"},
+           {"a key that is no degree", search({"--fix", "tensor=4"}), "parallelism.tensor=8"},
+           {"a degree that divides no heads", search({"--fix", "parallelism.tensor=5"}), "no layout is valid"},
+           {"an unknown objective", search({"--objective", "cost"}), "throughput or latency"},
+           {"a share above 100 %", search({"--share", "120"}), "120"},
+           {"a chart over the question", search({"--chart", "scenarios/serve/llama-3-70b-chat-8-h100.json"}),
+            "--chart"},
+       })
+    expect_refused(wrong);
+}
+
+json searched(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"serve", "gpt3-20b-a100", "--search", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Ran ran = run_foretoken(words);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  return json::parse(ran.out);
+}
+
+/// Splits a printed command at spaces outside single quotes, and leaves out "foretoken".
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'')
+      quoted = !quoted;
+    else if (c == ' ' && !quoted)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  words.erase(words.begin());
+  return words;
+}
+
+TEST(ServeSearch, ThePrintedCommandGivesTheSameNumbers) {
+  std::vector<std::string> searches[] = {
+      {"serve", "gpt3-20b-a100", "--search", "--json", "--latency", "1s"},
+      {"serve", "llama-3-70b-chat-8-h100", "--search", "--json", "--set", "requests.output_tokens=16", "--concurrency",
+       "8,64", "--chunks", "512,4096", "--precisions", "bf16,fp8"}};
+  for (const std::vector<std::string>& words : searches) {
+    const Ran ran = run_foretoken(words);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json answer = json::parse(ran.out);
+    for (const json& row : answer.at("pareto").at("points")) {
+      std::vector<std::string> command = words_of(row.at("command"));
+      command.emplace_back("--json");
+      const Ran again = run_foretoken(command);
+      ASSERT_EQ(again.status, 0) << again.err;
+      const json one = json::parse(again.out);
+      for (const char* const key : {"gpus", "tokens_per_s_per_gpu", "ttft_s", "tpot_s", "latency_s"})
+        EXPECT_EQ(one.at(key), row.at(key)) << row.at("command");
+    }
+  }
+}
+
+TEST(ServeSearch, LimitsHoldAndNothingFoundIsStatusOne) {
+  const json answer = searched({"--latency", "400ms", "--share", "100"});
+  ASSERT_FALSE(answer.at("ranked").empty());
+  for (const json& row : answer.at("ranked")) EXPECT_LE(row.at("latency_s").at("p99"), 0.4);
+  EXPECT_EQ(answer.at("recommended").at("command"), answer.at("ranked")[0].at("command"));
+  EXPECT_TRUE(answer.at("nearest_miss").is_null());
+
+  const Ran none = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--latency", "1ms"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.out, HasSubstr("No configuration is found for 90 % of requests within latency 1.000 ms."));
+  const Ran large = run_foretoken({"serve", "gpt3-175b-a100", "--search", "--gpus", "1"});
+  EXPECT_EQ(large.status, 1);
+  EXPECT_THAT(large.out, HasSubstr("No configuration fits in memory."));
+}
+
+TEST(ServeSearch, HeldDegreesAndListsAreKept) {
+  const json answer = searched({"--fix", "parallelism.tensor=2", "--gpus", "2,4", "--batch", "3,5"});
+  EXPECT_EQ(answer.at("candidates").at("tried"), 4);  // pipeline 1 and 2, two batches
+  for (const json& row : answer.at("pareto").at("points")) {
+    EXPECT_EQ(row.at("parallelism").at("tensor"), 2);
+    EXPECT_TRUE(row.at("batch") == 3 || row.at("batch") == 5);
+  }
+}
+
+TEST(ServeSearch, ThreadsDoNotChangeTheAnswer) {
+  EXPECT_EQ(searched({"--threads", "1"}), searched({"--threads", "3"}));
+}
+
+TEST(ServeSearch, DrawsItsFrontAndWritesCsv) {
+  const TemporaryFolder folder;
+  const std::string chart = folder.file("front.svg");
+  const Ran ran = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--csv", "--chart", chart});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(lines_of(ran.out).front(), HasSubstr("parallelism.tensor"));
+  EXPECT_EQ(lines_of(ran.out).size(), 11U);
+  EXPECT_THAT(contents(chart), HasSubstr("output tokens/s a GPU"));
+}
+
+TEST(ServeSearch, PrintsTheCommandsOfItsEngine) {
+  const std::vector<std::string> words{"serve",
+                                       "llama-3-70b-chat-8-h100",
+                                       "--search",
+                                       "--concurrency",
+                                       "16",
+                                       "--no-split",
+                                       "--fix",
+                                       "parallelism.tensor=4",
+                                       "--json",
+                                       "--set",
+                                       "requests.output_tokens=16",
+                                       "--set",
+                                       "limits=null"};
+  for (const auto& [engine, word] :
+       {std::pair("vllm", "--tensor-parallel-size"), {"sglang", "--tp-size"}, {"trt-llm", "--tp_size"}}) {
+    std::vector<std::string> asked = words;
+    asked.emplace_back("--set");
+    asked.push_back(std::string("engine=") + engine);
+    const Ran ran = run_foretoken(asked);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json launch = json::parse(ran.out).at("recommended").at("launch");
+    const std::vector<std::string> command = launch.at("commands")[0].at("words");
+    const auto flag = std::find(command.begin(), command.end(), word);
+    ASSERT_NE(flag, command.end()) << engine;
+    EXPECT_EQ(*(flag + 1), "4");
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::tools

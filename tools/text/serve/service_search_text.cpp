@@ -1,0 +1,226 @@
+// Writes the answer of a search of services as text.
+#include "tools/text/serve/service_search_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/io/export/serve/launch_service.h"
+#include "sim/report/scatter.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "tools/options/command_line.h"
+#include "tools/text/serve/serve_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Paint;
+using report::Table;
+using study::ServedConfiguration;
+
+constexpr double kNear = 0.1;  // errors of TPOT in engines' published rows: 3 to 10 % (docs/modeller/serving.md)
+
+bool is_static(const ServiceSearchAnswer& answer) { return answer.service.batching == serve::Batching::kStatic; }
+
+/// "2 x TP4 PP2": instances with their degrees, as engines abbreviate them.
+std::string short_words(const serve::Pool& pool) {
+  const serve::Degrees& cut = pool.degrees;
+  std::string words = fmt::format("{} x TP{}", pool.instances(), cut.tensor);
+  if (cut.pipeline > 1) words += fmt::format(" PP{}", cut.pipeline);
+  if (cut.attention_data > 1) words += fmt::format(" DP{}", cut.attention_data);
+  if (cut.expert > 1) words += fmt::format(" EP{}", cut.expert);
+  return words;
+}
+
+std::string short_words(const study::ServiceLayout& layout) {
+  if (!layout.disaggregated) return short_words(layout.pool);
+  return fmt::format("{} prefill, {} decode", short_words(layout.disaggregated->prefill),
+                     short_words(layout.disaggregated->decode));
+}
+
+std::string layout_words(const study::ServiceLayout& layout) {
+  if (!layout.disaggregated) return pool_words(layout.pool);
+  const serve::Pool &prefill = layout.disaggregated->prefill, &decode = layout.disaggregated->decode;
+  return fmt::format("prefill on {} ({}), decode on {} ({})", report::counted(prefill.gpus, "GPU"), pool_words(prefill),
+                     report::counted(decode.gpus, "GPU"), pool_words(decode));
+}
+
+bool several_precisions(const ServiceSearchAnswer& answer) {
+  return std::any_of(answer.search.fitting.begin(), answer.search.fitting.end(), [&](const ServedConfiguration& found) {
+    return found.layout.precision != answer.search.fitting.front().layout.precision;
+  });
+}
+
+std::string time_of(double seconds) { return report::time_text(Seconds(seconds)); }
+
+/// The table of some configurations.
+std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std::size_t>& rows, std::size_t most,
+                       bool ranks, const Paint& paint) {
+  const auto kind = answer.service.requests.kind;
+  const bool loads = kind == serve::ArrivalKind::kBatch || kind == serve::ArrivalKind::kClosed;
+  std::vector<Table::Column> columns;
+  if (ranks) columns.push_back({"rank"});
+  columns.push_back({"GPUs"});
+  columns.push_back({"precision", Table::Align::kLeft, several_precisions(answer) ? 0 : 3});
+  if (loads) columns.push_back({kind == serve::ArrivalKind::kBatch ? "batch" : "users"});
+  if (!is_static(answer)) columns.push_back({"chunk", Table::Align::kRight, 1});
+  columns.push_back({"tokens/s/GPU"});
+  columns.push_back({"TTFT", Table::Align::kRight, is_static(answer) ? 1 : 0});
+  columns.push_back({"TPOT"});
+  columns.push_back({"latency", Table::Align::kRight, is_static(answer) ? 0 : 2});
+  columns.push_back({"layout", Table::Align::kLeft});
+  Table table(columns);
+  for (std::size_t row = 0; row < std::min(most, rows.size()); ++row) {
+    const ServedConfiguration& found = answer.search.fitting[rows[row]];
+    const serve::Prediction& prediction = found.prediction;
+    std::vector<std::string> cells;
+    if (ranks) cells.push_back(std::to_string(row + 1));
+    cells.push_back(std::to_string(found.layout.gpus()));
+    cells.emplace_back(name_of(found.layout.precision));
+    if (loads) cells.push_back(std::to_string(found.requests.at_once));
+    if (!is_static(answer)) cells.push_back(std::to_string(found.token_budget));
+    cells.push_back(report::significant(prediction.tokens_per_s_per_gpu));
+    cells.push_back(time_of(prediction.ttft.mean));
+    cells.push_back(prediction.tpot ? time_of(prediction.tpot->mean) : "-");
+    cells.push_back(time_of(prediction.latency.mean));
+    cells.push_back(short_words(found.layout));
+    table.add(cells);
+  }
+  return table.text(paint);
+}
+
+std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
+  const serve::Service& service = answer.service;
+  const study::ServiceSearch& search = answer.search;
+  std::string text = paint.name(service.name) + '\n';
+  text += paint.paragraph(
+      "  ", fmt::format("{} on {}, {}: {} tokens in, {} out.", service.model.name, service.cluster.name,
+                        service.engine.name, service.requests.input_tokens, service.requests.output_tokens));
+  std::string done = fmt::format("Tried {} of {}; {} did not fit.",
+                                 report::counted(static_cast<double>(search.tried), "configuration"),
+                                 report::counted(static_cast<double>(search.layouts), "layout"), search.too_large);
+  if (!search.complete) done += " The search was interrupted.";
+  return text + paint.paragraph("  ", done);
+}
+
+std::string goal_words(const ServiceSearchAnswer& answer) {
+  std::string words;
+  if (answer.service.limits.any())
+    words +=
+        fmt::format(" for {:.0f} % of requests within{}", 100 * answer.goal.share, limits_words(answer.service.limits));
+  if (answer.goal.least_per_gpu > 0)
+    words += fmt::format("{} {} tokens/s/GPU or more", words.empty() ? " for" : " and",
+                         report::significant(answer.goal.least_per_gpu));
+  return words;
+}
+
+std::string near_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  const study::ServiceSearch& search = answer.search;
+  const double best = search.fitting[search.ranked.front()].prediction.tokens_per_s_per_gpu;
+  const auto near = std::count_if(search.ranked.begin() + 1, search.ranked.end(), [&](std::size_t at) {
+    return search.fitting[at].prediction.tokens_per_s_per_gpu >= (1 - kNear) * best;
+  });
+  if (near == 0) return "";
+  return paint.paragraph(
+      "  ",
+      fmt::format("{} within 10 % of the best throughput. Predictions of services miss measured ones by as much: "
+                  "measure before you choose.",
+                  near == 1 ? "Another is" : fmt::format("{} others are", report::whole(static_cast<double>(near)))));
+}
+
+std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfiguration& best, const Paint& paint) {
+  const io::ServiceCommands commands = io::commands_of(service_of(answer, best));
+  std::string text;
+  for (const io::ServiceLaunch& launch : commands.launches) {
+    std::vector<std::string> units;
+    for (const std::string& word : launch.words) {
+      const bool is_value = !units.empty() && !word.starts_with("--") && units.back().find(' ') == std::string::npos;
+      if (is_value)
+        units.back() += ' ' + shell_word(word);
+      else
+        units.push_back(shell_word(word));
+    }
+    const std::string times = launch.instances > 1 ? fmt::format(", {} times", launch.instances) : "";
+    text += fmt::format("  Start{}{}:\n", launch.role.empty() ? "" : " " + launch.role, times);
+    text += shell_lines(units, 4, paint.columns());
+  }
+  if (!commands.remarks.empty())
+    text += paint.paragraph("  ", fmt::format("Note: {}.", fmt::join(commands.remarks, "; ")));
+  return text.empty() ? text : '\n' + text;
+}
+
+std::string recommended_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  const ServedConfiguration& best = answer.search.fitting[answer.search.ranked.front()];
+  const serve::Prediction& prediction = best.prediction;
+  std::string text = report::title_text("Recommended", "the first of the list", paint);
+  std::string words = fmt::format("{}: {}", report::counted(best.layout.gpus(), "GPU"), layout_words(best.layout));
+  if (answer.service.limits.any())
+    words += fmt::format("; {:.0f} % of requests are within{}", 100 * best.share_within(),
+                         limits_words(answer.service.limits));
+  if (prediction.cost_per_million_tokens)
+    words += fmt::format("; {:.3g} USD a million output tokens", *prediction.cost_per_million_tokens);
+  text += paint.paragraph("  ", words + '.') + near_text(answer, paint) + '\n';
+  text += shell_lines(serve_command_of(answer, best), 4, paint.columns());
+  return text + launch_text(answer, best, paint);
+}
+
+std::string numerics_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  const serve::WeightPrecision best = answer.search.fitting[answer.search.ranked.front()].layout.precision;
+  if (best == answer.service.precision) return "";
+  return paint.paragraph("  ", fmt::format("The best has weights in {}, which was searched on request. Precision "
+                                           "changes the answers of a model: check their quality.",
+                                           name_of(best)));
+}
+
+std::string front_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  constexpr std::size_t kShown = 12;
+  const std::vector<std::size_t>& front = answer.search.front;
+  if (front.size() < 2) return "";
+  std::vector<report::ScatterPoint> points;
+  for (const std::size_t at : front) {
+    const serve::Prediction& prediction = answer.search.fitting[at].prediction;
+    const double time = is_static(answer) || !prediction.tpot ? prediction.latency.mean : prediction.tpot->mean;
+    points.push_back({time, prediction.tokens_per_s_per_gpu, '*'});
+  }
+  std::string text = report::title_text(
+      "Pareto front", is_static(answer) ? "throughput and latency" : "throughput, TTFT and TPOT", paint);
+  text += report::scatter_text(points, {is_static(answer) ? "latency" : "TPOT", [](double v) { return time_of(v); }},
+                               {"tokens/s/GPU", [](double v) { return report::significant(v); }}, paint);
+  const std::size_t every = (front.size() + kShown - 1) / kShown;
+  std::vector<std::size_t> shown;
+  for (std::size_t at = 0; at < front.size(); at += every) shown.push_back(front[at]);
+  return text + table_text(answer, shown, shown.size(), false, paint);
+}
+
+std::string nothing_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  const study::ServiceSearch& search = answer.search;
+  if (!search.nearest)
+    return paint.paragraph("  ",
+                           "No configuration fits in memory. Try more GPUs, a narrower precision (--precisions) "
+                           "or shorter requests.");
+  const ServedConfiguration& near = search.fitting[*search.nearest];
+  std::string text = paint.paragraph("  ", fmt::format("No configuration is found{}.", goal_words(answer)));
+  text += paint.paragraph(
+      "  ", fmt::format("The nearest has {:.0f} % of requests within the limits, and {} tokens/s/GPU:",
+                        100 * near.share_within(), report::significant(near.prediction.tokens_per_s_per_gpu)));
+  return text + table_text(answer, {*search.nearest}, 1, false, paint);
+}
+
+}  // namespace
+
+std::string service_search_text(const ServiceSearchAnswer& answer, const Paint& paint) {
+  std::string text = heading(answer, paint);
+  if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint);
+  const char* const order = answer.goal.lowest_latency ? "lowest latency" : "highest throughput a GPU";
+  const bool open = answer.service.requests.kind == serve::ArrivalKind::kPoisson ||
+                    answer.service.requests.kind == serve::ArrivalKind::kTrace;
+  text += report::title_text("Best", (open && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
+                             paint);
+  text += table_text(answer, answer.search.ranked, answer.top, true, paint);
+  text += front_text(answer, paint);
+  return text + recommended_text(answer, paint) + numerics_text(answer, paint);
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,35 @@
+// The answer of `foretoken serve --search`: text, JSON, and a chart of its Pareto front.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/text/layout.h"
+#include "sim/study/serve/search_service.h"
+
+namespace foretoken::tools {
+
+/// A finished search with its question.
+struct ServiceSearchAnswer {
+  const serve::Service& service;
+  const study::ServiceSearch& search;
+  study::ServiceGoal goal;
+  std::size_t top = 10;
+  std::string question;           ///< as a command names it
+  std::vector<std::string> sets;  ///< overrides of the question
+};
+
+[[nodiscard]] std::string service_search_text(const ServiceSearchAnswer& answer, const report::Paint& paint);
+[[nodiscard]] std::string service_search_json(const ServiceSearchAnswer& answer);
+
+/// Draws throughput a GPU against TPOT, or against the latency of static batches, as an SVG file.
+[[nodiscard]] std::string service_search_svg(const ServiceSearchAnswer& answer);
+
+/// Returns the service of a configuration.
+[[nodiscard]] serve::Service service_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found);
+
+/// Returns the command that predicts a configuration again, unit by unit: "foretoken serve NAME", "--set gpus=8".
+[[nodiscard]] std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer,
+                                                        const study::ServedConfiguration& found);
+
+}  // namespace foretoken::tools
