@@ -64,6 +64,9 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
   if (service.price_per_gpu_hour)
     prediction.cost_per_million_tokens =
         *service.price_per_gpu_hour * service.gpus() / 3600 / prediction.output_tokens_per_s * 1e6;
+  const net::Cluster& cluster = service.cluster;
+  if (const auto& watts = cluster.power_limit_watts ? cluster.power_limit_watts : cluster.gpu.tdp_watts)
+    prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / prediction.output_tokens_per_s * 1e6;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Prediction {
   double requests_per_s = 0, output_tokens_per_s = 0, total_tokens_per_s = 0;
   double tokens_per_s_per_gpu = 0;                ///< output tokens
   std::optional<double> cost_per_million_tokens;  ///< output tokens
+  std::optional<double> kwh_per_million_tokens;   ///< output tokens; GPUs at the limit of their power all the time
   std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
   double mean_in_system = 0;
   std::int64_t passes = 0, preemptions = 0, peak_running = 0;

@@ -14,6 +14,7 @@
 #include "sim/base/text.h"
 #include "sim/draw/gantt_svg.h"
 #include "sim/io/scenario/read_residuals.h"
+#include "sim/io/serve/read_service.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
 #include "sim/report/text/number.h"
@@ -22,12 +23,14 @@
 #include "sim/study/otherwise/schedules.h"
 #include "sim/study/predict/strict.h"
 #include "sim/study/reason.h"
+#include "sim/study/serve/vary_service.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
 #include "tools/output/long_work.h"
 #include "tools/output/output.h"
 #include "tools/text/json_csv.h"
+#include "tools/text/serve/vary_service_text.h"
 
 namespace foretoken::tools {
 namespace compare_command {
@@ -41,7 +44,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string scenario, svg, colour;
-  std::vector<std::string> schedules, sets;
+  std::vector<std::string> schedules, engines, sets;
   Form form = Form::kText;
   bool no_gantt = false, strict = false;
 };
@@ -182,7 +185,41 @@ std::string json_of(const std::string& name, const Rows& rows) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+// Returns the shipped engines that the question is valid for.
+std::vector<std::string> engines_for(const Options& options) {
+  std::vector<std::string> engines;
+  for (const std::string& name : io::list_names(io::kEngines)) {
+    std::vector<std::string> sets = options.sets;
+    sets.push_back("engine=" + name);
+    try {
+      static_cast<void>(io::read_service_file(options.scenario, sets));
+      engines.push_back(name);
+    } catch (const ConfigError&) {  // it batches in another way
+    }
+  }
+  return engines;
+}
+
+// Shows engines side by side on a question about serving.
+int run_service(const Options& options) {
+  if (!options.schedules.empty() || !options.svg.empty())
+    throw ConfigError({{"foretoken compare", "", "--schedules and --svg expect a scenario of training"}});
+  static_cast<void>(io::read_service_file(options.scenario, options.sets));  // what is wrong with all is said once
+  const study::Varied engines{"engine", options.engines.empty() ? engines_for(options) : options.engines};
+  LongWork work("engines");
+  const study::VariedService varied = study::vary_service(
+      {.service = options.scenario, .sets = options.sets, .keys = {engines}, .threads = 1}, work.watch());
+  work.end();
+  print(options.form == Form::kJson  ? work.marked(vary_service_json(varied))
+        : options.form == Form::kCsv ? vary_service_csv(varied)
+                                     : vary_service_text(varied, page_paint(options.colour)));
+  return work.status(0);
+}
+
 int run(const Options& options) {
+  if (options.scenario != "-" && io::is_service(options.scenario)) return run_service(options);
+  if (!options.engines.empty())
+    throw ConfigError({{"foretoken compare", "", "--engines expects a question about serving (foretoken serve)"}});
   std::vector<ScheduleChoice> choices;
   for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
   const study::ScenarioSource source = scenario_source(options.scenario);
@@ -217,7 +254,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken compare gpt3-175b-1024-a100\n"
     "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2 --svg schedules.svg\n"
-    "  foretoken compare my.json --set batch.global=512 --json\n\n"
+    "  foretoken compare my.json --set batch.global=512 --json\n"
+    "  foretoken compare llama-3-70b-chat-8-h100 --engines vllm,sglang   (a question of serve)\n\n"
     "An impossible schedule is shown with the reason. Exit status 1: no schedule is possible.\n";
 
 }  // namespace
@@ -226,7 +264,8 @@ constexpr const char* kExamples =
 void add_compare(CLI::App& program, Action& chosen) {
   using namespace compare_command;
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("compare", "Show pipeline schedules side by side on one scenario");
+  CLI::App* command =
+      program.add_subcommand("compare", "Show pipeline schedules, or engines of a service, side by side");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
@@ -234,6 +273,10 @@ void add_compare(CLI::App& program, Action& chosen) {
       ->add_option("--schedules", options->schedules,
                    "Names from `foretoken schedule list`, with chunks a stage where there are several (gpipe, 1f1b, "
                    "zb-h1, interleaved:2, zb-v:2, v-half:2, interleaved:4 and the scenario's own)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command->add_option("--engines", options->engines, "Engines to compare on a question about serving (all that fit it)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "sim/io/scenario/read_residuals.h"
+#include "sim/io/serve/read_service.h"
+#include "sim/study/serve/vary_service.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
 #include "tools/output/long_work.h"
 #include "tools/output/output.h"
+#include "tools/text/serve/vary_service_text.h"
 #include "tools/text/whatif_text.h"
 
 namespace foretoken::tools {
@@ -48,9 +51,26 @@ std::vector<study::Varied> varied_keys(const std::vector<std::string>& texts) {
   return keys;
 }
 
+// Varies a question about serving.
+int run_service(const Options& options) {
+  if (options.tornado) throw refusal("--tornado expects a scenario of training; this is a question about serving");
+  LongWork work("combinations");
+  const study::VariedService varied = study::vary_service({.service = options.scenario,
+                                                           .sets = options.sets,
+                                                           .keys = varied_keys(options.vary),
+                                                           .threads = options.threads},
+                                                          work.watch());
+  work.end();
+  print(options.form == Form::kJson  ? work.marked(vary_service_json(varied))
+        : options.form == Form::kCsv ? vary_service_csv(varied)
+                                     : vary_service_text(varied, page_paint(options.colour)));
+  return work.status(0);
+}
+
 int run(const Options& options) {
   if (options.vary.empty() && !options.tornado)
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
+  if (options.scenario != "-" && io::is_service(options.scenario)) return run_service(options);
   LongWork work("combinations and properties");
   const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
                                                .sets = options.sets,
@@ -71,7 +91,8 @@ constexpr const char* kExamples =
     "  foretoken whatif gpt3-175b-1024-a100 --vary cluster.node.nics.gb_per_s=12.5,25,50,100\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --vary recompute=none,selective,full\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary cluster=selene,dgx-a100-80gb-4hdr --csv\n"
-    "  foretoken whatif llama-3-70b-1024-h100 --tornado\n\n"
+    "  foretoken whatif llama-3-70b-1024-h100 --tornado\n"
+    "  foretoken whatif llama-3-70b-chat-8-h100 --vary requests.concurrency=16,64,256   (a question of serve)\n\n"
     "Several --vary try every combination. An impossible combination is shown with the reason.\n";
 
 }  // namespace

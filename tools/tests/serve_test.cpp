@@ -240,5 +240,45 @@ TEST(ServeSearch, PrintsTheCommandsOfItsEngine) {
   }
 }
 
+TEST(VariedServices, EveryRowIsWhatServeSays) {
+  const Ran ran = run_foretoken(
+      {"whatif", "gpt3-20b-a100", "--vary", "requests.batch=4,32", "--vary", "precision=fp16,fp7", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  ASSERT_EQ(answer.at("rows").size(), 4U);
+  for (const json& row : answer.at("rows")) {
+    const std::string batch = row.at("set").at("requests.batch"), precision = row.at("set").at("precision");
+    const Ran one = run_foretoken(
+        with_sets({"serve", "gpt3-20b-a100", "--json"}, {"requests.batch=" + batch, "precision=" + precision}));
+    EXPECT_EQ(one.status, row.contains("result") ? 0 : 2);
+    if (!row.contains("result")) {
+      EXPECT_THAT(row.at("impossible").get<std::string>(), HasSubstr("fp7"));
+      continue;
+    }
+    for (const char* const key : {"tokens_per_s_per_gpu", "ttft_s", "latency_s", "kwh_per_million_output_tokens"})
+      EXPECT_EQ(json::parse(one.out).at(key), row.at("result").at(key));
+  }
+}
+
+TEST(VariedServices, CompareShowsEngines) {
+  const std::vector<std::string> words{"compare", "llama-3-70b-chat-8-h100", "--set", "requests.output_tokens=8"};
+  const Ran all = run_foretoken(words);
+  ASSERT_EQ(all.status, 0) << all.err;
+  for (const char* const engine : {"vllm", "sglang", "trt-llm"}) EXPECT_THAT(all.out, HasSubstr(engine));
+  EXPECT_THAT(all.out, testing::Not(HasSubstr("megatron")));  // batches statically
+}
+
+TEST(VariedServices, WrongQuestionsAreOneLine) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"no value is possible",
+            {"whatif", "gpt3-20b-a100", "--vary", "precision=fp7"},
+            "precision = fp7: precision: expected"},
+           {"a tornado", {"whatif", "gpt3-20b-a100", "--tornado"}, "expects a scenario of training"},
+           {"schedules", {"compare", "gpt3-20b-a100", "--schedules", "1f1b"}, "expect a scenario of training"},
+           {"engines of training", {"compare", "gpt3-175b-1024-a100", "--engines", "vllm"}, "a question about serving"},
+       })
+    expect_refused(wrong);
+}
+
 }  // namespace
 }  // namespace foretoken::tools

@@ -271,6 +271,20 @@ std::optional<std::filesystem::path> service_file(const std::filesystem::path& p
   return find_data_file(kServices, path.string());
 }
 
+bool is_service(const std::string& argument) {
+  const auto file = service_file(argument);
+  if (!file) return false;
+  if (*file != std::filesystem::path(argument)) return !find_data_file(kScenarios, argument);
+  Findings findings;
+  const auto document = document_from_file(*file, findings);
+  if (!document || !document->value.is_object()) return false;
+  if (document->value.contains("requests")) return true;
+  const auto base = document->value.find("base");
+  return base != document->value.end() && base->is_string() &&
+         find_data_file(kServices, base->get<std::string>()).has_value() &&
+         !find_data_file(kScenarios, base->get<std::string>());
+}
+
 Service read_service_file(const std::filesystem::path& path, std::span<const std::string> sets) {
   Findings findings;
   const auto file = service_file(path);

@@ -18,6 +18,10 @@ inline constexpr DataKind kEngines{"engine", "calibration/engines"};
 /// Returns the file that a question is read from: the path itself, or that of a shipped name. Nothing: there is none.
 [[nodiscard]] std::optional<std::filesystem::path> service_file(const std::filesystem::path& path);
 
+/// Returns true when `argument` is a question about serving and not a scenario of training: a shipped name, or a JSON
+/// file that has "requests" itself or builds on such a question.
+[[nodiscard]] bool is_service(const std::string& argument);
+
 /// Reads and checks a question with the overrides of `sets`. Throws ConfigError with every complaint.
 [[nodiscard]] serve::Service read_service_file(const std::filesystem::path& path,
                                                std::span<const std::string> sets = {});

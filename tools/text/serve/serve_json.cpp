@@ -92,6 +92,7 @@ void add_answer(const serve::Prediction& prediction, ServeJson& json) {
   json["tokens_per_s_per_gpu"] = if_known(prediction, prediction.tokens_per_s_per_gpu);
   json["goodput_requests_per_s"] = known_value(prediction.goodput_requests_per_s);
   json["cost_per_million_output_tokens"] = known_value(prediction.cost_per_million_tokens);
+  json["kwh_per_million_output_tokens"] = known_value(prediction.kwh_per_million_tokens);
   json["run"] = {{"requests", prediction.requests},
                  {"duration_s", prediction.makespan_s},
                  {"input_tokens", prediction.input_tokens},

@@ -57,6 +57,8 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
   text += fmt::format("  Per GPU     {:.4g} output tokens/s", prediction.tokens_per_s_per_gpu);
   if (prediction.cost_per_million_tokens)
     text += fmt::format("; {:.3g} USD a million", *prediction.cost_per_million_tokens);
+  if (prediction.kwh_per_million_tokens)
+    text += fmt::format("; {:.3g} kWh a million at full power", *prediction.kwh_per_million_tokens);
   text += '\n';
   if (prediction.goodput_requests_per_s) {
     text +=

@@ -76,6 +76,8 @@ SearchJson configuration_json(const ServiceSearchAnswer& answer, const study::Se
   json["share_within_limits"] = answer.service.limits.any() ? SearchJson(found.share_within()) : SearchJson();
   json["cost_per_million_output_tokens"] =
       prediction.cost_per_million_tokens ? SearchJson(*prediction.cost_per_million_tokens) : SearchJson();
+  json["kwh_per_million_output_tokens"] =
+      prediction.kwh_per_million_tokens ? SearchJson(*prediction.kwh_per_million_tokens) : SearchJson();
   json["preemptions"] = prediction.preemptions;
   json["command"] = fmt::format("{}", fmt::join(serve_command_of(answer, found), " "));
   return json;
