@@ -80,7 +80,7 @@ struct Speculation {
 
 /// Limits that a request must meet to count as goodput.
 struct Limits {
-  std::optional<double> ttft_s, tpot_s, latency_s;
+  std::optional<double> ttft_s{}, tpot_s{}, latency_s{};
   [[nodiscard]] bool any() const { return ttft_s || tpot_s || latency_s; }
 };
 

@@ -11,14 +11,14 @@ namespace foretoken::study {
 
 /// Degrees that every layout must have. None: free.
 struct FixedDegrees {
-  std::optional<int> tensor, pipeline, expert, attention_data;
+  std::optional<int> tensor{}, pipeline{}, expert{}, attention_data{};
   [[nodiscard]] bool allow(const serve::Degrees& degrees) const;
 };
 
 /// What the times of passes depend on.
 struct ServiceLayout {
   serve::WeightPrecision precision = serve::WeightPrecision::kBf16;
-  serve::Pool pool;  ///< unless disaggregated
+  serve::Pool pool{};  ///< unless disaggregated
   std::optional<serve::Disaggregated> disaggregated{};
 
   [[nodiscard]] int gpus() const;

@@ -13,11 +13,11 @@ namespace foretoken::study {
 
 /// What a search may choose. An empty list of sizes or precisions leaves the service's own.
 struct ServiceSpace {
-  std::vector<int> gpus;  ///< a static batch: its own and all smaller powers of two where empty
-  std::vector<serve::WeightPrecision> precisions;
-  std::vector<std::int64_t> loads;          ///< users or batches; empty: powers of two that the cache holds, to 1024
-  std::vector<std::int64_t> token_budgets;  ///< empty: the engine's, 512, 2048, 8192, 16384
-  FixedDegrees fixed;
+  std::vector<int> gpus{};  ///< a static batch: its own and all smaller powers of two where empty
+  std::vector<serve::WeightPrecision> precisions{};
+  std::vector<std::int64_t> loads{};          ///< users or batches; empty: powers of two that the cache holds, to 1024
+  std::vector<std::int64_t> token_budgets{};  ///< empty: the engine's, 512, 2048, 8192, 16384
+  FixedDegrees fixed{};
   bool splits = true;  ///< also pools for prompts and decoding
 };
 

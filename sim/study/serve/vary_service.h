@@ -16,8 +16,8 @@ namespace foretoken::study {
 struct VariedServiceRow {
   std::vector<std::size_t> choice;  ///< by key, the index of its value
   int gpus = 0;
-  std::optional<serve::Prediction> prediction;
-  std::vector<Complaint> impossible;  ///< the reasons when there is no prediction
+  std::optional<serve::Prediction> prediction{};
+  std::vector<Complaint> impossible{};  ///< the reasons when there is no prediction
 };
 
 struct VariedService {
@@ -25,7 +25,7 @@ struct VariedService {
   serve::Prediction base;
   std::vector<Varied> keys;
   std::vector<VariedServiceRow> rows;
-  std::optional<std::size_t> most_throughput, lowest_latency;  ///< of the rows that fit
+  std::optional<std::size_t> most_throughput{}, lowest_latency{};  ///< of the rows that fit
 };
 
 struct VaryServiceQuestion {
