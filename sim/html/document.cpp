@@ -1,11 +1,7 @@
-// Fills the sections into the page.
+// Lists the sections of a training report.
 #include "sim/html/document.h"
 
-#include <fmt/format.h>
-
-#include "sim/draw/palette.h"
-#include "sim/html/assets.h"
-#include "sim/html/markup.h"
+#include "sim/html/page.h"
 #include "sim/html/sections.h"
 
 namespace foretoken::html {
@@ -35,25 +31,15 @@ constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
 }  // namespace
 
 std::string document(const ReportData& data) {
-  std::string sections, contents;
-  for (const Section& section : kSections) {
-    const std::string content = section.content(data);
-    if (content.empty()) continue;
-    sections += fmt::format("<section id=\"{0}\"><h2>{1}</h2>\n{2}</section>\n", section.id, section.title, content);
-    contents += fmt::format("<a href=\"#{}\">{}</a>", section.id, section.title);
-  }
-  std::string script = "\"use strict\";\n(() => {\n";
-  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineFindJs,
-                                      kTimelineSumJs, kTimelineTraceJs, kTimelineJs, kPageJs})
-    script += file;
-  return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
-                            {"version", escaped(data.version)},
-                            {"date", data.date.empty() ? "" : " on " + escaped(data.date)},
-                            {"style", draw::page_palette() + std::string(kReportCss)},
-                            {"contents", contents},
-                            {"sections", sections},
-                            {"library", std::string(kChartLicenceJs) + std::string(kChartMinJs)},
-                            {"script", script + "})();\n"}});
+  Page whole{.title = data.base.metrics.name,
+             .kind = "predicted training step",
+             .evidence = "<a href=\"#validation\">nearest measured runs</a> and ",
+             .version = data.version,
+             .date = data.date,
+             .contents = {},
+             .sections = {}};
+  for (const Section& section : kSections) add_section(whole, section.id, section.title, section.content(data));
+  return page(whole);
 }
 
 }  // namespace foretoken::html

@@ -17,8 +17,11 @@
 #include "sim/base/process/memory_limit.h"
 #include "sim/base/text.h"
 #include "sim/html/document.h"
+#include "sim/html/service_document.h"
 #include "sim/io/scenario/read_residuals.h"
+#include "sim/io/serve/read_service.h"
 #include "sim/observe/critical_path.h"
+#include "sim/serve/predict.h"
 #include "sim/study/near/near_runs.h"
 #include "sim/study/otherwise/variants.h"
 #include "sim/study/plan/plan_file.h"
@@ -113,7 +116,24 @@ html::ReportData report_of(const Options& options, const study::ScenarioSource& 
       .scenario_json = source.merged(options.sets)};
 }
 
+// Writes the report of a question about serving.
+int run_service(const Options& options, const std::string& command) {
+  const serve::Service service = io::read_service_file(options.scenario, options.sets);
+  refuse_same_files(std::array{NamedFile{"-o", options.output}}, {{*io::service_file(options.scenario)}});
+  OutputFile file(options.output);
+  const serve::Prediction prediction = serve::predict(service, true);
+  file.write(html::service_document({.service = service,
+                                     .prediction = prediction,
+                                     .command = command,
+                                     .version = std::string(version()),
+                                     .date = date_of(options)}));
+  file.commit();
+  print_error(fmt::format("Wrote {}.", printable(options.output)));
+  return options.require_fit && !prediction.fits ? kRefused : 0;
+}
+
 int run(const Options& options, const std::string& command) {
+  if (options.scenario != "-" && io::is_service(options.scenario)) return run_service(options, command);
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
     throw ConfigError({{"--set", "",

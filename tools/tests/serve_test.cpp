@@ -280,5 +280,26 @@ TEST(VariedServices, WrongQuestionsAreOneLine) {
     expect_refused(wrong);
 }
 
+TEST(ServiceReport, ShowsBatchQueueAndCache) {
+  const TemporaryFolder folder;
+  const std::string split =
+      R"(disaggregated={"prefill": {"gpus": 4, "parallelism": {"tensor": 4}}, "decode": {"gpus": 4, "parallelism": {"tensor": 4}}})";
+  for (const std::vector<std::string>& sets :
+       {std::vector<std::string>{"requests.count=50"}, {"requests.count=50", "parallelism=null", split}}) {
+    const std::string page = folder.file("serve.html");
+    const Ran ran =
+        run_foretoken(with_sets({"report", "llama-3-70b-chat-8-h100", "--date", "2026-01-01", "-o", page}, sets));
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const std::string html = contents(page);
+    for (const char* const part : {"Batch, queue and cache over time", "time to first token", "pages in use",
+                                   "pass_us = 900", "foretoken report llama-3-70b-chat-8-h100"})
+      EXPECT_THAT(html, HasSubstr(part));
+  }
+  const Ran none = run_foretoken({"report", "gpt3-175b-a100", "--set", R"(parallelism={"tensor": 1})", "-o",
+                                  folder.file("none.html"), "--require-fit"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(contents(folder.file("none.html")), HasSubstr("does not fit into the memory"));
+}
+
 }  // namespace
 }  // namespace foretoken::tools

@@ -14,7 +14,7 @@ for (const table of document.querySelectorAll("table.sortable")) makeSortable(ta
 
 startCharts();
 
-document.getElementById("download").addEventListener("click", () => {
+document.getElementById("download")?.addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = "data:application/json;charset=utf-8," + encodeURIComponent(document.getElementById("scenario").textContent);
   link.download = "scenario.json";
@@ -23,4 +23,5 @@ document.getElementById("download").addEventListener("click", () => {
 
 addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
 
-startTimeline(readTimeline(document.getElementById("timeline-data")), document.querySelector("h1").textContent);
+const timelineData = document.getElementById("timeline-data");  // a service has none
+if (timelineData) startTimeline(readTimeline(timelineData), document.querySelector("h1").textContent);

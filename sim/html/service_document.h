@@ -1,0 +1,20 @@
+// Writes the report of a service as one HTML file.
+#pragma once
+
+#include <string>
+
+#include "sim/serve/predict.h"
+
+namespace foretoken::html {
+
+/// Everything that the report of a service shows.
+struct ServiceReport {
+  const serve::Service& service;
+  const serve::Prediction& prediction;  ///< with its passes
+  std::string command, version, date;
+};
+
+/// Returns the whole file. The same data give the same bytes.
+[[nodiscard]] std::string service_document(const ServiceReport& report);
+
+}  // namespace foretoken::html
