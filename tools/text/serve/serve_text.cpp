@@ -61,9 +61,9 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
     text += fmt::format("; {:.3g} kWh a million at full power", *prediction.kwh_per_million_tokens);
   text += '\n';
   if (prediction.goodput_requests_per_s) {
-    text +=
-        fmt::format("  Goodput     {:.3g} requests/s ({:.0f} %) within{}\n", *prediction.goodput_requests_per_s,
-                    100 * *prediction.goodput_requests_per_s / prediction.requests_per_s, limits_words(service.limits));
+    text += fmt::format("  Goodput     {:.3g} requests/s ({:.0f} %) within{}\n", *prediction.goodput_requests_per_s,
+                        100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
+                        service_limits_words(service.limits));
   }
   text += fmt::format("  Load        {:.1f} requests in the system on average, at most {} running\n",
                       prediction.mean_in_system, prediction.peak_running);
@@ -99,7 +99,7 @@ std::string pool_words(const serve::Pool& pool) {
   return words;
 }
 
-std::string limits_words(const serve::Limits& limits) {
+std::string service_limits_words(const serve::Limits& limits) {
   std::string words;
   const auto add = [&](const char* name, const std::optional<double>& limit) {
     if (limit) words += fmt::format("{}{} {}", words.empty() ? " " : " and ", name, report::time_text(Seconds(*limit)));

@@ -18,7 +18,7 @@ namespace foretoken::tools {
 [[nodiscard]] std::string pool_words(const serve::Pool& pool);
 
 /// Writes the stated limits: " TTFT 500 ms TPOT 30 ms".
-[[nodiscard]] std::string limits_words(const serve::Limits& limits);
+[[nodiscard]] std::string service_limits_words(const serve::Limits& limits);
 
 /// Returns degrees as a question states them.
 [[nodiscard]] nlohmann::ordered_json degrees_json(const serve::Degrees& degrees);

@@ -108,8 +108,8 @@ std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
 std::string goal_words(const ServiceSearchAnswer& answer) {
   std::string words;
   if (answer.service.limits.any())
-    words +=
-        fmt::format(" for {:.0f} % of requests within{}", 100 * answer.goal.share, limits_words(answer.service.limits));
+    words += fmt::format(" for {:.0f} % of requests within{}", 100 * answer.goal.share,
+                         service_limits_words(answer.service.limits));
   if (answer.goal.least_per_gpu > 0)
     words += fmt::format("{} {} tokens/s/GPU or more", words.empty() ? " for" : " and",
                          report::significant(answer.goal.least_per_gpu));
@@ -158,7 +158,7 @@ std::string recommended_text(const ServiceSearchAnswer& answer, const Paint& pai
   std::string words = fmt::format("{}: {}", report::counted(best.layout.gpus(), "GPU"), layout_words(best.layout));
   if (answer.service.limits.any())
     words += fmt::format("; {:.0f} % of requests are within{}", 100 * best.share_within(),
-                         limits_words(answer.service.limits));
+                         service_limits_words(answer.service.limits));
   if (prediction.cost_per_million_tokens)
     words += fmt::format("; {:.3g} USD a million output tokens", *prediction.cost_per_million_tokens);
   text += paint.paragraph("  ", words + '.') + near_text(answer, paint) + '\n';

@@ -110,7 +110,8 @@ std::string vary_service_text(const study::VariedService& varied, const Paint& p
   add("Most throughput a GPU", varied.most_throughput);
   add("Lowest latency", varied.lowest_latency);
   if (varied.service.limits.any())
-    text += paint.paragraph("  ", fmt::format("within: requests that met{}", limits_words(varied.service.limits)));
+    text +=
+        paint.paragraph("  ", fmt::format("within: requests that met{}", service_limits_words(varied.service.limits)));
   return text + paint.paragraph("  ", "Times are means. Predictions of services have no interval yet.");
 }
 

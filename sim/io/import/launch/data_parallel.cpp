@@ -32,8 +32,8 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
   auto micro = batch.micro;
   if (!micro && batch.global && batch.accumulation && ranks && *ranks > 0 && *batch.accumulation > 0)
     micro = quotient(*batch.global, *batch.accumulation * *ranks);
-  if (micro && *micro > 0)
-    report.map("batch.micro", *micro, batch.from);
+  if (const std::int64_t sequences = micro.value_or(0); sequences > 0)
+    report.map("batch.micro", sequences, batch.from);
   else
     report.ask("batch.micro", "the file states no micro-batch");
   if (batch.global && *batch.global > 0) return report.map("batch.global", *batch.global, batch.from);
