@@ -28,10 +28,10 @@ std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
 }  // namespace
 
 void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report) {
-  const auto ranks = gpus && replica > 0 ? quotient(*gpus, replica) : std::nullopt;
+  const std::int64_t ranks = gpus ? quotient(*gpus, replica).value_or(0) : 0;  // 0: not known
   auto micro = batch.micro;
-  if (!micro && batch.global && batch.accumulation && ranks && *ranks > 0 && *batch.accumulation > 0)
-    micro = quotient(*batch.global, *batch.accumulation * *ranks);
+  if (!micro && batch.global && batch.accumulation && ranks > 0 && *batch.accumulation > 0)
+    micro = quotient(*batch.global, *batch.accumulation * ranks);
   if (const std::int64_t sequences = micro.value_or(0); sequences > 0)
     report.map("batch.micro", sequences, batch.from);
   else
@@ -39,15 +39,15 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
   if (batch.global && *batch.global > 0) return report.map("batch.global", *batch.global, batch.from);
   if (!micro || !batch.accumulation)
     return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
-  if (!ranks)
+  if (ranks == 0)
     return report.ask("batch.global", fmt::format("{} sequences x {} micro-batches for each data rank; it follows from "
                                                   "--gpus",
                                                   *micro, *batch.accumulation));
   const double all =
-      static_cast<double>(*micro) * static_cast<double>(*batch.accumulation) * static_cast<double>(*ranks);
+      static_cast<double>(*micro) * static_cast<double>(*batch.accumulation) * static_cast<double>(ranks);
   if (all > kMostSequences || all < 1) return report.refuse("batch", "the sequences of a step are out of range");
   report.map("batch.global", static_cast<std::int64_t>(all),
-             fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, *batch.accumulation, *ranks));
+             fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, *batch.accumulation, ranks));
 }
 
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report) {
