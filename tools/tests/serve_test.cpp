@@ -98,7 +98,7 @@ const std::vector<WrongService> kWrongServices{
 TEST(ServeCommand, EveryWrongQuestionIsOneLine) {
   ASSERT_GE(kWrongServices.size(), 40U);
   for (const WrongService& wrong : kWrongServices)
-    expect_refused({wrong.what, with_sets({"serve", "llama-3-70b-8-h100"}, wrong.sets), wrong.complaint});
+    expect_refused(Wrong{wrong.what, with_sets({"serve", "llama-3-70b-8-h100"}, wrong.sets), wrong.complaint});
 }
 
 TEST(ServeCommand, WrongOptionsAreOneLine) {
