@@ -23,6 +23,13 @@ int box_of(const Job& job, Gpu gpu, const Size& size) {
 
 }  // namespace
 
+// Half of the stages is the default of NeMo's recipes (pipeline_model_parallel_split_rank, NeMo-Framework-Launcher,
+// launcher_scripts/conf/training/t5).
+int encoder_stages(const Parallelism& parallelism) {
+  if (parallelism.encoder_layers == 0 || parallelism.pipeline == 1) return 0;
+  return parallelism.encoder_pipeline.value_or(parallelism.pipeline / 2);
+}
+
 PerAxis<int> degrees_of(const Parallelism& parallelism) {
   PerAxis<int> degrees(1);
   for (const auto& [axis, degree] : kDegrees) degrees[axis] = parallelism.*degree;
@@ -59,6 +66,7 @@ model::Fusions fusions_of(const Job& job) {
 
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
+          .other_sequence = batch.decoder_sequence_length.value_or(0),
           .micro_batch = batch.micro,
           .packed = batch.packed.value_or(0),
           .tensor = parallelism.tensor,

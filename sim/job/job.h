@@ -14,6 +14,7 @@
 #include "sim/job/runtime.h"
 #include "sim/job/stragglers.h"
 #include "sim/model/layer_context.h"
+#include "sim/model/lengths.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
 #include "sim/net/rank_grid.h"
@@ -29,6 +30,9 @@ struct Parallelism {
   model::ContextExchange exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;  ///< each counts as one layer when layers are dealt out
   std::vector<int> layers_per_stage{};        ///< layers that the user states; empty: dealt out evenly
+  std::optional<int>
+      encoder_pipeline{};           ///< stages of the encoder of an encoder-decoder, as stated; none: half of them
+  std::int64_t encoder_layers = 0;  ///< the first layers of the model, in an encoder-decoder
 };
 
 /// The axes along which a job is cut, with the degree of each.
@@ -39,6 +43,9 @@ inline constexpr std::array kDegrees{
 /// The axes over which the experts of a model are dealt out, with the degree of each.
 inline constexpr std::array kExpertDegrees{std::pair{Axis::kExpert, &Parallelism::expert},
                                            std::pair{Axis::kExpertTensor, &Parallelism::expert_tensor}};
+
+/// Counts the stages that hold the encoder of an encoder-decoder. 0: the model has one half, or the pipeline one stage.
+[[nodiscard]] int encoder_stages(const Parallelism& parallelism);
 
 /// Returns one degree an axis, and 1 for an axis along which nothing is cut.
 [[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
@@ -57,8 +64,13 @@ struct Batch {
       std::nullopt;  ///< micro-batches a group of interleaving, as stated; none: the pipeline degree
   std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; none: all
   std::optional<std::int64_t> packed = std::nullopt;     ///< mean tokens of a packed sequence; none: nothing is packed
+  /// Tokens of a sample in the decoder beside an encoder; `sequence_length` is the encoder's. None: as long.
+  std::optional<std::int64_t> decoder_sequence_length = std::nullopt;
+
   /// Tokens that see one another.
   [[nodiscard]] std::int64_t attended() const { return packed.value_or(sequence_length); }
+  /// The same of both halves.
+  [[nodiscard]] model::Lengths lengths() const { return {attended(), decoder_sequence_length.value_or(0)}; }
 };
 
 struct Recompute {
@@ -85,7 +97,8 @@ enum class CudaGraphs : std::uint8_t { kNone, kLayer, kFull };
 [[nodiscard]] std::string_view name_of(CudaGraphs graphs);  ///< as scenarios spell it
 
 struct Optimizer {
-  std::string name = "adam";  ///< or "lamb", which has Adam's states and norms of every tensor
+  /// Or "lamb", which has Adam's states and norms of every tensor, or "adafactor", whose second moments are factored.
+  std::string name = "adam";
   /// The parts that data-parallel ranks shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
   int zero_stage = 0;
   bool paged = false;  ///< states stand in unified memory, and leave the GPU when it runs short (bitsandbytes)

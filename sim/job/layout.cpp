@@ -74,10 +74,22 @@ Dealing::Dealing(std::int64_t layers, const Parallelism& parallelism)
       extra_(parallelism.embedding_and_head_as_layers ? 1 : 0),
       share_((layers + 2 * extra_) / (std::int64_t{stages_} * chunks_a_stage_)),
       stated_(parallelism.layers_per_stage),
-      whole_copies_(parallelism.virtual_pipeline % parallelism.copies == 0) {}
+      whole_copies_(parallelism.virtual_pipeline % parallelism.copies == 0) {
+  if (stated_.empty() && encoder_stages(parallelism) > 0) deal_halves(layers, parallelism);
+}
+
+// No stage has layers of both halves (Megatron-LM 23.04, megatron/core/parallel_state.py, the split rank).
+void Dealing::deal_halves(std::int64_t layers, const Parallelism& parallelism) {
+  const std::int64_t encoder = parallelism.encoder_layers, decoder = layers - encoder;
+  const int before = encoder_stages(parallelism), behind = stages_ - before;
+  halves_fit_ = before > 0 && behind > 0 && encoder % before == 0 && decoder % behind == 0 && chunks_a_stage_ == 1;
+  if (!halves_fit_) return;
+  stated_.assign(static_cast<std::size_t>(before), static_cast<int>(encoder / before));
+  stated_.insert(stated_.end(), static_cast<std::size_t>(behind), static_cast<int>(decoder / behind));
+}
 
 bool Dealing::works(std::int64_t layers) const {
-  if (!whole_copies_) return false;
+  if (!whole_copies_ || !halves_fit_) return false;
   if (stated_.empty()) {
     const bool even = (layers + 2 * extra_) % chunks() == 0;
     return even && layers >= 1 && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 0;
@@ -173,6 +185,19 @@ Stage stage_of_embedding(const Job& job) {
 
 Stage stage_of_head(const Job& job) {
   return job.schedule.place ? stage_where(job, &Ends::head) : id_of<Stage>(job.parallelism.pipeline - 1);
+}
+
+std::optional<Stage> stage_of_decoder_table(const Job& job) {
+  if (encoder_stages(job.parallelism) == 0) return std::nullopt;
+  const Stage last = id_of<Stage>(job.parallelism.pipeline - 1);
+  std::int64_t before = 0;
+  Stage stage = id_of<Stage>(0);
+  for (; stage < last; stage = id_of<Stage>(stage.number() + 1)) {
+    if (before >= job.parallelism.encoder_layers) break;
+    before += job.layers_in(stage, Chunk{0});
+  }
+  if (stage == last && job.model.tied_embeddings) return std::nullopt;
+  return stage;
 }
 
 bool stages_share_embedding(const Job& job) {

@@ -32,6 +32,7 @@ class Dealing {
   friend std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism);
   Dealing(std::int64_t layers, const Parallelism& parallelism);
   [[nodiscard]] bool works(std::int64_t layers) const;
+  void deal_halves(std::int64_t layers, const Parallelism& parallelism);
   [[nodiscard]] int chunks() const { return stages_ * chunks_a_stage_; }
   [[nodiscard]] bool states_chunks() const {
     return chunks_a_stage_ > 1 && static_cast<int>(stated_.size()) == chunks();
@@ -42,6 +43,7 @@ class Dealing {
   std::int64_t share_;           // layers of a chunk in the middle, unless the user states them
   std::vector<int> stated_;      // layers of each stage, or of each virtual stage
   bool whole_copies_;            // every copy has as many chunks a stage
+  bool halves_fit_ = true;       // encoder and decoder split evenly over their stages
 };
 
 /// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one
@@ -70,6 +72,10 @@ struct ChunkContents {
 
 [[nodiscard]] Stage stage_of_embedding(const Job& job);
 [[nodiscard]] Stage stage_of_head(const Job& job);
+
+/// Returns the stage with the first layer of a decoder behind an encoder, where that stage holds a copy of the
+/// embedding's table for it alone. Nothing: the table stands there for the embedding or for a tied head, too.
+[[nodiscard]] std::optional<Stage> stage_of_decoder_table(const Job& job);
 
 /// Returns true when two stages hold the embedding's table and reduce its gradient: the stage of the head has a copy as
 /// the head's weights (tied embeddings), or for layers of multi-token prediction.

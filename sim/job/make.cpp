@@ -34,7 +34,8 @@ Parallelism stated(const AskedParallelism& asked) {
                           .sequence_parallel = asked.sequence_parallel.value_or(false),
                           .exchange = asked.exchange,
                           .embedding_and_head_as_layers = asked.embedding_and_head_as_layers,
-                          .layers_per_stage = asked.layers_per_stage};
+                          .layers_per_stage = asked.layers_per_stage,
+                          .encoder_pipeline = asked.encoder_pipeline};
   for (const auto& [axis, degree] : kDegrees) parallelism.*degree = asked.degrees[axis].value_or(1);
   parallelism.data = 1;  // until the rules know the GPUs that the others leave
   return parallelism;
@@ -51,7 +52,9 @@ void take_choices(const Question& question, Job& job) {
                .sequence_length = choices.batch.sequence_length,
                .microbatch_group = choices.batch.microbatch_group,
                .masked_fraction = choices.batch.masked_fraction,
-               .packed = choices.batch.packed};
+               .packed = choices.batch.packed,
+               .decoder_sequence_length = choices.batch.decoder_sequence_length};
+  if (job.model.encoder_decoder) job.parallelism.encoder_layers = job.model.encoder_decoder->encoder_layers;
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
   job.offload = choices.offload.value_or(Offload{});
@@ -79,6 +82,7 @@ void settle_choices(Draft& draft) {
   if (sound.model && sound.batch) check_heads(draft);
   if (sound.batch) check_packing(draft);
   if (sound.model && sound.batch) check_tuning(draft);
+  if (sound.model && sound.batch && sound.parallelism) check_halves(draft);
   if (sound.batch && fits && batch_divides(draft) && known) check_schedule(draft);
   if (split) check_recomputed_layers(draft);
   if (sound.parallelism) check_sharding(draft);

@@ -10,7 +10,8 @@ AskedParallelism asked(const Parallelism& p) {
                                .sequence_parallel = p.sequence_parallel,
                                .exchange = p.exchange,
                                .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
-                               .layers_per_stage = p.layers_per_stage};
+                               .layers_per_stage = p.layers_per_stage,
+                               .encoder_pipeline = p.encoder_pipeline};
   // The data-parallel degree follows from the others.
   for (const auto& [axis, degree] : kDegrees)
     if (axis != Axis::kData) parallelism.degrees[axis] = p.*degree;
@@ -45,7 +46,8 @@ Choices choices_of(const Job& job) {
                     .sequence_length = job.batch.sequence_length,
                     .microbatch_group = job.batch.microbatch_group,
                     .masked_fraction = job.batch.masked_fraction,
-                    .packed = job.batch.packed},
+                    .packed = job.batch.packed,
+                    .decoder_sequence_length = job.batch.decoder_sequence_length},
           .recompute = job.recompute,
           .zero_stage = job.optimizer.zero_stage,
           .overlap = {.grad_reduce = job.overlap.grad_reduce,

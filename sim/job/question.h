@@ -33,7 +33,8 @@ struct AskedParallelism {
   std::optional<bool> sequence_parallel;
   decltype(Parallelism::exchange) exchange = Parallelism{}.exchange;
   bool embedding_and_head_as_layers = false;
-  std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
+  std::vector<int> layers_per_stage;                   ///< empty: dealt out evenly
+  std::optional<int> encoder_pipeline = std::nullopt;  ///< stages of the encoder; absent: half of them
 };
 
 struct AskedBatch {
@@ -43,6 +44,7 @@ struct AskedBatch {
       std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
   std::optional<double> masked_fraction = std::nullopt;  ///< of the tokens, that the masked head reads; absent: all
   std::optional<std::int64_t> packed = std::nullopt;     ///< mean tokens of a packed sequence; absent: none is
+  std::optional<std::int64_t> decoder_sequence_length = std::nullopt;  ///< absent: as long as the encoder's
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.

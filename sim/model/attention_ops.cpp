@@ -42,7 +42,7 @@ AttentionShape flash_shape(const CoreCut& cut, bool backward) {
           .heads = cut.core.heads / cut.context.tensor,
           .kv_heads = std::max<std::int64_t>(1, cut.core.kv_heads / cut.context.tensor),
           .q_length = packing.length / cut.context.context,
-          .kv_length = packing.length,
+          .kv_length = cut.core.keys > 0 ? cut.core.keys : packing.length,
           .head_dim = (cut.core.head_dim + cut.core.values_dim()) / 2,
           .causal = cut.core.causal,
           .backward = backward,
@@ -77,7 +77,12 @@ void write(OpWriter& ops, const CoreCut& cut, std::span<const ScoreKernel> kerne
 
 double dropout_bytes(const CoreCut& cut) { return cut.context.fusions.softmax ? kDropout : kMixedDropout; }
 
+// Relative positions: a number a head and distance is added to every score (two reads and a write). Its gradient sums
+// those of the scores over the batch.
+constexpr double kPositionBias = 6, kPositionGradient = 2;
+
 void softmax_forward(OpWriter& ops, const CoreCut& cut) {
+  if (cut.core.position_bias) ops.memory("add position bias", OpRole::kAttention, kPositionBias * cut.score_elements());
   const bool mixed = !cut.context.fusions.softmax;
   if (cut.fused_softmax())
     ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
@@ -96,6 +101,8 @@ void softmax_backward(OpWriter& ops, const CoreCut& cut) {
     ops.memory("softmax gradient", OpRole::kAttention, 6 * cut.score_elements());
   else
     write(ops, cut, mixed ? std::span<const ScoreKernel>(kMixedBackward) : kSoftmaxBackward);
+  if (cut.core.position_bias)
+    ops.memory("position bias gradient", OpRole::kAttention, kPositionGradient * cut.score_elements());
 }
 
 double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<double>(cut.output_width()); }
@@ -196,7 +203,7 @@ void flash_backward(OpWriter& ops, const CoreCut& cut) {
 }
 
 void unfused_forward(OpWriter& ops, const CoreCut& cut) {
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence;
+  const std::int64_t s = cut.local_sequence(), kv = cut.keys();
   const double context_copy = 4 * cut.tokens * static_cast<double>(cut.output_width());
   if (cut.core.kv_heads < cut.core.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
@@ -207,7 +214,7 @@ void unfused_forward(OpWriter& ops, const CoreCut& cut) {
 }
 
 void unfused_backward(OpWriter& ops, const CoreCut& cut) {
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence;
+  const std::int64_t s = cut.local_sequence(), kv = cut.keys();
   const std::int64_t d = cut.core.head_dim, values = cut.core.values_dim();
   ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.output_width()));
   ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, values, GemmPass::kInputGradient));

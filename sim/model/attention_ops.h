@@ -17,9 +17,9 @@ struct CoreCut : Cut {
 
   [[nodiscard]] std::int64_t local_sequence() const { return context.sequence / context.context; }
   [[nodiscard]] std::int64_t batched_heads() const { return context.micro_batch * (core.heads / context.tensor); }
+  [[nodiscard]] std::int64_t keys() const { return core.keys_of(context.sequence); }
   [[nodiscard]] double score_elements() const {  // b a/t s s_kv
-    return static_cast<double>(batched_heads()) * static_cast<double>(local_sequence()) *
-           static_cast<double>(context.sequence);
+    return static_cast<double>(batched_heads()) * static_cast<double>(local_sequence()) * static_cast<double>(keys());
   }
   // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
   [[nodiscard]] bool fused_softmax() const { return context.fusions.softmax && batched_heads() % 4 == 0; }

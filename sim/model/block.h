@@ -97,7 +97,7 @@ struct Product {
   ProductKind kind = ProductKind::kColumn;
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
   double repeated_share = 0;                             ///< part of its rows that recomputation by op repeats
-  double token_share = 1;                                ///< part of the tokens that it multiplies
+  double token_share = 1;                                ///< tokens that it multiplies, relative to the block's
 };
 
 /// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.
@@ -107,7 +107,10 @@ struct AttentionCore {
   std::int64_t value_dim = 0;  ///< of a head of values; 0: head_dim
   std::int64_t window = 0;     ///< tokens that a query sees, itself included; 0: all
   bool causal = true;          ///< a query sees no later token
+  std::int64_t keys = 0;       ///< tokens of another sequence that queries attend to; 0: those of their own
+  bool position_bias = false;  ///< a number for each head and distance is added to the scores
 
+  [[nodiscard]] std::int64_t keys_of(std::int64_t sequence) const { return keys > 0 ? keys : sequence; }
   [[nodiscard]] std::int64_t values_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   /// Width of queries, keys and values together: (a + 2g) d.
   [[nodiscard]] std::int64_t operand_width() const { return (heads + kv_heads) * head_dim + kv_heads * values_dim(); }
@@ -154,10 +157,17 @@ struct BlockOps {
   std::vector<Op> ops;
   TensorId input;             ///< output of the block before; full recomputation keeps only this
   double gradient_bytes = 0;  ///< gradients that are alive through the whole backward pass of the block
+  std::int64_t sequence = 0;  ///< tokens of a sequence that its ops work on; 0: those of the cut
+  double shared_bytes = 0;    ///< tensors that all blocks of a chunk save together, such as an encoder's output
 
   WeightId add(Weight weight);
   TensorId add(Tensor tensor);
   Op& add(Op op);
+  /// Returns the cut with the block's own sequence.
+  [[nodiscard]] LayerContext own(LayerContext cut) const {
+    if (sequence > 0) cut.sequence = sequence;
+    return cut;
+  }
   [[nodiscard]] const Weight& operator[](WeightId id) const { return weights[id.index()]; }
   [[nodiscard]] const Tensor& operator[](TensorId id) const { return tensors[id.index()]; }
 };

@@ -23,9 +23,9 @@ struct Cut {
         region(c.sequence_parallel ? tokens / c.tensor : tokens),
         T(static_cast<std::int64_t>(tokens)) {}
 
-  /// Returns the cut of a part of the tokens: at least one token.
+  /// Returns the cut of a part of the tokens, or of more tokens than the block has: at least one token.
   [[nodiscard]] Cut of_share(double share) const {
-    if (share >= 1) return *this;
+    if (share == 1) return *this;
     Cut part(*this);
     part.T = std::max<std::int64_t>(1, std::llround(tokens * share));
     part.region *= static_cast<double>(part.T) / tokens;

@@ -84,12 +84,13 @@ struct Backward {
 
 // Recomputation by op repeats a part of each product, and everything that is neither fused attention nor a collective.
 void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContext& context) {
-  const Cut cut(context);
+  const LayerContext own = block.own(context);
+  const Cut cut(own);
   for (const Op& op : block.ops) {
     if (const auto* product = std::get_if<Product>(&op.work)) {
       Weight part = block[*op.weights.begin()];
       part.rows = static_cast<std::int64_t>(std::llround(real(part.rows) * product->repeated_share));
-      if (part.rows > 0) product_forward(ops, cut, op, part);
+      if (part.rows > 0) product_forward(ops, cut.of_share(product->token_share), op, part);
     } else if (!std::holds_alternative<AttentionCore>(op.work) && !std::holds_alternative<Exchange>(op.work)) {
       std::visit(Forward{{ops, cut, block, op}}, op.work);
     }
@@ -98,7 +99,8 @@ void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContex
 
 template <class Wanted>
 void write_forward(OpWriter& ops, const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
-  const Cut cut(context);
+  const LayerContext own = block.own(context);
+  const Cut cut(own);
   for (const Op& op : block.ops)
     if (wanted(op)) std::visit(Forward{{ops, cut, block, op}}, op.work);
 }
@@ -112,7 +114,8 @@ OpList forward_kernels(const BlockOps& block, const LayerContext& context) {
 }
 
 OpList backward_kernels(const BlockOps& block, const LayerContext& context) {
-  const Cut cut(context);
+  const LayerContext own = block.own(context);
+  const Cut cut(own);
   OpWriter ops(context);
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op)
     std::visit(Backward{{ops, cut, block, *op}}, op->work);

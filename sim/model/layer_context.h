@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "sim/base/kernel.h"
 #include "sim/model/experts.h"
@@ -41,7 +42,9 @@ struct Fusions {
 
 /// The cut and the execution of one layer.
 struct LayerContext {
-  std::int64_t sequence = 1;     ///< s
+  std::int64_t sequence = 1;  ///< s; of an encoder-decoder: the encoder's
+  /// Of the other half of an encoder-decoder: the decoder's, or for the decoder's layers the encoder's; 0: as long.
+  std::int64_t other_sequence = 0;
   std::int64_t micro_batch = 1;  ///< b
   std::int64_t packed = 0;       ///< mean tokens of the sequences packed into one of s; 0: one fills it
   int tensor = 1;                ///< t
@@ -72,6 +75,12 @@ struct LayerContext {
 
   /// Bytes of an element of the gradient that weight-gradient GEMMs add to; 0: they write.
   [[nodiscard]] int adds_to_bytes() const { return fused_accumulation ? (fp32_main_gradients ? 4 : 2) : 0; }
+  /// Returns the context of the other half of an encoder-decoder.
+  [[nodiscard]] LayerContext other_half() const {
+    LayerContext other = *this;
+    if (other_sequence > 0) std::swap(other.sequence, other.other_sequence);
+    return other;
+  }
   [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
     return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;
   }

@@ -9,6 +9,7 @@
 #include "sim/base/units.h"
 #include "sim/model/block.h"
 #include "sim/model/encoder.h"
+#include "sim/model/encoder_decoder.h"
 #include "sim/model/experts.h"
 #include "sim/model/tuning/fine_tuning.h"
 
@@ -24,8 +25,8 @@ enum class QkNorm : std::uint8_t { kNone, kHead, kPlainHead, kAllHeads };
 /// sums with the residual (BERT).
 enum class NormPlaces : std::uint8_t { kBefore, kBehind, kBoth, kSums };
 
-/// A decoder, or with `encoder` an encoder. Field names follow the field's usage; models/*.json use Hugging Face's
-/// names.
+/// A decoder, with `encoder` an encoder, or with `encoder_decoder` both. Field names follow the field's usage;
+/// models/*.json use Hugging Face's names.
 struct Transformer {
   std::string name = "";
   std::int64_t layers = 1;         ///< L
@@ -47,11 +48,12 @@ struct Transformer {
   bool shared_norm = false;        ///< with a parallel residual: attention and MLP read one norm (GPT-J, Falcon-7B)
   double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
-  bool norm_bias = true;          ///< LayerNorm's bias; MPT has none, RMSNorm never has one
-  bool norm_scale = true;         ///< norms have a weight; OLMo 1 has none
-  bool projection_bias = true;    ///< bias of the attention's projection, where linears have biases; GPT-J has none
-  bool head_bias = false;         ///< GPT-J's bias of the output projection
-  bool scaled_embedding = false;  ///< a kernel multiplies embedded tokens by a number (Gemma, Granite)
+  double activation_dropout = 0.0;  ///< between the activation of an MLP and its second product (T5, BART)
+  bool norm_bias = true;            ///< LayerNorm's bias; MPT has none, RMSNorm never has one
+  bool norm_scale = true;           ///< norms have a weight; OLMo 1 has none
+  bool projection_bias = true;      ///< bias of the attention's projection, where linears have biases; GPT-J has none
+  bool head_bias = false;           ///< GPT-J's bias of the output projection
+  bool scaled_embedding = false;    ///< a kernel multiplies embedded tokens by a number (Gemma, Granite)
   QkNorm qk_norm = QkNorm::kNone;
   NormPlaces norm_places = NormPlaces::kBefore;
   std::int64_t attention_window = 0;        ///< tokens that the narrowest attention layer sees; 0: all
@@ -61,8 +63,9 @@ struct Transformer {
   bool attention_sinks = false;  ///< one number a head takes part in the softmax (GPT-OSS)
   /// Layers behind the last that predict one further token each (multi-token prediction, arXiv:2412.19437 section 2.2).
   std::int64_t prediction_layers = 0;
-  std::optional<Encoder> encoder{};  ///< none: a decoder, whose tokens see only those before them
-  FineTuning tuning{};               ///< the weights that train; the job takes it from the question
+  std::optional<Encoder> encoder{};                 ///< none: a decoder, whose tokens see only those before them
+  std::optional<EncoderDecoder> encoder_decoder{};  ///< none: a decoder or an encoder alone
+  FineTuning tuning{};                              ///< the weights that train; the job takes it from the question
   std::string source = "";
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
@@ -80,10 +83,11 @@ struct Transformer {
     return encoder && encoder->embedding_width > 0 ? encoder->embedding_width : hidden;
   }
   /// Returns true when all layers are alike and dense.
-  [[nodiscard]] bool uniform() const { return !stack && !experts && local.window == 0; }
+  [[nodiscard]] bool uniform() const { return !stack && !experts && local.window == 0 && !encoder_decoder; }
   /// Returns true when all layers are alike, dense or with experts.
   [[nodiscard]] bool one_kind() const {
-    return uniform() || (!stack && local.window == 0 && experts->dense_first == 0 && experts->every == 1);
+    if (uniform()) return true;
+    return !stack && local.window == 0 && !encoder_decoder && experts->dense_first == 0 && experts->every == 1;
   }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }

@@ -91,7 +91,7 @@ void add_parts(Waterfall& fall, const observe::StageSplit& split) {
 }  // namespace
 
 Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const observe::Observations& observed) {
-  const std::int64_t s = job.batch.attended();
+  const model::Lengths s = job.batch.lengths();
   const Flop all = model::model_flop_per_sequence(job.model, s);
   // Causal counting leaves out half of attention.
   const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(job.model, s));

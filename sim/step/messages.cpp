@@ -1,6 +1,7 @@
 // Builds the messages between neighbouring pipeline stages.
 #include "sim/step/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/net/cables.h"
@@ -17,9 +18,19 @@ struct Boundary {
   bool gathered = false;  ///< the receiving node gathers the pieces (scatter/gather optimisation, arXiv:2104.04473 4.1)
 };
 
-Boundary boundary_of(const job::Job& job) {
+// Tokens that cross to the stage behind `stage`. Between stages of a decoder the encoder's output travels with the
+// decoder's stream (Megatron-LM 23.04, megatron/core/pipeline_parallel/schedules.py, get_tensor_shapes).
+double tokens_behind(const job::Job& job, Stage stage) {
   const model::LayerContext context = job.layer_context();
-  const Bytes whole(2 * context.tokens() * static_cast<double>(job.model.hidden));
+  const std::int64_t encoder = job.parallelism.encoder_layers;
+  std::int64_t layers = 0;
+  for (const Stage before : ids<Stage>(stage.number() + 1))
+    if (encoder > 0) layers += job.layers_in(before, Chunk{0});
+  return context.tokens() + (layers > encoder ? context.other_half().tokens() : 0);
+}
+
+Boundary boundary_of(const job::Job& job, double tokens) {
+  const Bytes whole(2 * tokens * static_cast<double>(job.model.hidden));
   const int t = job.parallelism.tensor;
   if (t == 1) return {whole, whole, false};
   if (job.parallelism.sequence_parallel) return {whole, whole / t, false};
@@ -28,8 +39,8 @@ Boundary boundary_of(const job::Job& job) {
 }
 
 // Returns the time of a message beside moving its bytes, on receivers of one kind.
-Seconds overhead_of(const job::Job& receiver) {
-  const Boundary boundary = boundary_of(receiver);
+Seconds overhead_of(const job::Job& receiver, double tokens) {
+  const Boundary boundary = boundary_of(receiver, tokens);
   if (!boundary.gathered) return receiver.runtime.p2p_overhead;
   return receiver.runtime.p2p_overhead +
          cost_of(pass_collective(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole), receiver);
@@ -46,14 +57,15 @@ GroupShape hop_shape(const net::RankGrid& grid, int domain, int stages, bool cro
 
 }  // namespace
 
-Bytes message_bytes(const job::Job& job) { return boundary_of(job).sent; }
+Bytes message_bytes(const job::Job& job) { return boundary_of(job, job.layer_context().tokens()).sent; }
 
 Communication message_between(const job::Job& job, const job::Parts& parts, Stage from, Stage to, Purpose purpose) {
   const int stages = job.parallelism.pipeline;
   const job::Job &sender = parts.of(from), &receiver = parts.of(to);
   Communication row = bare_message(from, to, purpose);
-  row.payload = boundary_of(sender).sent;
-  row.overhead = overhead_of(receiver);
+  const double tokens = tokens_behind(job, std::min(from, to));
+  row.payload = boundary_of(sender, tokens).sent;
+  row.overhead = overhead_of(receiver, tokens);
   const net::RankGrid grid = sender.grid();
   const int domain = sender.cluster.links.gpus;
   if (&sender != &receiver) {  // the slower side's NICs decide

@@ -33,6 +33,7 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     rows.push_back(expert_gradient_reduction(part, stage, 1));
     if (job.optimizer.zero_stage >= 1) rows.push_back(expert_parameter_gather(part, stage, 1));
   }
+  if (job::stage_of_decoder_table(job)) rows.push_back(decoder_table_reduction(job, parts, local_token_table(job)));
   if (job::stages_share_embedding(job)) rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
   if (job.parallelism.copies > 1)
     for (const Stage stage : ids<Stage>(job.parallelism.pipeline / 2))

@@ -70,7 +70,8 @@ std::vector<std::string> model_row(const io::Document& document, io::Findings& f
 
 std::string operations(const Transformer& m, const report::Paint& paint) {
   std::string text = "\n  Operations of training, forward and backward, per token, by sequence length\n";
-  for (const std::int64_t sequence : m.encoder ? std::vector{128, 384, 512} : std::vector{2048, 4096, 8192}) {
+  const bool short_ones = m.encoder || m.encoder_decoder;
+  for (const std::int64_t sequence : short_ones ? std::vector{128, 384, 512} : std::vector{2048, 4096, 8192}) {
     if (m.max_positions > 0 && sequence > m.max_positions) continue;
     const auto s = static_cast<double>(sequence);
     const std::string all = in_words(model::model_flop_per_sequence(m, sequence).value() / s);
@@ -127,6 +128,15 @@ std::string encoder_words(const Transformer& m) {
   return text;
 }
 
+std::string halves_words(const Transformer& m) {
+  const model::EncoderDecoder& halves = *m.encoder_decoder;
+  std::string text = fmt::format("{} in the encoder, {} with cross-attention in the decoder",
+                                 report::counted(static_cast<double>(halves.encoder_layers), "layer"),
+                                 number(m.layers - halves.encoder_layers));
+  if (halves.relative()) text += fmt::format("; relative positions in {} buckets", number(halves.position_buckets));
+  return text;
+}
+
 // Describes the parts that only some models have.
 std::string further_parts(const Transformer& whole, const report::Paint& paint) {
   const Transformer m = model::without_prediction(whole);
@@ -138,6 +148,7 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
                               report::whole(model::active_parameters(m))));
   }
   if (m.encoder) text += entry(paint, "encoder", encoder_words(m));
+  if (m.encoder_decoder) text += entry(paint, "halves", halves_words(m));
   if (m.latent) text += entry(paint, "latents", latent_words(*m.latent));
   if (m.local.window > 0)
     text += entry(paint, "windows",

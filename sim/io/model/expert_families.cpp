@@ -218,7 +218,7 @@ struct NotModelled {
 };
 constexpr std::string_view kLinear = "layers of linear attention",
                            kIndexed = "attention to tokens that an indexer chooses", kMamba = "state-space layers",
-                           kCrossAttention = "cross-attention between an encoder and a decoder",
+                           kFixedPositions = "an encoder-decoder's fixed positions",
                            kDisentangled = "scores of relative positions beside those of content";
 constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"qwen3_5", kLinear},
@@ -238,9 +238,10 @@ constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"granitemoehybrid", kMamba},
                                         {"deberta", kDisentangled},
                                         {"deberta-v2", kDisentangled},
-                                        {"t5", kCrossAttention},
-                                        {"mt5", kCrossAttention},
-                                        {"bart", kCrossAttention},
+                                        {"umt5", "relative positions of each layer's own"},
+                                        {"longt5", "local attention in an encoder"},
+                                        {"pegasus", kFixedPositions},
+                                        {"marian", kFixedPositions},
                                         {"albert", "layers that share their weights"},
                                         {"modernbert", "encoder layers of two kinds, global and local"},
                                         {"phimoe", "biases of the attention's projection only"}};

@@ -1,6 +1,7 @@
 // Reads "megatron": a transformer in the words of Megatron-LM's arguments, which can combine what families fix.
 //
 // Names: NVIDIA/Megatron-LM core 0.12, megatron/training/arguments.py, with _ for -. foretoken import writes them.
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "sim/io/model/expert_families.h"
@@ -19,8 +20,26 @@ using model::Transformer;
 
 constexpr WholeRange kFewOrNone{.low = 0, .high = 1 << 24};
 
+// Megatron-LM's T5 (pretrain_t5.py): both halves share one embedding with its positions.
+void read_halves(const Node& node, Transformer& model) {
+  model::EncoderDecoder& halves = model.encoder_decoder.emplace();
+  halves.encoder_layers = model.layers;
+  model.layers += node.whole("decoder_num_layers", kLayers);
+}
+
+// relative_attention_num_buckets is 32 unless stated.
+void read_relative_positions(const Node& node, Transformer& model) {
+  if (!model.encoder_decoder)
+    node.complain("position_embedding_type", "\"relative\" is supported with encoder_num_layers only");
+  else
+    model.encoder_decoder->position_buckets = node.whole_or("relative_attention_num_buckets", 32, kWidth);
+}
+
 void read_megatron_sizes(const Node& node, Transformer& model) {
-  read_sizes(node, {"num_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
+  const bool halves = node.has("encoder_num_layers");
+  read_sizes(node, {halves ? "encoder_num_layers" : "num_layers", "hidden_size", "num_attention_heads", "vocab_size"},
+             model);
+  if (halves) read_halves(node, model);
   model.kv_heads = node.whole_or("num_query_groups", model.heads, kWidth);
   if (const auto head_dim = node.find_whole("kv_channels", kWidth)) model.head_dim = *head_dim;
   model.ffn_hidden = node.whole("ffn_hidden_size", kWidth);
@@ -29,7 +48,9 @@ void read_megatron_sizes(const Node& node, Transformer& model) {
                                    {{"learned_absolute", Positions::kLearned},
                                     {"rope", Positions::kRotary},
                                     {"alibi", Positions::kAlibi},
+                                    {"relative", Positions::kNone},
                                     {"none", Positions::kNone}});
+  if (node.child("position_embedding_type").value() == "relative") read_relative_positions(node, model);
   if (model.positions != Positions::kLearned) return;
   model.max_positions = positions.value_or(1);
   if (!positions) node.complain("max_position_embeddings", "missing; expected the number of learned positions");
@@ -88,6 +109,9 @@ void read_megatron(const Node& node, Transformer& model) {
 }
 
 constexpr std::string_view kMegatronKeys[] = {"num_layers",
+                                              "encoder_num_layers",
+                                              "decoder_num_layers",
+                                              "relative_attention_num_buckets",
                                               "hidden_size",
                                               "num_attention_heads",
                                               "vocab_size",

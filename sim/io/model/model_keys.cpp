@@ -133,7 +133,7 @@ constexpr std::string_view kSparse = "sparse or chunked attention is not support
 constexpr std::string_view kExtraHeads =
     "multi-token prediction is not supported for this model_type; set it to 0 to leave it out";
 constexpr std::string_view kNested = "the config of a multimodal model; give the object under text_config instead";
-constexpr std::string_view kEncoder = "cross-attention is not supported; a decoder or an encoder alone is";
+constexpr std::string_view kEncoder = "models of this model_type have no cross-attention; check model_type";
 constexpr std::string_view kStateSpace = "state-space layers are not supported";
 constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
                                 {"num_experts", kExperts},

@@ -133,7 +133,7 @@ const WrongModel kWrongModels[] = {
      "mpt, llama, mistral, qwen2, nemotron, qwen3, phi3, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, "
      "granite, olmo, olmo2, mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1, "
      "minimax_m2, deepseek_v2, deepseek_v3, kimi_k2, bert, roberta, xlm-roberta, electra, "
-     "distilbert, megatron"},
+     "distilbert, t5, mt5, bart, mbart, megatron"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

@@ -76,7 +76,7 @@ void read_parallelism(const Node& root, Question& question) {
   for (const auto& [axis, degree] : job::kDegrees) keys.emplace_back(name_of(axis));
   for (const char* key : {"virtual_pipeline", "context_exchange"}) keys.emplace_back(key);
   for (const auto& [axis, degree] : job::kExpertDegrees) keys.emplace_back(name_of(axis));
-  for (const char* key : {"sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"})
+  for (const char* key : {"sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage", "encoder_pipeline"})
     keys.emplace_back(key);
   node.allow_only(keys);
   job::AskedParallelism& parallelism = question.choices.parallelism;
@@ -95,6 +95,8 @@ void read_parallelism(const Node& root, Question& question) {
   if (const auto stated = node.find_array("layers_per_stage"))
     for (const Node& layers : *stated)
       parallelism.layers_per_stage.push_back(static_cast<int>(layers.as_whole(kDegree)));
+  if (const auto stages = node.find_whole("encoder_pipeline", kStages))
+    parallelism.encoder_pipeline = static_cast<int>(*stages);
 }
 
 void read_routing(const Node& root, Question& question) {
@@ -112,12 +114,14 @@ void read_routing(const Node& root, Question& question) {
 
 void read_batch(const Node& root, Question& question) {
   const Node node = root.object("batch");
-  node.allow_only({"micro", "global", "sequence_length", "microbatch_group", "masked_fraction", "packed"});
+  node.allow_only({"micro", "global", "sequence_length", "decoder_sequence_length", "microbatch_group",
+                   "masked_fraction", "packed"});
   job::AskedBatch& batch = question.choices.batch;
   const std::int64_t micro = node.whole_or("micro", 1, kMicroBatch);
   if (node.has("micro")) batch.micro = micro;
   batch.global = node.whole("global", kGlobalBatch);
   batch.sequence_length = node.whole("sequence_length", kSequence);
+  batch.decoder_sequence_length = node.find_whole("decoder_sequence_length", kSequence);
   if (const auto group = node.find_whole("microbatch_group", kDegree))
     batch.microbatch_group = static_cast<int>(*group);
   if (const auto packed = node.find_number("packed", {.low = 1, .high = 1 << 28})) batch.packed = std::llround(*packed);
@@ -148,9 +152,13 @@ void read_recompute(const Node& root, Question& question) {
 void read_optimizer(const Node& root, Question& question) {
   const Node node = root.object_or_empty("optimizer");
   node.allow_only({"name", "zero_stage"});
-  const auto name = node.one_of_or<std::string>(
-      "name", "adam",
-      {{"adam", "adam"}, {"adamw", "adam"}, {"lamb", "lamb"}, {"paged-adam", "paged"}, {"paged-adamw", "paged"}});
+  const auto name = node.one_of_or<std::string>("name", "adam",
+                                                {{"adam", "adam"},
+                                                 {"adamw", "adam"},
+                                                 {"lamb", "lamb"},
+                                                 {"adafactor", "adafactor"},
+                                                 {"paged-adam", "paged"},
+                                                 {"paged-adamw", "paged"}});
   question.paged_optimizer = name == "paged";
   question.optimizer = question.paged_optimizer ? "adam" : name;
   question.choices.zero_stage = find_degree(node, "zero_stage", {.low = 0, .high = 3});

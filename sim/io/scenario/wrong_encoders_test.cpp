@@ -73,8 +73,6 @@ const WrongScenarioOfBert kWrong[] = {
     {"another optimizer", R"({"optimizer": {"name": "lars"}})", "/optimizer/name: expected"},
     {"DeBERTa", R"({"model": {"model_type": "deberta-v2"}})",
      "/model/model_type: \"deberta-v2\" is not supported: it has scores of relative positions beside those of content"},
-    {"T5", R"({"model": {"model_type": "t5"}})",
-     "/model/model_type: \"t5\" is not supported: it has cross-attention between an encoder and a decoder"},
     {"ALBERT", R"({"model": {"model_type": "albert"}})",
      "/model/model_type: \"albert\" is not supported: it has layers that share their weights"},
     {"bf16 on Volta", R"({"precision": "bf16"})", "/precision: "},

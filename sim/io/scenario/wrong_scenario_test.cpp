@@ -39,7 +39,8 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
     {"key of another tool",
      R"({"parallelism": {"zero": 1}})",
      {"/parallelism/zero: unknown key; known here: tensor, context, pipeline, data, virtual_pipeline, "
-      "context_exchange, expert, expert_tensor, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
+      "context_exchange, expert, expert_tensor, sequence_parallel, embedding_and_head_as_layers, layers_per_stage, "
+      "encoder_pipeline"}},
     {"string for a number",
      R"({"gpus": "1024"})",
      {"/gpus: expected a whole number from 1 to 1048576, found a string \"1024\""}},

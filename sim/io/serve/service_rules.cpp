@@ -39,6 +39,9 @@ void check_service(const Node& root, const Service& service) {
   if (service.model.encoder)
     root.complain("model",
                   fmt::format("{} is an encoder, which generates no tokens; try a decoder", service.model.name));
+  if (service.model.encoder_decoder)
+    root.complain("model", fmt::format("{} is an encoder-decoder, whose generation is not modelled; try a decoder",
+                                       service.model.name));
   if (!serve::has_products(service.profile, service.precision))
     root.complain("precision", fmt::format("profile {} has no products in {}", service.profile.name,
                                            name_of(serve::computes_in(service.precision))));

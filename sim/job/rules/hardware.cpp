@@ -79,7 +79,7 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
     return;
   }
   const std::vector<cost::AttentionLaw>& laws = profile.attention.fp8;
-  const bool ring = model::runs_without_mask(job.layer_context());
+  const bool ring = model::runs_without_mask(job.layer_context()) || job.model.encoder_decoder;
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));

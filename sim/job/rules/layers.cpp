@@ -12,6 +12,18 @@
 namespace foretoken::job {
 namespace {
 
+/// Returns the fault of a list that puts layers of both halves of an encoder-decoder on one stage.
+std::optional<std::string> why_seam_is_inside(const Job& job) {
+  const std::int64_t encoder = job.parallelism.encoder_layers;
+  if (encoder == 0 || job.parallelism.pipeline == 1) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const int layers : job.parallelism.layers_per_stage)
+    if ((sum += layers) >= encoder) break;
+  if (sum == encoder) return std::nullopt;
+  return fmt::format("expected a stage to end after the {} layers of the encoder, found one that holds layers of both",
+                     encoder);
+}
+
 /// Returns the fault in the user's own list of layers, if there is one.
 std::optional<std::string> why_not_as_stated(const Job& job) {
   const Parallelism& parallelism = job.parallelism;
@@ -27,6 +39,7 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   for (const int layers : stated) sum += layers;
   if (sum != job.model.layers)
     return fmt::format("expected a sum of {} (the model's layers), found {}", job.model.layers, sum);
+  if (const auto mixed = why_seam_is_inside(job)) return mixed;
   if (numbers == chunks) return std::nullopt;
   for (const int layers : stated)
     if (parallelism.copies == 1 && layers % parallelism.virtual_pipeline != 0)
@@ -100,6 +113,11 @@ bool layers_split(Draft& draft) {
   const int chunks_a_stage = std::max(1, degrees.virtual_pipeline / degrees.copies);  // of one copy of the model
   const std::int64_t chunks = std::int64_t{degrees.pipeline} * chunks_a_stage;
   if (chunks <= layers + 2 && deal_layers(layers, degrees)) return true;
+  if (encoder_stages(degrees) > 0) {
+    if (const auto reason = why_halves_do_not_split(draft.job))
+      draft.complain("/parallelism/encoder_pipeline", *reason);
+    return false;
+  }
   const char* noun = layers == 1 ? "layer does" : "layers do";
   if (degrees.embedding_and_head_as_layers) noun = "layers + 2 (embedding, head) do";
   draft.complain(

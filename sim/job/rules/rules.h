@@ -76,6 +76,13 @@ void check_tuning(Draft& draft);
 /// Checks that fused attention runs over packed sequences, which one GPU holds whole.
 void check_packing(Draft& draft);
 
+// Encoder-decoders (halves.cpp).
+
+/// Checks lengths, pipeline and attention of an encoder-decoder, and that no other model has the keys of one.
+void check_halves(Draft& draft);
+/// Returns the reason why the two halves do not split over the stages, or nothing when they do.
+[[nodiscard]] std::optional<std::string> why_halves_do_not_split(const Job& job);
+
 // Layers (layers.cpp).
 
 /// Checks that a model with named kinds of layers has as many of them as layers.

@@ -48,6 +48,7 @@ bool tensor_divides(const model::Transformer& model, std::int64_t tensor) {
 
 bool sequence_fits(const Question& question, Axis axis, std::int64_t degree) {
   if (axis != Axis::kContext || degree == 1) return true;
+  if (question.model.encoder_decoder) return false;
   const AttentionChoice attention = question.attention.value_or(question.runtime.default_attention);
   return attention.kind == model::AttentionKind::kFlash &&
          context_divides(question.choices.batch.sequence_length, degree);
@@ -117,7 +118,7 @@ void check_attention(Draft& draft) {
   if (context > 1 && model.local.window > 0)
     draft.complain("/parallelism/context", fmt::format("expected 1: model {} has layers of local attention, found {}",
                                                        in_quotes(model.name), context));
-  if (context == 1 || draft.job.attention == model::AttentionKind::kFlash) return;
+  if (context == 1 || model.encoder_decoder || draft.job.attention == model::AttentionKind::kFlash) return;
   draft.complain("/attention", fmt::format("expected \"flash\": context {} is supported with it only", context));
 }
 

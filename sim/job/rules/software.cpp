@@ -25,6 +25,7 @@ void take_gradients(PrecisionRecipe& recipe, const AskedRecipe& stated) {
 
 PrecisionRecipe recipe_of(const Question& question) {
   PrecisionRecipe recipe = default_recipe(question.choices.precision.value_or(Precision::kBf16), question.runtime);
+  if (question.optimizer == "adafactor") recipe.moment_bytes = 0;  // rows and columns of a matrix, counted in step
   if (!question.choices.recipe) return recipe;
   const AskedRecipe& stated = *question.choices.recipe;
   recipe.weight_bytes = stated.weight_bytes.value_or(recipe.weight_bytes);
@@ -44,9 +45,11 @@ std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
   if (question.runtime.fully_sharded)
     source = " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)";
   if (question.choices.recipe) source = " (as stated)";
+  const bool factored = question.optimizer == "adafactor";
   return fmt::format(
-      "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
-      bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
+      "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, {} moments {}{}{}",
+      bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes,
+      factored ? "first" : "Adam's", r.moment_bytes, factored ? ", and a row and a column for each matrix" : "",
       source);
 }
 
@@ -65,6 +68,18 @@ void settle_price(Draft& draft) {
   run->price_per_gpu_hour = price_of(draft.question);
   draft.notes.assumptions.push_back(
       fmt::format("price {} {} per GPU hour: from cluster {}", *run->price_per_gpu_hour, run->currency, cluster.name));
+}
+
+// Fused kernels do not add relative positions to scores.
+AttentionChoice attention_of(Draft& draft) {
+  const Question& question = draft.question;
+  const AttentionChoice usual = question.runtime.default_attention;
+  const auto& halves = question.model.encoder_decoder;
+  if (question.attention || !halves || !halves->relative() || usual.kind == model::AttentionKind::kUnfused)
+    return question.attention.value_or(usual);
+  draft.notes.assumptions.push_back(
+      "attention unfused: fused kernels do not read the relative positions that the model adds to its scores");
+  return {.kind = model::AttentionKind::kUnfused};
 }
 
 std::string in_words(const Stragglers& how) {
@@ -87,7 +102,7 @@ void settle_software(Draft& draft) {
   const Question& question = draft.question;
   Job& job = draft.job;
   settle_recipe(draft);
-  const AttentionChoice attention = question.attention.value_or(question.runtime.default_attention);
+  const AttentionChoice attention = attention_of(draft);
   job.attention = attention.kind;
   job.flash_kernel = attention.kernel;
   if (question.dropout) job.model.hidden_dropout = job.model.attention_dropout = *question.dropout;

@@ -15,13 +15,15 @@ namespace {
 
 constexpr SelectiveModules kCore{.core_attention = true};
 
-AttentionCore core_of(const Transformer& model, std::int64_t window) {
+// Relative positions stand in self-attention only (T5; transformers, modeling_t5.py, T5LayerCrossAttention).
+AttentionCore core_of(const Transformer& model, const LayerKind& kind) {
   return {.heads = model.heads,
           .kv_heads = model.kv_heads,
           .head_dim = model.head_dim,
           .dropout = model.attention_dropout > 0,
-          .window = window,
-          .causal = !model.encoder};
+          .window = kind.window,
+          .causal = !model.encoder && kind.half != Half::kEncoder,
+          .position_bias = model.encoder_decoder && model.encoder_decoder->relative()};
 }
 
 double output_bytes(const AttentionCore& core, const Cut& cut) {
@@ -41,9 +43,10 @@ double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   return cut.tokens * real(core.head_dim + core.values_dim()) * (2 * heads) / tensor;
 }
 
-// Bytes of one a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
+// Bytes of one a x s x s matrix of 16-bit scores, as wide as the keys. Ranks that share a sequence cut the queries, not
+// the keys.
 double score_bytes(const AttentionCore& core, const Cut& cut) {
-  return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
+  return 2 * cut.tokens * real(core.heads) * real(core.keys_of(cut.context.sequence)) / cut.context.tensor;
 }
 
 // Unfused, queries and keys are cast to fp32 (6 bytes an element), multiplied as complex numbers (8) and cast back (6).
@@ -197,8 +200,9 @@ TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cu
   return output;
 }
 
-TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, std::int64_t window, TensorId input) {
-  const AttentionCore core = core_of(model, window);
+TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind,
+                       TensorId input) {
+  const AttentionCore core = core_of(model, kind);
   const Operands operands = add_operands(block, model, cut, core, input);
   return add_projection(block, model, cut, core, add_core(block, model, cut, core, operands));
 }

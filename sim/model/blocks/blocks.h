@@ -14,6 +14,10 @@ namespace foretoken::model {
 /// A decoder layer of a kind: with experts in place of the MLP, or with attention that is local.
 [[nodiscard]] BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind);
 
+/// A layer of one half of an encoder-decoder. The encoder's last layer ends with the encoder's norm. The decoder's
+/// first layer begins with the embedding of its tokens. Precondition: the kind names a half.
+[[nodiscard]] BlockOps half_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind);
+
 /// Token table, positions and dropout, before the first layer.
 [[nodiscard]] BlockOps embedding_block(const Transformer& model, const LayerContext& context);
 

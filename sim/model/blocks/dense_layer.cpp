@@ -15,10 +15,23 @@ namespace {
 
 constexpr NormNames kNorm1{"norm 1", "norm 1 gradient", "norm 1", "norm 1 statistics", "norm 1 output"};
 constexpr NormNames kNorm2{"norm 2", "norm 2 gradient", "norm 2", "norm 2 statistics", "norm 2 output"};
+constexpr NormNames kCross{"norm of cross-attention", "norm of cross-attention gradient", "norm of cross-attention",
+                           "statistics of the norm of cross-attention", "output of the norm of cross-attention"};
 constexpr NormNames kBehind1{"norm behind attention", "norm behind attention gradient", "norm behind attention",
                              "statistics of the norm behind attention", "normed attention"};
 constexpr NormNames kBehind2{"norm behind MLP", "norm behind MLP gradient", "norm behind MLP",
                              "statistics of the norm behind MLP", "normed MLP"};
+
+// Cross-attention with its norm and its residual connection. `reader` reads the sum.
+TensorId add_cross_branch(BlockOps& block, const Transformer& model, const Cut& cut, SelectiveModules reader,
+                          TensorId stream) {
+  const TensorId read = model.normed_before() ? add_norm(block, model, cut, kCross, stream, kNoModule) : stream;
+  const TensorId crossed = add_cross_attention(block, model, cut, read);
+  const ResidualNames names{"bias dropout add of cross-attention", "bias dropout add of cross-attention gradient",
+                            "dropout mask of cross-attention", "residual behind cross-attention", model.linear_bias};
+  const TensorId sum = add_residual(block, model, cut, names, crossed, stream, kNoModule, false);
+  return model.normed_sums() ? add_norm(block, model, cut, kCross, sum, reader) : sum;
+}
 
 }  // namespace
 
@@ -35,8 +48,7 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
     return model.normed_sums() ? add_norm(block, model, cut, names, sum, reader) : sum;
   };
   const auto attention = [&](TensorId read) {
-    return model.latent ? add_latent_attention(block, model, cut, read)
-                        : add_attention(block, model, cut, kind.window, read);
+    return model.latent ? add_latent_attention(block, model, cut, read) : add_attention(block, model, cut, kind, read);
   };
   const auto feed_forward = [&](TensorId read) {
     return kind.experts ? add_experts(block, model, cut, read) : add_mlp(block, model, cut, read);
@@ -47,7 +59,9 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
                                     {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
                                      "residual between attention and MLP", model.linear_bias && model.projection_bias},
                                     attended, input, kNoModule, parallel);
-  const TensorId between = norm_sum(kNorm1, sum, mlp);
+  const bool crosses = kind.half == Half::kDecoder;
+  const TensorId self = norm_sum(kNorm1, sum, crosses ? kNoModule : mlp);
+  const TensorId between = crosses ? add_cross_branch(block, model, cut, mlp, self) : self;
   // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
   const bool shares = parallel && model.shared_norm;
   const TensorId second = shares ? first : norm_before(kNorm2, parallel ? input : between, mlp);
@@ -60,6 +74,7 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
 }
 
 BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind) {
+  if (kind.half != Half::kNone) return half_layer(model, context, kind);
   const Cut cut(context);
   const double residual = cut.residual_bytes(real(model.hidden));
   BlockOps block;

@@ -64,9 +64,10 @@ struct EmbeddedTokens {
   }
 };
 
-// Norm, and an encoder's kernels for it. BLOOM's norm is left out of the times, as its published runs were fitted.
+// Norm, and its kernels in models with an encoder. BLOOM's norm is left out of the times, as its published runs were
+// fitted.
 void add_embedding_norm(const EmbeddedTokens& at) {
-  const double bytes = at.model.encoder ? at.elements() : 0;
+  const double bytes = at.model.encoder || at.model.encoder_decoder ? at.elements() : 0;
   Op& norm = at.in_place("embedding norm", {4 * bytes, 8 * bytes, "embedding norm gradient"});
   norm.weights = add_norm_weight(at.block, at.model, "embedding norm", at.model.embedding_width());
   norm.saves.add(at.tokens);
@@ -97,26 +98,60 @@ void add_embedding_projection(const EmbeddedTokens& at) {
          .saves = {at.tokens}});
 }
 
+// The numbers that one half adds to its scores: looked up once a micro-batch (2 bytes), sorted by head (4), and their
+// gradients summed into the table.
+void add_position_biases(const EmbeddedTokens& at, std::string_view name) {
+  const LayerContext& context = at.cut.context;
+  const double numbers = real(at.model.heads) / context.tensor * real(context.sequence) * real(context.sequence);
+  Op& op = at.in_place("position biases", {6 * numbers, 6 * numbers, "position bias gradient"});
+  op.weights.add(at.block.add(
+      Weight{.name = name, .rows = at.model.encoder_decoder->position_buckets, .columns = at.model.heads}));
+}
+
+// A decoder behind an encoder looks its tokens up in the encoder's table. Its stage holds a copy unless the table
+// stands there.
+Weight table_of(const Transformer& model, const LayerContext& context, Half half) {
+  Weight table = token_table(model, context, half == Half::kDecoder ? "token table of the decoder" : "token table");
+  table.tied = half == Half::kDecoder;
+  return table;
+}
+
+void add_positions(const EmbeddedTokens& at, Half half) {
+  const auto& halves = at.model.encoder_decoder;
+  const MemoryBound work{.forward_bytes = 6 * at.elements()};
+  if (half == Half::kDecoder && !halves->decoder_positions)
+    at.in_place("add positions", work);
+  else
+    at.add_table(half == Half::kDecoder ? "positions of the decoder" : "positions", "add positions",
+                 at.model.max_positions, work);
+}
+
 }  // namespace
 
-BlockOps embedding_block(const Transformer& model, const LayerContext& context) {
-  const Cut cut(context);
-  BlockOps block;
-  block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens});
+TensorId add_embedding(BlockOps& block, const Transformer& model, const Cut& cut, Half half, TensorId ids) {
   const TensorId output =
       block.add(Tensor{.name = "embedded tokens", .bytes = cut.residual_bytes(real(model.embedding_width()))});
-  add_lookup(block, model, cut, {block.add(token_table(model, context, "token table"))}, block.input, output);
+  add_lookup(block, model, cut, {block.add(table_of(model, cut.context, half))}, ids, output);
   const EmbeddedTokens at{block, model, cut, output};
   const double elements = at.elements();
   if (model.scaled_embedding) at.in_place("scale embedding", {4 * elements, 4 * elements, "embedding scale gradient"});
-  if (model.positions == Positions::kLearned)
-    at.add_table("positions", "add positions", model.max_positions, {.forward_bytes = 6 * elements});
+  if (model.positions == Positions::kLearned) add_positions(at, half);
   if (model.encoder && model.encoder->token_types > 0)  // its gradient sums all tokens into few rows
     at.add_table("token types", "add token types", model.encoder->token_types,
                  {6 * elements, 2 * elements, "token type gradient"});
   if (model.embedding_norm) add_embedding_norm(at);
   if (model.hidden_dropout > 0) add_embedding_dropout(at);
   if (model.embedding_width() != model.hidden) add_embedding_projection(at);
+  if (model.encoder_decoder && model.encoder_decoder->relative())
+    add_position_biases(at, half == Half::kDecoder ? "relative positions of the decoder" : "relative positions");
+  return output;
+}
+
+BlockOps embedding_block(const Transformer& model, const LayerContext& context) {
+  const Cut cut(context);
+  BlockOps block;
+  block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens});
+  (void)add_embedding(block, model, cut, model.encoder_decoder ? Half::kEncoder : Half::kNone, block.input);
   return tuned_embedding(std::move(block), model, context);
 }
 

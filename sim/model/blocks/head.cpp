@@ -103,15 +103,22 @@ void add_output(BlockOps& block, const Transformer& model, const Cut& whole, con
   add_loss(block, cut, sizes, logits);
 }
 
+// The head of an encoder-decoder reads the decoder's tokens.
 BlockOps head_block(const Transformer& model, const LayerContext& context) {
-  const Cut cut(context);
+  const LayerContext own = model.encoder_decoder ? context.other_half() : context;
+  const Cut cut(own);
   Weight table = token_table(model, context, "head");
   table.tied = model.tied_embeddings;
   BlockOps block;
+  if (model.encoder_decoder) block.sequence = own.sequence;
   block.input = block.add(Tensor{.name = "output of the last layer", .bytes = cut.residual_bytes(real(model.hidden))});
   if (model.encoder) {
     add_encoder_heads(block, model, cut, table, block.input);
     return tuned_head(std::move(block), model, context);
+  }
+  if (model.encoder_decoder) {
+    add_output(block, model, cut, table, add_end_of_half(block, model, cut, block.input));
+    return tuned_head(std::move(block), model, own);
   }
   add_output(block, model, cut, table, add_final_norm(block, model, cut, block.input));
   // Each further prediction reads the output of the one before, and has the same projection.

@@ -83,6 +83,20 @@ void add_second(BlockOps& block, const Transformer& model, const Cut& cut, Tenso
       bias_weight("fc2 bias", model.hidden, Split::kWhole));
 }
 
+// A kernel reads and writes 16 bit and a mask of one byte, in both passes. The second product reads its output.
+void add_activation_dropout(BlockOps& block, const Transformer& model, const Cut& cut, TensorId tensor) {
+  const double elements = cut.tokens * real(model.ffn_hidden) / cut.context.tensor;
+  const TensorId mask = block.add(Tensor{
+      .name = "activation dropout mask", .bytes = elements, .dropped_by = kMlpOrActivation, .freed_early = true});
+  block.add(Op{.name = "activation dropout",
+               .role = OpRole::kActivation,
+               .work = MemoryBound{5 * elements, 5 * elements, "activation dropout gradient"},
+               .reads = {tensor},
+               .writes = {tensor, mask},
+               .saves = {mask},
+               .repeated_by = kMlpOrActivation});
+}
+
 }  // namespace
 
 TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
@@ -119,6 +133,7 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
     activation.saves.add(between);
   }
   block.add(activation);
+  if (model.activation_dropout > 0) add_activation_dropout(block, model, cut, after);
   add_second(block, model, cut, after, output);
   return output;
 }

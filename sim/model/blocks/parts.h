@@ -57,8 +57,16 @@ TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cu
                         TensorId attended);
 
 /// Adds attention with queries, keys and values from one product, as most decoders have it: product, positions, core,
-/// projection. Reads a norm's output and returns the projection's output. A query sees `window` tokens, or with 0 all.
-TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, std::int64_t window, TensorId input);
+/// projection. Reads a norm's output and returns the projection's output. The kind says which tokens a query sees.
+TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind,
+                       TensorId input);
+
+/// Adds attention of a decoder's tokens to the encoder's output: a product for queries, one for keys and values, core,
+/// projection. Reads a norm's output and returns the projection's output. Precondition: the cut is the decoder's.
+TensorId add_cross_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
+
+/// Adds the norm and the dropout that end one half of a model (T5). Returns the output.
+TensorId add_end_of_half(BlockOps& block, const Transformer& model, const Cut& cut, TensorId stream);
 
 /// Adds multi-head latent attention: products down to narrow vectors, their norms, products up to all heads, core,
 /// projection. Precondition: the model has latent attention.
@@ -81,6 +89,10 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
 /// Adds a layer that predicts one further token behind `stream`: it joins the stream with the embedding of the next
 /// token, and is a layer of the model's last kind. Returns its output.
 TensorId add_prediction_layer(BlockOps& block, const Transformer& model, const Cut& cut, TensorId stream);
+
+/// Adds the embedding of `ids` in front of a model or of one half: tokens, positions, norm, dropout. Returns its
+/// output.
+TensorId add_embedding(BlockOps& block, const Transformer& model, const Cut& cut, Half half, TensorId ids);
 
 /// Adds the lookup of `ids` in a table, of which each tensor rank has a part, and the sum over the ranks.
 void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,

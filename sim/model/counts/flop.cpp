@@ -13,8 +13,14 @@
 namespace foretoken::model {
 namespace {
 
+// A block of one half of an encoder-decoder has a sequence of its own.
+double own_sequence(const BlockOps& block, double sequence) {
+  return block.sequence > 0 ? real(block.sequence) : sequence;
+}
+
 template <class Wanted>
-double product_flop_of(const BlockOps& block, double sequence, const Wanted& wanted) {
+double product_flop_of(const BlockOps& block, double of_model, const Wanted& wanted) {
+  const double sequence = own_sequence(block, of_model);
   double elements = 0, own = 0;
   for (const Op& op : block.ops) {
     if (!wanted(op)) continue;
@@ -29,11 +35,12 @@ double product_flop_of(const BlockOps& block, double sequence, const Wanted& wan
 
 // Operations of the products that recomputation by op repeats.
 double flop_by_op(const BlockOps& block, double sequence) {
+  sequence = own_sequence(block, sequence);
   double elements = 0;
   for (const Op& op : block.ops)
     if (const auto* product = std::get_if<Product>(&op.work)) {
       const Weight& weight = block[*op.weights.begin()];
-      elements += product->repeated_share * real(weight.rows) * real(weight.columns);
+      elements += product->token_share * product->repeated_share * real(weight.rows) * real(weight.columns);
     }
   return 2.0 * sequence * elements;
 }
@@ -72,39 +79,64 @@ namespace {
 
 // Tokens that a query is counted to meet. A causal mask leaves half of them, so a window counts twice.
 double met(const AttentionCore& core, double sequence) {
+  if (core.keys > 0) return real(core.keys);
   return core.window > 0 ? std::min(sequence, 2 * real(core.window)) : sequence;
+}
+
+template <class Wanted>
+double core_flop_of(const BlockOps& block, double of_model, const Wanted& wanted) {
+  const double sequence = own_sequence(block, of_model);
+  double flop = 0;
+  for (const Op& op : block.ops)
+    if (const auto* core = std::get_if<AttentionCore>(&op.work); core != nullptr && wanted(*core))
+      flop += 2.0 * sequence * met(*core, sequence) * real(core->heads) * real(core->head_dim + core->values_dim());
+  return flop;
 }
 
 }  // namespace
 
 double core_flop(const BlockOps& block, double sequence) {
-  double flop = 0;
-  for (const Op& op : block.ops)
-    if (const auto* core = std::get_if<AttentionCore>(&op.work))
-      flop += 2.0 * sequence * met(*core, sequence) * real(core->heads) * real(core->head_dim + core->values_dim());
-  return flop;
+  return core_flop_of(block, sequence, [](const AttentionCore&) { return true; });
 }
 
 namespace {
 
-// An encoder's head reads one token of each sequence for some of its products.
-BlockOps head_at(const Transformer& model, std::int64_t sequence) {
+// The context of the layers. The halves of an encoder-decoder count by their own lengths.
+LayerContext context_of(const Transformer& model, Lengths lengths) {
   LayerContext context;
-  context.sequence = sequence;
+  if (!model.encoder_decoder) return context;
+  context.sequence = lengths.sequence;
+  context.other_sequence = lengths.decoder;
+  return context;
+}
+
+std::vector<LayerRunOps> layers_of(const Transformer& model, Lengths lengths) {
+  return decoder_layers(model, context_of(model, lengths));
+}
+
+// An encoder's head reads one token of each sequence for some of its products.
+BlockOps head_at(const Transformer& model, Lengths lengths) {
+  LayerContext context = context_of(model, lengths);
+  context.sequence = lengths.sequence;
   return head_block(model, context);
+}
+
+// Operations that a causal mask leaves out: half of the attention cores that have one.
+double masked_flop(const BlockOps& block, double sequence) {
+  return 0.5 * core_flop_of(block, sequence, [](const AttentionCore& core) { return core.causal; });
 }
 
 }  // namespace
 
-Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
-  expects(sequence > 0, "a sequence has at least one token");
-  const double s = real(sequence);
+Flop model_flop_per_sequence(const Transformer& model, Lengths lengths) {
+  expects(lengths.sequence > 0, "a sequence has at least one token");
+  const double s = real(lengths.sequence);
   double layers = 0, frozen = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {})) {
+  for (const LayerRunOps& run : layers_of(model, lengths)) {
     layers += real(run.count) * forward_flop(run.ops, s);
     frozen += real(run.count) * frozen_flop(run.ops, s);
   }
-  const BlockOps head = head_at(model, sequence);
+  const BlockOps head = head_at(model, lengths);
   return Flop(3.0 * (layers + forward_flop(head, s)) - frozen - frozen_flop(head, s));
 }
 
@@ -118,38 +150,36 @@ double expert_flop(const BlockOps& block, double sequence) {
 
 }  // namespace
 
-Flop expert_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
+Flop expert_flop_per_sequence(const Transformer& model, Lengths lengths) {
   if (!model.experts) return {};
-  double flop = 3 * expert_flop(head_block(model, {}), real(sequence));
-  for (const LayerRunOps& run : decoder_layers(model, {}))
-    flop += 3 * real(run.count) * expert_flop(run.ops, real(sequence));
+  double flop = 3 * expert_flop(head_block(model, {}), real(lengths.sequence));
+  for (const LayerRunOps& run : layers_of(model, lengths))
+    flop += 3 * real(run.count) * expert_flop(run.ops, real(lengths.sequence));
   return Flop(flop);
 }
 
-Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
-  if (model.encoder) return model_flop_per_sequence(model, sequence);
-  double skipped = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {}))
-    skipped += 1.5 * real(run.count) * core_flop(run.ops, real(sequence));
-  skipped += 1.5 * core_flop(head_block(model, {}), real(sequence));
-  return model_flop_per_sequence(model, sequence) - Flop(skipped);
+Flop causal_model_flop_per_sequence(const Transformer& model, Lengths lengths) {
+  const double s = real(lengths.sequence);
+  double masked = masked_flop(head_at(model, lengths), s);
+  for (const LayerRunOps& run : layers_of(model, lengths)) masked += real(run.count) * masked_flop(run.ops, s);
+  return model_flop_per_sequence(model, lengths) - Flop(3 * masked);
 }
 
-Flop hardware_flop_per_sequence(const Transformer& model, std::int64_t sequence, RecomputedWork work,
+Flop hardware_flop_per_sequence(const Transformer& model, Lengths lengths, RecomputedWork work,
                                 const std::vector<LayerCount>& recomputed) {
-  const std::vector<LayerRunOps> kinds = decoder_layers(model, {});
+  const std::vector<LayerRunOps> kinds = layers_of(model, lengths);
   double repeated = 0;
   for (const LayerCount& layers : recomputed) {
     const BlockOps& block = kinds.at(static_cast<std::size_t>(layers.kind)).ops;
-    repeated += static_cast<double>(layers.count) * repeated_flop(block, real(sequence), work);
+    repeated += static_cast<double>(layers.count) * repeated_flop(block, real(lengths.sequence), work);
   }
-  return model_flop_per_sequence(model, sequence) + Flop(repeated);
+  return model_flop_per_sequence(model, lengths) + Flop(repeated);
 }
 
-Flop module_flop_per_sequence(const Transformer& model, std::int64_t sequence, SelectiveModules modules) {
+Flop module_flop_per_sequence(const Transformer& model, Lengths lengths, SelectiveModules modules) {
   double flop = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {}))
-    flop += real(run.count) * product_flop(run.ops, real(sequence), modules);
+  for (const LayerRunOps& run : layers_of(model, lengths))
+    flop += real(run.count) * product_flop(run.ops, real(lengths.sequence), modules);
   return Flop(flop);
 }
 

@@ -4,6 +4,7 @@
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 #include "sim/model/counts/shares.h"
+#include "sim/model/products.h"
 #include "sim/model/stacks/decoder.h"
 
 namespace foretoken::model {
@@ -88,6 +89,17 @@ double parameters_met(const BlockOps& block) {
 
 double local_table(const BlockOps& block, const LayerContext& context) {
   return local_sum(block, context, [](const Weight& weight) { return weight.kind == WeightKind::kTable; });
+}
+
+double factored_moments(const BlockOps& block, const LayerContext& context) {
+  double numbers = 0;
+  for (const Weight& weight : block.weights) {
+    if (!weight.trainable || weight.tied) continue;
+    const double dealt = is_of_experts(weight) ? context.experts.expert * ranks_of_expert(weight, context) : 1;
+    const double rows = real(local_rows(weight, context)), columns = real(local_columns(weight, context));
+    numbers += (weight.kind == WeightKind::kVector ? rows * columns : rows + columns) * real(weight.copies) / dealt;
+  }
+  return numbers;
 }
 
 double layer_matmul_parameters(const Transformer& model) { return matrix_parameters(dense_layer(model, {})); }

@@ -26,6 +26,9 @@ namespace foretoken::model {
 [[nodiscard]] double local_expert_parameters(const BlockOps& block, const LayerContext& context);
 /// Parameters of a block that one token meets: of the experts, only its own.
 [[nodiscard]] double parameters_met(const BlockOps& block);
+/// Numbers of Adafactor's second moments on one tensor rank: a row and a column for each matrix and table, and one
+/// number for each element of a vector (arXiv:1804.04235 section 3).
+[[nodiscard]] double factored_moments(const BlockOps& block, const LayerContext& context);
 /// Elements of the vocabulary's table on one tensor rank, tied or not. 0 where the block has no table.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
 

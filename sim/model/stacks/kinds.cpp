@@ -13,6 +13,21 @@ StackPlan dense_first(const Experts& experts, std::int64_t layers) {
           .runs = {{0, experts.dense_first}, {1, layers - experts.dense_first}}};
 }
 
+// The layers at the seam have more ops than the others: the encoder's last norm, the decoder's embedding.
+StackPlan two_halves(const EncoderDecoder& halves, std::int64_t layers) {
+  StackPlan plan;
+  const auto add = [&](LayerKind kind, std::int64_t count) {
+    if (count == 0) return;
+    plan.runs.push_back({static_cast<int>(plan.kinds.size()), count});
+    plan.kinds.push_back(kind);
+  };
+  add({.half = Half::kEncoder}, halves.encoder_layers - 1);
+  add({.half = Half::kEncoder, .at_seam = true}, 1);
+  add({.half = Half::kDecoder, .at_seam = true}, 1);
+  add({.half = Half::kDecoder}, layers - halves.encoder_layers - 1);
+  return plan;
+}
+
 }  // namespace
 
 std::int64_t StackPlan::count_of(int kind) const {
@@ -23,6 +38,7 @@ std::int64_t StackPlan::count_of(int kind) const {
 
 StackPlan plan_of(const Transformer& model) {
   if (model.one_kind()) return {.kinds = {{.experts = model.experts.has_value()}}, .runs = {{0, model.layers}}};
+  if (model.encoder_decoder) return two_halves(*model.encoder_decoder, model.layers);
   if (model.local.window == 0 && model.experts->every == 1 && model.experts->dense_first < model.layers)
     return dense_first(*model.experts, model.layers);
   StackPlan plan;

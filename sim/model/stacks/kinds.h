@@ -12,6 +12,8 @@ namespace foretoken::model {
 struct LayerKind {
   bool experts = false;     ///< a mixture of experts in place of the MLP
   std::int64_t window = 0;  ///< tokens that a query sees; 0: all
+  Half half = Half::kNone;
+  bool at_seam = false;  ///< the encoder's last layer, or the decoder's first
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 

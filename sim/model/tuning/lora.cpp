@@ -36,6 +36,13 @@ std::vector<Adapted> adapted(const Transformer& model, const Weight& weight) {
     add(targets.keys, "LoRA of keys", model.kv_heads * head);
     add(targets.values, "LoRA of values", model.kv_heads * head);
   }
+  // Cross-attention has the same targets. A target of one matrix for q, k and v has two here, as in NeMo's T5.
+  if (weight.name == "cross query") add(targets.queries || targets.fused_qkv, "LoRA of cross queries", weight.rows);
+  if (weight.name == "cross key-value") {
+    add(targets.fused_qkv, "LoRA of cross keys and values", weight.rows);
+    add(targets.keys, "LoRA of cross keys", model.kv_heads * head);
+    add(targets.values, "LoRA of cross values", model.kv_heads * head);
+  }
   if (weight.name == "projection") add(targets.projection, "LoRA of projection", weight.rows);
   if (weight.name == "fc1") {
     add(targets.fused_fc1, "LoRA of fc1", weight.rows);
@@ -100,7 +107,9 @@ OwnKernels lora_work(const LoraSizes& sizes, double flop_per_token) {
 
 }  // namespace
 
-void add_lora(BlockOps& block, const Transformer& model, const Cut& cut, const Op& product, std::vector<Op>& ops) {
+void add_lora(BlockOps& block, const Transformer& model, const Cut& whole, const Op& product, std::vector<Op>& ops) {
+  const double share = std::get<Product>(product.work).token_share;
+  const Cut cut = whole.of_share(share);
   const Weight base = block[*product.weights.begin()];  // a copy: adding weights moves it
   const std::int64_t rank = model.tuning.rank, tensor = cut.context.tensor;
   const bool cuts_inputs = base.split == Split::kColumns;
@@ -127,7 +136,7 @@ void add_lora(BlockOps& block, const Transformer& model, const Cut& cut, const O
         .name = "output of LoRA A", .bytes = kHalf * cut.tokens * real(rank), .dropped_by = product.repeated_by});
     Op op{.name = one.name,
           .role = OpRole::kLinear,
-          .work = lora_work(sizes, 2.0 * real(rank) * real(base.columns + one.rows)),
+          .work = lora_work(sizes, share * 2.0 * real(rank) * real(base.columns + one.rows)),
           .weights = {down, up},
           .reads = product.reads,
           .writes = product.writes,

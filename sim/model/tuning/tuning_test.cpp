@@ -76,6 +76,43 @@ TEST(FineTuning, AddsItsParametersToTheModels) {
   EXPECT_EQ(total_parameters(lora) - total_parameters(plain), trained_parameters(lora));
 }
 
+// huggingface: google/mt5-large, config.json: bigscience/mt0-large has the same.
+Transformer mt5_large() {
+  Transformer model;
+  model.layers = 48;
+  model.hidden = 1024;
+  model.heads = model.kv_heads = 16;
+  model.head_dim = 64;
+  model.ffn_hidden = 2816;
+  model.vocabulary = 250112;
+  model.norm = Norm::kRmsNorm;
+  model.activation = Activation::kGeGlu;
+  model.positions = Positions::kNone;
+  model.tied_embeddings = model.linear_bias = model.qkv_bias = false;
+  model.encoder_decoder = EncoderDecoder{.encoder_layers = 24, .position_buckets = 32};
+  return model;
+}
+
+// PEFT's README: get_peft_model(bigscience/mt0-large), rank 8, prints 2359296 trainable of 1231940608 parameters.
+TEST(FineTuning, TrainsThePublishedNumberOfAnEncoderDecoder) {
+  const Transformer lora =
+      tuned(mt5_large(), {.method = TuningMethod::kLora, .rank = 8, .targets = {.queries = true, .values = true}});
+  EXPECT_EQ(trained_parameters(lora), 2359296);
+  EXPECT_EQ(total_parameters(lora), 1231940608);
+}
+
+// LoRA beside the product of keys and values multiplies the encoder's tokens, the one beside queries the decoder's.
+TEST(FineTuning, CountsLoraOfCrossAttentionByBothLengths) {
+  const Transformer plain = tuned(mt5_large(), {.method = TuningMethod::kPromptTuning});
+  const double s = 512, d = 128, layers = 24, adapter = 2.0 * 8 * (1024 + 1024);
+  const auto added = [&](const LoraTargets& targets) {
+    const Transformer lora = tuned(mt5_large(), {.method = TuningMethod::kLora, .rank = 8, .targets = targets});
+    return model_flop_per_sequence(lora, {512, 128}).value() - model_flop_per_sequence(plain, {512, 128}).value();
+  };
+  EXPECT_EQ(added({.queries = true}), 3 * layers * adapter * (s + d + d));
+  EXPECT_EQ(added({.values = true}), 3 * layers * adapter * (s + d + s));
+}
+
 double weight_gradient_flop(const OpList& ops) {
   double flop = 0;
   for (const LayerOp& op : ops)

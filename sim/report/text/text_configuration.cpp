@@ -95,6 +95,8 @@ std::string parallelism_row(const job::Job& job, const Resolved& resolved) {
   }
   parts.push_back(resolved.yes_no("sequence parallel", "/parallelism/sequence_parallel", p.sequence_parallel));
   if (p.embedding_and_head_as_layers) parts.emplace_back("embedding and head count as layers");
+  if (job::encoder_stages(p) > 0 && p.layers_per_stage.empty())
+    parts.push_back(fmt::format("encoder on {}", counted(job::encoder_stages(p), "stage")));
   if (!p.layers_per_stage.empty()) parts.push_back(fmt::format("layers {}", fmt::join(p.layers_per_stage, "-")));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -134,11 +136,14 @@ std::string batch_row(const job::Job& job, const Resolved& resolved) {
   const job::Batch& batch = job.batch;
   const std::string masked =
       batch.masked_fraction ? fmt::format(", {:.3g} % of tokens masked", 100 * *batch.masked_fraction) : "";
+  const std::string decoder =
+      batch.decoder_sequence_length ? fmt::format(", decoder {}", number(*batch.decoder_sequence_length)) : "";
   const std::string packed = batch.packed ? fmt::format(" packed from {} a mean sequence", number(*batch.packed)) : "";
-  return fmt::format("{}, {}, {}{}{}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
+  return fmt::format("{}, {}, {}{}{}{}; {} a step and replica",
+                     resolved("/batch/micro", "micro " + number(batch.micro)),
                      resolved("/batch/global", "global " + number(batch.global)),
-                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), packed, masked,
-                     counted(job.microbatches(), "micro-batch", "micro-batches"));
+                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), decoder, packed,
+                     masked, counted(job.microbatches(), "micro-batch", "micro-batches"));
 }
 
 // "lora, rank 16 beside queries and values".

@@ -94,8 +94,12 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
                       .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
                       .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
                       .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value(),
-                      .for_weights = for_weights(run.ops).value()});
+                      .for_weights = for_weights(run.ops).value(),
+                      .factored = model::factored_moments(run.ops, context),
+                      .shared = run.ops.shared_bytes});
   }
+  embedding_factored_ = model::factored_moments(blocks.embedding, context);
+  head_factored_ = model::factored_moments(blocks.head, context);
   embedding_saved_ = model::saved_bytes(blocks.embedding, RecomputeGranularity::kNone);
   head_saved_ = model::saved_bytes(blocks.head, RecomputeGranularity::kNone);
   head_working_ = model::working_bytes(blocks.head, RecomputeGranularity::kNone);
@@ -176,6 +180,19 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
   return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * trained_matrix};
 }
 
+// Adafactor keeps a row and a column of fp32 numbers in the place of a matrix of second moments.
+double JobMemory::factored_moments(Stage stage) const {
+  if (job_.optimizer.name != "adafactor") return 0;
+  double numbers = 0;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
+    const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+    for (const model::LayerCount& run : contents.layers) numbers += run.count * kind(run).factored;
+    numbers += (contents.embedding ? embedding_factored_ : 0) + (contents.head ? head_factored_ : 0);
+  }
+  constexpr double kNumberBytes = 4;
+  return kNumberBytes * numbers / (job_.optimizer.zero_stage >= 1 ? job_.grid().degree(net::kReplicaAxes) : 1);
+}
+
 JobMemory::Shards JobMemory::shards_of(Stage stage) const {
   const int zero = job_.optimizer.zero_stage;
   const net::RankGrid grid = job_.grid();
@@ -211,8 +228,9 @@ StaticMemory JobMemory::held(Stage stage) const {
   const double moments = job_.optimizer.paged ? 0 : recipe.moment_bytes;
   return {.weights = Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(layers)),
           .gradients = Bytes(gradient * gradients + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states *
-                             (1 - shards.states_away)),
+          .optimizer = Bytes(
+              ((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states + factored_moments(stage)) *
+              (1 - shards.states_away)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 
@@ -226,7 +244,8 @@ Outside JobMemory::outside(Stage stage) const {
     return part.to == job::Tier::kHost ? outside.host : outside.disk;
   };
   const double updated = shards.states * shards.states_away;
-  place(offload.optimizer).optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * updated);
+  place(offload.optimizer).optimizer =
+      Bytes((recipe.master_bytes + recipe.moment_bytes) * updated + factored_moments(stage) * shards.states_away);
   outside.host.gradients = Bytes(recipe.gradient_bytes * updated);
   place(offload.parameters).parameters = Bytes(recipe.weight_bytes * shards.weights * shards.weights_away);
   for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
@@ -304,6 +323,7 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   PassMemory pass = of_layers(contents.layers);
   for (const model::LayerCount& run : contents.layers) pass.for_weights += Bytes(run.count * kind(run).for_weights);
+  pass.stash += Bytes(largest(contents.layers, [&](const auto& run) { return kind(run).shared; }));
   if (contents.embedding) pass.stash += embedding_saved_;
   if (contents.head) {
     // Head and loss are freed before the layers' backward pass begins.
@@ -338,7 +358,12 @@ WholeModelMemory whole_model_memory(const job::Job& job) {
   const auto& recipe = job.recipe;
   const double trained_bytes =
       recipe.gradient_bytes + recipe.extra_gradient_bytes + recipe.master_bytes + recipe.moment_bytes;
-  const double per_sequence = 2.0 * real(job.batch.sequence_length) * real(job.model.hidden) * real(job.model.layers);
+  const std::int64_t encoder = job.parallelism.encoder_layers;  // of an encoder-decoder
+  const model::LayerContext context = job.layer_context();
+  const double tokens = encoder == 0 ? real(context.sequence) * real(job.model.layers)
+                                     : real(context.sequence) * real(encoder) +
+                                           real(context.other_half().sequence) * real(job.model.layers - encoder);
+  const double per_sequence = 2.0 * tokens * real(job.model.hidden);
   const double narrow = model::narrow_parameters(job.model);
   const double weights =
       recipe.weight_bytes * (model::total_parameters(job.model) - narrow) + model::kNf4Bytes * narrow;

@@ -82,6 +82,8 @@ class JobMemory {
            saved_as_asked = 0;  ///< bytes without recomputation, with full, and with the job's recomputation
     double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation
     double for_weights = 0;                                    ///< bytes that weight gradients wait with
+    double factored = 0;                                       ///< numbers of factored second moments
+    double shared = 0;                                         ///< bytes that a chunk keeps once for its layers
   };
   /// Parameters of a GPU by what it keeps of them, and the parts that stand outside it.
   struct Shards {
@@ -100,6 +102,7 @@ class JobMemory {
   [[nodiscard]] double gradient_placeholders(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] double weight_bytes(double parameters, double narrow) const;
+  [[nodiscard]] double factored_moments(Stage stage) const;
   [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] Shards shards_of(Stage stage) const;
@@ -111,6 +114,7 @@ class JobMemory {
   LocalParameters parameters_, trained_, narrow_;
   Table<Stage, int> versions_;  ///< of the weights, by stage; empty: one
   std::vector<Kind> kinds_;
+  double embedding_factored_ = 0, head_factored_ = 0;
   Bytes embedding_saved_, head_saved_, head_working_, head_for_weights_;
 };
 

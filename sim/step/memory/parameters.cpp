@@ -32,7 +32,7 @@ LocalParameters::LocalParameters(const job::Job& job, Counted counted)
     : LocalParameters(job, BlockParameters(job, model::decoder_ops(job.model, job.layer_context()), counted)) {}
 
 LocalParameters::LocalParameters(const job::Job& job, BlockParameters blocks)
-    : job_(job), blocks_(std::move(blocks)), head_(blocks_.head) {
+    : job_(job), blocks_(std::move(blocks)), head_(blocks_.head), decoder_table_(job::stage_of_decoder_table(job)) {
   // One copy serves a tied head and the lookups of predicted tokens.
   if (job::stages_share_embedding(job))
     head_ += job.model.tied_embeddings ? blocks_.head_table : blocks_.embedding_table;
@@ -47,6 +47,7 @@ double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) 
 double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   double parameters = of_layers(contents.layers);
+  if (holds_decoder_table(stage)) parameters += blocks_.embedding_table;
   if (contents.embedding) parameters += blocks_.embedding;
   if (contents.head) parameters += head_;
   return parameters;
@@ -77,12 +78,14 @@ double LocalParameters::experts_of_stage(Stage stage) const {
 // Counts blocks of a chunk. On a chunk with the whole model, positions and the embedding's norm count with the head.
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
-  const double ends = of_chunk(stage, chunk) - of_layers(contents.layers);
+  const double table = holds_decoder_table(stage) ? blocks_.embedding_table : 0;
+  const double ends = of_chunk(stage, chunk) - of_layers(contents.layers) - table;
   const bool both = contents.embedding && contents.head;
   std::vector<double> blocks;
   if (contents.embedding) blocks.push_back(both ? blocks_.embedding_table : ends);
   for (const model::LayerCount& run : contents.layers)
     blocks.insert(blocks.end(), static_cast<std::size_t>(run.count), of_layer(run.kind));
+  if (table > 0) blocks.front() += table;  // the decoder's first layer is the first of its stage
   if (contents.head) blocks.push_back(both ? ends - blocks_.embedding_table : ends);
   return blocks;
 }

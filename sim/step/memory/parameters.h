@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/job/layout.h"
@@ -56,9 +57,12 @@ class LocalParameters {
   [[nodiscard]] std::vector<double> experts_of_blocks(Stage stage, Chunk chunk) const;
 
  private:
+  [[nodiscard]] bool holds_decoder_table(Stage stage) const { return decoder_table_ == stage; }
+
   const job::Job& job_;
   BlockParameters blocks_;
   double head_ = 0;  // with its own table
+  std::optional<Stage> decoder_table_;
 };
 
 /// Parameters of the token table on one tensor rank: its rows times hidden. Two stages share the tied table.

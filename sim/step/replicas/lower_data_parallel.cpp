@@ -250,6 +250,7 @@ void StepEnd::add_between(Communication row) {
 
 void StepEnd::tie_embedding() {
   if (ties_embedding()) add_between(tied_embedding_reduction(job_, parts_, token_table_));
+  if (job::stage_of_decoder_table(job_)) add_between(decoder_table_reduction(job_, parts_, token_table_));
 }
 
 // Each copy first reduces over its own replicas. Then a rank and its partner reduce what the rank holds: its shard of

@@ -27,7 +27,13 @@ double least_traffic(const job::PrecisionRecipe& recipe) {
 
 // LAMB's two kernels (NVIDIA/apex, csrc/multi_tensor_lamb.cu) move more than Adam's one: the update is written, read
 // for its norm and read again (12 B in fp32), and the weights are read for their norm and read again (8 B).
-double further_traffic(const job::Job& job) { return job.optimizer.name == "lamb" ? 20 : 0; }
+//
+// Adafactor reads the gradient for the means of rows and columns and again for the size of its update, and the weights
+// for theirs (arXiv:1804.04235 algorithms 4 and 5): 12 B in fp32.
+double further_traffic(const job::Job& job) {
+  if (job.optimizer.name == "adafactor") return 12;
+  return job.optimizer.name == "lamb" ? 20 : 0;
+}
 
 double update_traffic(const job::Job& job) {
   const job::PrecisionRecipe& recipe = job.recipe;

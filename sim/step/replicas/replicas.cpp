@@ -144,6 +144,13 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
   return row;
 }
 
+Communication decoder_table_reduction(const job::Job& job, const job::Parts& parts, double table) {
+  Communication row = tied_embedding_reduction(job, parts, table);
+  row.name = "reduce decoder's token table";
+  row.to = job::stage_of_decoder_table(job).value();
+  return row;
+}
+
 Stage twin_of(const job::Job& job, Stage stage) { return id_of<Stage>(job.parallelism.pipeline - 1 - stage.number()); }
 
 bool twins_on_two_nodes(const job::Job& job, const job::Parts& parts, Stage stage) {

@@ -31,6 +31,11 @@ namespace foretoken::step {
 /// `table` counts the parameters of the table on one tensor rank.
 [[nodiscard]] Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts, double table);
 
+/// The same between the first stage and the stage with the first layer of a decoder behind an encoder. Megatron-LM
+/// reduces over all holders at once (23.04, megatron/core/parallel_state.py, the embedding group); the two reductions
+/// of pairs here follow one another. Precondition: that stage holds a table of its own.
+[[nodiscard]] Communication decoder_table_reduction(const job::Job& job, const job::Parts& parts, double table);
+
 /// Returns the all-reduce of gradients between the ranks of `stage` and their partners on stage p-1-r, which hold the
 /// same layers in another copy of the model. `parameters` counts those that one rank has to reduce. Where the runtime
 /// shards optimizer states, it is the rank's shard. Across nodes the runtime's factor counts. Precondition: the

@@ -40,7 +40,7 @@ std::vector<model::LayerCount> recomputed_layers(const Job& job) {
 Flop hardware_flop(const Job& job) {
   using model::RecomputedWork;
   using model::RecomputeGranularity;
-  const std::int64_t s = job.batch.attended();
+  const model::Lengths s = job.batch.lengths();
   const job::Recompute& recompute = job.recompute;
   const bool selective = recompute.granularity == RecomputeGranularity::kSelective;
   RecomputedWork work = RecomputedWork::kNone;
@@ -59,9 +59,9 @@ void measure_rates(Metrics& metrics, const Job& job) {
   const double step = metrics.step_time.value();
   const auto sequences = static_cast<double>(job.batch.global);
   const double gpus = job.gpus;
-  const std::int64_t s = job.batch.attended();
-  const double packed = static_cast<double>(job.batch.sequence_length) / static_cast<double>(s);
-  metrics.tokens_per_s = sequences * static_cast<double>(job.batch.sequence_length) / step;
+  const model::Lengths s = job.batch.lengths();
+  const double packed = real(job.batch.sequence_length) / real(s.sequence);
+  metrics.tokens_per_s = sequences * real(job.batch.sequence_length) / step;
   metrics.tokens_per_s_per_gpu = metrics.tokens_per_s / gpus;
   const double per_gpu = packed * sequences / (step * gpus * kTera);
   metrics.model_tflops_per_gpu = model::model_flop_per_sequence(job.model, s).value() * per_gpu;

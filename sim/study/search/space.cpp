@@ -157,7 +157,9 @@ void Space::add_pipelines(Candidate candidate) {
   const std::int64_t layers = asked.model.layers;
   const int rest = candidate.gpus / product(candidate.degrees, net::kLayerAxes);
   job::Parallelism shape{.embedding_and_head_as_layers = stated.embedding_and_head_as_layers,
-                         .layers_per_stage = stated.layers_per_stage};
+                         .layers_per_stage = stated.layers_per_stage,
+                         .encoder_pipeline = stated.encoder_pipeline};
+  if (asked.model.encoder_decoder) shape.encoder_layers = asked.model.encoder_decoder->encoder_layers;
   for (const std::int64_t pipeline : choices(stated.degrees[Axis::kPipeline], rest)) {
     if (pipeline > layers + 2) break;
     const int data = rest / static_cast<int>(pipeline);

@@ -263,7 +263,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
-  add(job.model.encoder.has_value(), "pretrain_gpt.py trains decoders; encoders are not written here");
+  add(job.model.encoder || job.model.encoder_decoder, "pretrain_gpt.py trains decoders; encoders are not written here");
+  add(job.optimizer.name == "adafactor", "Adafactor is not an optimizer of Megatron-LM");
   add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
   add(job.model.tuning.freezes(),
       "pretrain_gpt.py trains every weight: frozen weights and adapters are not written here");

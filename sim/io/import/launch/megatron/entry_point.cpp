@@ -1,4 +1,4 @@
-// Tells training of a GPT from other programs of Megatron-LM.
+// Tells training of a GPT, a BERT or a T5 from other programs of Megatron-LM.
 #include "sim/io/import/launch/megatron/entry_point.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,7 @@ struct Kind {
   std::string_view word, because;
 };
 /// Parts of the name of a program. Source: the programs at the root of NVIDIA/Megatron-LM, tools/ and examples/.
-constexpr Kind kPrograms[] = {{"_t5", "T5 has an encoder; decoders only"},
-                              {"_ict", "a retriever, not a language model"},
+constexpr Kind kPrograms[] = {{"_ict", "a retriever, not a language model"},
                               {"vision", "a vision model"},
                               {"vlm", "a multimodal model"},
                               {"multimodal", "a multimodal model"},
@@ -33,8 +32,7 @@ constexpr Kind kPrograms[] = {{"_t5", "T5 has an encoder; decoders only"},
                               {"quantize", "not a training entry point: it quantises"},
                               {"preprocess", "not a training entry point: it prepares data"}};
 /// Parts of the folders of functional tests, and of their MODE and TEST_TYPE.
-constexpr Kind kTests[] = {{"/t5/", "T5 has an encoder; decoders only"},
-                           {"/hybrid/", "a hybrid of state-space and attention layers"},
+constexpr Kind kTests[] = {{"/hybrid/", "a hybrid of state-space and attention layers"},
                            {"/multimodal", "a multimodal model"},
                            {"/mimo/", "a multimodal model"},
                            {"inference", "an inference test, not a training run"},

@@ -1,4 +1,4 @@
-// Tells training of a GPT from other programs of Megatron-LM: BERT, T5, inference, reinforcement learning.
+// Tells training of a GPT, a BERT or a T5 from other programs of Megatron-LM: inference, reinforcement learning.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace foretoken::io::launch::megatron {
 
-/// Refuses a command whose program trains no decoder: pretrain_bert.py, run_text_generation_server.py.
+/// Refuses a command whose program trains no GPT, BERT or T5: run_text_generation_server.py.
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report);
 
 /// Refuses a functional test of another kind, by its folder and its TEST_TYPE or MODE.

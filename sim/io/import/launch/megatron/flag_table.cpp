@@ -39,7 +39,8 @@ constexpr std::string_view kReadFlags =
     "moe-expert-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 use-flash-attn-triton "
     "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
     "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
-    "decoder-num-layers encoder-num-layers bert-no-binary-head optimizer-cpu-offload use-bnb-optimizer "
+    "decoder-num-layers encoder-num-layers pipeline-model-parallel-split-rank relative-attention-num-buckets "
+    "bert-no-binary-head optimizer-cpu-offload use-bnb-optimizer "
     "rampup-batch-size "
     "moe-layer-recompute spec";
 

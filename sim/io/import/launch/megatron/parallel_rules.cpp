@@ -174,9 +174,11 @@ void map_batch(const Flags& flags) {
   for (const char* name : {"micro-batch-size", "batch-size"})
     if (flags.find(name) != nullptr && !report.has("batch.micro")) flags.map_whole(name, "batch.micro");
   if (!report.has("batch.micro")) report.ask("batch.micro", "the flags state no --micro-batch-size");
-  for (const char* name : {"seq-length", "encoder-seq-length", "decoder-seq-length"})
+  for (const char* name : {"encoder-seq-length", "seq-length"})
     if (flags.find(name) != nullptr && !report.has("batch.sequence_length"))
       flags.map_whole(name, "batch.sequence_length");
+  flags.map_whole("decoder-seq-length", "batch.decoder_sequence_length");
+  flags.map_whole("pipeline-model-parallel-split-rank", "parallelism.encoder_pipeline");
   if (!report.has("batch.sequence_length")) report.ask("batch.sequence_length", "the flags state no --seq-length");
   if (const auto schedule = flags.text("step-batch-size-schedule", "")) {
     if (flags.find("global-batch-size") != nullptr)

@@ -13,6 +13,9 @@ enum class Era : std::uint8_t { k2021, k2022, kCore, kDeepSpeed, kMegatronFsdp, 
 
 [[nodiscard]] Era era_of(const Flags& flags);
 
+/// Returns true for a T5: only pretrain_t5.py takes a length of the decoder.
+[[nodiscard]] inline bool has_two_halves(const Flags& flags) { return flags.find("decoder-seq-length") != nullptr; }
+
 /// Maps sizes, layers, experts and embeddings to `model`.
 void map_model(const Flags& flags);
 

@@ -1,0 +1,196 @@
+// Reads t5, mt5, bart and mbart: an encoder, and a decoder with cross-attention.
+//
+// Names and defaults come from transformers, src/transformers/models/{t5,mt5,bart,mbart}/configuration_*.py. The layers
+// come from the modeling_*.py beside them.
+#include "sim/io/model/encoder_decoder_families.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/base/text.h"
+#include "sim/io/model/family_parts.h"
+
+namespace foretoken::io {
+namespace {
+
+using model::Activation;
+using model::EncoderDecoder;
+using model::Norm;
+using model::NormPlaces;
+using model::Positions;
+using model::Transformer;
+
+// Both halves are trained: a class of one half, or with another head, is another model.
+void check_class(const Node& node, const std::vector<std::string>& known) {
+  const auto names = node.find_array("architectures");
+  if (!names || names->empty() || !names->front().is_text()) return;
+  const std::string name = names->front().as_text();
+  for (const std::string& one : known)
+    if (one == name) return;
+  names->front().complain(fmt::format("{} is not supported{}; supported are {}", in_quotes(name),
+                                      did_you_mean(name, known), fmt::join(known, ", ")));
+}
+
+// T5 1.0 has ReLU without a gate, T5 1.1 and mT5 a gated GeLU, UL2 a gated SiLU.
+Activation t5_activation(const Node& node, Activation usual) {
+  return node.one_of_or("feed_forward_proj", usual,
+                        {{"relu", Activation::kRelu},
+                         {"gelu", Activation::kGelu},
+                         {"gated-gelu", Activation::kGeGlu},
+                         {"gated-silu", Activation::kSwiGlu}});
+}
+
+/// The values that a family takes where its config is silent.
+struct T5Defaults {
+  bool tied_embeddings = true;
+  Activation activation = Activation::kRelu;
+};
+
+void read_t5_config(const Node& node, Transformer& model, const T5Defaults& usual) {
+  constexpr std::int64_t kBuckets = 32;
+  read_sizes(node, {"num_layers", "d_model", "num_heads", "vocab_size"}, model);
+  EncoderDecoder& halves = model.encoder_decoder.emplace();
+  halves.encoder_layers = model.layers;
+  halves.position_buckets = node.whole_or("relative_attention_num_buckets", kBuckets, kWidth);
+  model.layers += node.whole_or("num_decoder_layers", halves.encoder_layers, kLayers);
+  model.head_dim = node.whole_or("d_kv", 64, kWidth);
+  model.ffn_hidden = node.whole("d_ff", kWidth);
+  model.activation = t5_activation(node, usual.activation);
+  model.norm = Norm::kRmsNorm;
+  model.positions = Positions::kNone;
+  model.linear_bias = model.qkv_bias = false;
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", usual.tied_embeddings);
+  model.hidden_dropout = model.attention_dropout = model.activation_dropout =
+      node.number_or("dropout_rate", 0.1, kFraction);
+  require_switch(node, "is_encoder_decoder", true, "half of an encoder-decoder is not supported");
+  for (const char* key : {"relative_attention_max_distance", "n_positions"})
+    (void)node.find_whole(key, kPositionsRange);
+}
+
+void read_t5(const Node& node, Transformer& model) {
+  check_class(node, {"T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"});
+  read_t5_config(node, model, {});
+}
+
+void read_mt5(const Node& node, Transformer& model) {
+  check_class(node, {"MT5ForConditionalGeneration", "T5ForConditionalGeneration", "MT5Model"});
+  read_t5_config(node, model, {.tied_embeddings = false, .activation = Activation::kGeGlu});
+}
+
+// Both halves have the same heads and MLPs here; a config states them twice.
+void read_equal_halves(const Node& node, Transformer& model) {
+  const auto same = [&](const char* key, std::int64_t encoder) {
+    if (const auto decoder = node.find_whole(key, kWidth); decoder && *decoder != encoder)
+      node.complain(
+          key, fmt::format("expected {}, as in the encoder, found {}: halves of other sizes are not supported", encoder,
+                           *decoder));
+  };
+  same("decoder_attention_heads", model.heads);
+  same("decoder_ffn_dim", model.ffn_hidden);
+}
+
+void read_bart_config(const Node& node, Transformer& model) {
+  constexpr std::int64_t kUnusedRows = 2;  // BartLearnedPositionalEmbedding keeps two rows that no token uses
+  read_sizes(node, {"encoder_layers", "d_model", "encoder_attention_heads", "vocab_size"}, model);
+  model.ffn_hidden = node.whole("encoder_ffn_dim", kWidth);
+  read_equal_halves(node, model);
+  EncoderDecoder& halves = model.encoder_decoder.emplace();
+  halves.encoder_layers = model.layers;
+  halves.decoder_positions = true;
+  model.layers += node.whole("decoder_layers", kLayers);
+  model.max_positions = node.whole_or("max_position_embeddings", 1024, kPositionsRange) + kUnusedRows;
+  model.activation = plain_activation(node, "activation_function", Activation::kGelu);
+  model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
+  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.activation_dropout = node.number_or("activation_dropout", 0, kFraction);
+  model.embedding_norm = true;
+  model.scaled_embedding = node.boolean_or("scale_embedding", false);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+    if (node.number_or(key, 0, kFraction) != 0)
+      node.complain(key, "expected 0: dropping layers at random is not supported");
+  require_switch(node, "is_encoder_decoder", true, "half of an encoder-decoder is not supported");
+  require_switch(node, "static_position_embeddings", false, "fixed positions are not supported");
+  require_switch(node, "normalize_embedding", true, "an embedding without a norm is not supported");
+  for (const char* key : {"classif_dropout", "classifier_dropout"}) (void)node.number_or(key, 0, kFraction);
+  for (const char* key : {"num_hidden_layers", "extra_pos_embeddings"}) (void)node.find_whole(key, kWidth);
+  for (const char* key : {"add_bias_logits", "normalize_before", "add_final_layer_norm"})
+    (void)node.boolean_or(key, false);
+}
+
+// BART norms the sums with the residual and has no norm behind its halves.
+void read_bart(const Node& node, Transformer& model) {
+  check_class(node, {"BartForConditionalGeneration", "BartModel"});
+  read_bart_config(node, model);
+  model.norm_places = NormPlaces::kSums;
+  model.encoder_decoder->final_norms = false;
+  for (const char* key : {"normalize_before", "add_final_layer_norm"})
+    require_switch(node, key, false, "mBART has these norms; try model_type \"mbart\"");
+}
+
+void read_mbart(const Node& node, Transformer& model) {
+  check_class(node, {"MBartForConditionalGeneration", "MBartModel"});
+  read_bart_config(node, model);
+}
+
+constexpr std::string_view kT5Keys[] = {"num_layers",
+                                        "num_decoder_layers",
+                                        "d_model",
+                                        "d_kv",
+                                        "d_ff",
+                                        "num_heads",
+                                        "vocab_size",
+                                        "feed_forward_proj",
+                                        "dense_act_fn",
+                                        "is_gated_act",
+                                        "relative_attention_num_buckets",
+                                        "relative_attention_max_distance",
+                                        "dropout_rate",
+                                        "initializer_factor",
+                                        "n_positions",
+                                        "output_past",
+                                        "is_encoder_decoder",
+                                        "tie_word_embeddings"};
+constexpr std::string_view kBartKeys[] = {"encoder_layers",
+                                          "decoder_layers",
+                                          "d_model",
+                                          "encoder_attention_heads",
+                                          "decoder_attention_heads",
+                                          "encoder_ffn_dim",
+                                          "decoder_ffn_dim",
+                                          "vocab_size",
+                                          "max_position_embeddings",
+                                          "activation_function",
+                                          "dropout",
+                                          "attention_dropout",
+                                          "activation_dropout",
+                                          "encoder_layerdrop",
+                                          "decoder_layerdrop",
+                                          "scale_embedding",
+                                          "normalize_before",
+                                          "normalize_embedding",
+                                          "static_position_embeddings",
+                                          "add_final_layer_norm",
+                                          "add_bias_logits",
+                                          "classif_dropout",
+                                          "classifier_dropout",
+                                          "num_hidden_layers",
+                                          "extra_pos_embeddings",
+                                          "init_std",
+                                          "is_encoder_decoder",
+                                          "tie_word_embeddings"};
+
+}  // namespace
+
+std::span<const ModelFamily> encoder_decoder_families() {
+  static const ModelFamily kFamilies[] = {{"t5", kT5Keys, read_t5},
+                                          {"mt5", kT5Keys, read_mt5},
+                                          {"bart", kBartKeys, read_bart},
+                                          {"mbart", kBartKeys, read_mbart}};
+  return kFamilies;
+}
+
+}  // namespace foretoken::io

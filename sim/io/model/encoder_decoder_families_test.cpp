@@ -1,0 +1,153 @@
+// Tests published parameter counts of encoder-decoders, the fields that their configs decide, and complaints.
+//
+// Counts are those of transformers' classes for generation, as the model cards print them: 60.5M to 11B for T5
+// (arXiv:1910.10683 section 3.7 rounds them), 300M to 13B for mT5 (arXiv:2010.11934 table 1), 139M and 406M for BART.
+#include "sim/io/model/encoder_decoder_families.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "sim/io/json/test_text.h"
+#include "sim/io/model/read_model.h"
+#include "sim/model/counts/parameters.h"
+
+namespace foretoken::io {
+namespace {
+
+model::Transformer read_halves(const std::string& config, std::string& complaints) {
+  Findings findings;
+  const auto document = document_from_text(config, "t.json", findings);
+  EXPECT_TRUE(document);
+  model::Transformer model = read_model(document->root(findings), "t");
+  complaints = lines_of(findings.complaints);
+  return model;
+}
+
+struct T5Size {
+  const char* name;
+  std::int64_t layers, width, head_dim, mlp, heads;
+  std::int64_t parameters;
+};
+
+/// The first T5: ReLU, one table for both halves and the head.
+constexpr T5Size kT5[] = {{"t5-small", 6, 512, 64, 2048, 8, 60'506'624},
+                          {"t5-base", 12, 768, 64, 3072, 12, 222'903'552},
+                          {"t5-large", 24, 1024, 64, 4096, 16, 737'668'096},
+                          {"t5-3b", 24, 1024, 128, 16384, 32, 2'851'598'336},
+                          {"t5-11b", 24, 1024, 128, 65536, 128, 11'307'321'344}};
+/// T5 1.1: gated GeLU, a head of its own.
+constexpr T5Size kFlanT5[] = {{"flan-t5-small", 8, 512, 64, 1024, 6, 76'961'152},
+                              {"flan-t5-base", 12, 768, 64, 2048, 12, 247'577'856},
+                              {"flan-t5-large", 24, 1024, 64, 2816, 16, 783'150'080},
+                              {"flan-t5-xl", 24, 2048, 64, 5120, 32, 2'849'757'184},
+                              {"flan-t5-xxl", 24, 4096, 64, 10240, 64, 11'135'332'352}};
+/// The same sizes with 250,112 words.
+constexpr T5Size kMt5[] = {{"mt5-small", 8, 512, 64, 1024, 6, 300'176'768},
+                           {"mt5-base", 12, 768, 64, 2048, 12, 582'401'280},
+                           {"mt5-large", 24, 1024, 64, 2816, 16, 1'229'581'312},
+                           {"mt5-xl", 24, 2048, 64, 5120, 32, 3'742'619'648},
+                           {"mt5-xxl", 24, 4096, 64, 10240, 64, 12'921'057'280}};
+
+void expect_counts(std::span<const T5Size> sizes, const std::string& usual) {
+  for (const T5Size& size : sizes) {
+    SCOPED_TRACE(size.name);
+    nlohmann::json config = nlohmann::json::parse(usual);
+    config["num_layers"] = config["num_decoder_layers"] = size.layers;
+    config["d_model"] = size.width;
+    config["d_kv"] = size.head_dim;
+    config["d_ff"] = size.mlp;
+    config["num_heads"] = size.heads;
+    std::string complaints;
+    const model::Transformer model = read_halves(config.dump(), complaints);
+    EXPECT_EQ(complaints, "");
+    EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), size.parameters);
+  }
+}
+
+TEST(EncoderDecoderFamilies, ParameterCountsOfT5) {
+  expect_counts(kT5, R"({"model_type": "t5", "vocab_size": 32128})");
+  expect_counts(kFlanT5,
+                R"({"model_type": "t5", "vocab_size": 32128, "feed_forward_proj": "gated-gelu",
+                    "tie_word_embeddings": false})");
+  expect_counts(kMt5, R"({"model_type": "mt5", "vocab_size": 250112, "feed_forward_proj": "gated-gelu"})");
+}
+
+struct OtherCount {
+  const char *name, *config;
+  std::int64_t parameters;
+};
+
+constexpr OtherCount kOtherCounts[] = {
+    {"bart-base",
+     R"({"model_type": "bart", "encoder_layers": 6, "decoder_layers": 6, "d_model": 768,
+         "encoder_attention_heads": 12, "encoder_ffn_dim": 3072, "vocab_size": 50265})",
+     139'420'416},
+    {"bart-large",
+     R"({"model_type": "bart", "encoder_layers": 12, "decoder_layers": 12, "d_model": 1024,
+         "encoder_attention_heads": 16, "encoder_ffn_dim": 4096, "vocab_size": 50265})",
+     406'291'456},
+    {"a T5 of 36 + 36 layers: num_decoder_layers is as many as num_layers",
+     R"({"model_type": "t5", "num_layers": 36, "d_model": 1280, "d_kv": 64, "d_ff": 5120, "num_heads": 20,
+         "relative_attention_num_buckets": 64, "vocab_size": 32128})",
+     1'692'866'560}};
+
+TEST(EncoderDecoderFamilies, ParameterCountsOfOthers) {
+  for (const OtherCount& other : kOtherCounts) {
+    SCOPED_TRACE(other.name);
+    std::string complaints;
+    const model::Transformer model = read_halves(other.config, complaints);
+    EXPECT_EQ(complaints, "");
+    EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), other.parameters);
+  }
+}
+
+// arXiv:2205.05131 section 4.1: 32 + 32 layers of 4096, called 20B.
+TEST(EncoderDecoderFamilies, Ul2HasTwentyBillion) {
+  std::string complaints;
+  const model::Transformer model =
+      read_halves(R"({"model_type": "t5", "num_layers": 32, "d_model": 4096, "d_kv": 256, "d_ff": 16384,
+                      "num_heads": 16, "vocab_size": 32128, "feed_forward_proj": "gated-silu",
+                      "tie_word_embeddings": false})",
+                  complaints);
+  EXPECT_EQ(complaints, "");
+  EXPECT_NEAR(model::total_parameters(model) / 1e9, 19.5, 0.1);
+  EXPECT_EQ(model.activation, model::Activation::kSwiGlu);
+}
+
+struct WrongHalves {
+  const char *name, *patch, *complaint;
+};
+
+constexpr WrongHalves kWrongHalves[] = {
+    {"no width of the MLP", R"({"d_ff": null})", "/d_ff: "},
+    {"a misspelt key", R"({"d_kv": null, "d_vk": 64})", "/d_vk: unknown key; did you mean \"d_kv\"?"},
+    {"an unknown MLP", R"({"feed_forward_proj": "gated-tanh"})", "/feed_forward_proj: expected"},
+    {"half of a model", R"({"architectures": ["T5EncoderModel"]})",
+     "/architectures/0: \"T5EncoderModel\" is not supported"},
+    {"a decoder alone", R"({"is_encoder_decoder": false})", "/is_encoder_decoder: expected true, found false"},
+    {"no decoder", R"({"num_decoder_layers": 0})", "/num_decoder_layers: expected"},
+    {"dropout above one", R"({"dropout_rate": 1.5})", "/dropout_rate: expected"},
+    {"positions of each layer", R"({"model_type": "umt5"})", "/model_type: \"umt5\" is not supported: it has"}};
+
+TEST(EncoderDecoderFamilies, ComplainInOneLine) {
+  const nlohmann::json sound = nlohmann::json::parse(
+      R"({"model_type": "t5", "num_layers": 6, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_heads": 8,
+          "vocab_size": 32128})");
+  for (const WrongHalves& wrong : kWrongHalves) {
+    SCOPED_TRACE(wrong.name);
+    nlohmann::json config = sound;
+    config.merge_patch(nlohmann::json::parse(wrong.patch));
+    std::string complaints;
+    (void)read_halves(config.dump(), complaints);
+    EXPECT_NE(complaints.find(wrong.complaint), std::string::npos) << complaints;
+    EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 1) << complaints;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::io
