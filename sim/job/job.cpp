@@ -24,10 +24,19 @@ int box_of(const Job& job, Gpu gpu, const Size& size) {
 }  // namespace
 
 // Half of the stages is the default of NeMo's recipes (pipeline_model_parallel_split_rank, NeMo-Framework-Launcher,
-// launcher_scripts/conf/training/t5).
+// launcher_scripts/conf/training/t5). A list of layers says itself where the encoder ends.
 int encoder_stages(const Parallelism& parallelism) {
   if (parallelism.encoder_layers == 0 || parallelism.pipeline == 1) return 0;
-  return parallelism.encoder_pipeline.value_or(parallelism.pipeline / 2);
+  if (parallelism.encoder_pipeline) return *parallelism.encoder_pipeline;
+  if (parallelism.layers_per_stage.empty()) return parallelism.pipeline / 2;
+  std::int64_t layers = 0;
+  int stages = 0;
+  for (const int of_stage : parallelism.layers_per_stage) {
+    if (layers >= parallelism.encoder_layers) break;
+    layers += of_stage;
+    ++stages;
+  }
+  return stages;
 }
 
 PerAxis<int> degrees_of(const Parallelism& parallelism) {

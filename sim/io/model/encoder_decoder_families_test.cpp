@@ -149,5 +149,46 @@ TEST(EncoderDecoderFamilies, ComplainInOneLine) {
   }
 }
 
+constexpr WrongHalves kWrongMegatronHalves[] = {
+    {"a number of layers for both", R"({"num_layers": 12})",
+     "/num_layers: expected only without encoder_num_layers and decoder_num_layers; remove it"},
+    {"no decoder", R"({"decoder_num_layers": null})", "/decoder_num_layers: missing"},
+    {"a decoder of a decoder", R"({"encoder_num_layers": null, "num_layers": 12})",
+     "/decoder_num_layers: expected only with encoder_num_layers"},
+    {"buckets of positions that are not relative", R"({"relative_attention_num_buckets": 32})",
+     "/relative_attention_num_buckets: expected only with position_embedding_type \"relative\"; remove it"},
+    {"relative positions of a decoder",
+     R"({"encoder_num_layers": null, "decoder_num_layers": null, "num_layers": 12,
+         "position_embedding_type": "relative"})",
+     "/position_embedding_type: \"relative\" is supported with encoder_num_layers only"},
+    {"experts", R"({"num_experts": 8, "moe_router_topk": 2})", "/num_experts: not supported with encoder_num_layers"},
+    {"a further token", R"({"mtp_num_layers": 1})", "/mtp_num_layers: not supported with encoder_num_layers"},
+    {"latent attention",
+     R"({"multi_latent_attention": true, "kv_lora_rank": 512, "qk_head_dim": 128, "qk_pos_emb_head_dim": 64,
+         "v_head_dim": 128})",
+     "/multi_latent_attention: not supported with encoder_num_layers"},
+    {"norms of queries and keys", R"({"qk_layernorm": true})", "/qk_layernorm: not supported with encoder_num_layers"},
+    {"a parallel residual", R"({"parallel_residual": true})",
+     "/parallel_residual: not supported with encoder_num_layers"}};
+
+// No key of a decoder is left out in silence.
+TEST(EncoderDecoderFamilies, MegatronsHalvesComplainInOneLine) {
+  const nlohmann::json sound = nlohmann::json::parse(
+      R"({"model_type": "megatron", "encoder_num_layers": 12, "decoder_num_layers": 12, "hidden_size": 768,
+          "num_attention_heads": 12, "ffn_hidden_size": 3072, "vocab_size": 29184, "max_position_embeddings": 512})");
+  std::string complaints;
+  const model::Transformer t5 = read_halves(sound.dump(), complaints);
+  EXPECT_EQ(complaints, "");
+  EXPECT_EQ(t5.layers, 24);
+  for (const WrongHalves& wrong : kWrongMegatronHalves) {
+    SCOPED_TRACE(wrong.name);
+    nlohmann::json config = sound;
+    config.merge_patch(nlohmann::json::parse(wrong.patch));
+    (void)read_halves(config.dump(), complaints);
+    EXPECT_NE(complaints.find(wrong.complaint), std::string::npos) << complaints;
+    EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 1) << complaints;
+  }
+}
+
 }  // namespace
 }  // namespace foretoken::io

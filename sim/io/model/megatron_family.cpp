@@ -25,14 +25,20 @@ void read_halves(const Node& node, Transformer& model) {
   model::EncoderDecoder& halves = model.encoder_decoder.emplace();
   halves.encoder_layers = model.layers;
   model.layers += node.whole("decoder_num_layers", kLayers);
+  if (node.has("num_layers"))
+    node.complain("num_layers", "expected only without encoder_num_layers and decoder_num_layers; remove it");
 }
 
-// relative_attention_num_buckets is 32 unless stated.
+// relative_attention_num_buckets is 32 unless stated (megatron/training/arguments.py).
 void read_relative_positions(const Node& node, Transformer& model) {
-  if (!model.encoder_decoder)
-    node.complain("position_embedding_type", "\"relative\" is supported with encoder_num_layers only");
-  else
+  const bool relative = node.child("position_embedding_type").value() == "relative";
+  if (relative && model.encoder_decoder)
     model.encoder_decoder->position_buckets = node.whole_or("relative_attention_num_buckets", 32, kWidth);
+  else if (relative)
+    node.complain("position_embedding_type", "\"relative\" is supported with encoder_num_layers only");
+  else if (node.has("relative_attention_num_buckets"))
+    node.complain("relative_attention_num_buckets",
+                  "expected only with position_embedding_type \"relative\"; remove it");
 }
 
 void read_megatron_sizes(const Node& node, Transformer& model) {
@@ -40,6 +46,8 @@ void read_megatron_sizes(const Node& node, Transformer& model) {
   read_sizes(node, {halves ? "encoder_num_layers" : "num_layers", "hidden_size", "num_attention_heads", "vocab_size"},
              model);
   if (halves) read_halves(node, model);
+  if (!halves && node.has("decoder_num_layers"))
+    node.complain("decoder_num_layers", "expected only with encoder_num_layers; a decoder alone has num_layers");
   model.kv_heads = node.whole_or("num_query_groups", model.heads, kWidth);
   if (const auto head_dim = node.find_whole("kv_channels", kWidth)) model.head_dim = *head_dim;
   model.ffn_hidden = node.whole("ffn_hidden_size", kWidth);
@@ -50,7 +58,7 @@ void read_megatron_sizes(const Node& node, Transformer& model) {
                                     {"alibi", Positions::kAlibi},
                                     {"relative", Positions::kNone},
                                     {"none", Positions::kNone}});
-  if (node.child("position_embedding_type").value() == "relative") read_relative_positions(node, model);
+  read_relative_positions(node, model);
   if (model.positions != Positions::kLearned) return;
   model.max_positions = positions.value_or(1);
   if (!positions) node.complain("max_position_embeddings", "missing; expected the number of learned positions");
@@ -101,11 +109,25 @@ void read_megatron_latent(const Node& node, Transformer& model) {
   model.head_dim = model.latent->query_dim();
 }
 
+// Parts of decoders that layers of two halves do not have here.
+void refuse_parts_of_decoders(const Node& node, const Transformer& model) {
+  if (!model.encoder_decoder) return;
+  const auto refuse = [&](const char* key, bool present) {
+    if (present) node.complain(key, "not supported with encoder_num_layers; remove it");
+  };
+  refuse("num_experts", model.experts.has_value());
+  refuse("mtp_num_layers", model.prediction_layers > 0);
+  refuse("multi_latent_attention", model.latent.has_value());
+  refuse("qk_layernorm", model.qk_norm != QkNorm::kNone);
+  refuse("parallel_residual", model.parallel_residual);
+}
+
 void read_megatron(const Node& node, Transformer& model) {
   read_megatron_sizes(node, model);
   read_megatron_layer(node, model);
   read_megatron_experts(node, model);
   read_megatron_latent(node, model);
+  refuse_parts_of_decoders(node, model);
 }
 
 constexpr std::string_view kMegatronKeys[] = {"num_layers",

@@ -33,6 +33,8 @@ const WrongScenarioOfT5 kWrongT5[] = {
      "/parallelism/encoder_pipeline: expected only for an encoder-decoder, found it for \"gpt-22b\"; remove it"},
     {"no stage for the decoder", R"({"parallelism": {"encoder_pipeline": 4}})",
      "/parallelism/encoder_pipeline: expected 1 to 3, so that the decoder has a stage of pipeline 4, found 4"},
+    {"no stage for the decoder of two", R"({"gpus": 32, "parallelism": {"pipeline": 2}})",
+     "/parallelism/encoder_pipeline: expected 1, so that the decoder has a stage of pipeline 2, found 2"},
     {"stages of an encoder without a pipeline", R"({"parallelism": {"pipeline": 1}})",
      "/parallelism/encoder_pipeline: expected only with pipeline of at least 2, found 2; remove it"},
     {"an encoder that does not split", R"({"gpus": 128, "parallelism": {"pipeline": 8, "encoder_pipeline": 5}})",

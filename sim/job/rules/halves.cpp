@@ -60,8 +60,9 @@ void check_pipeline_of_halves(Draft& draft) {
                    fmt::format("expected only with pipeline of at least 2, found {}; remove it", stages));
   else if (parallel.pipeline > 1 && (stages < 1 || stages >= parallel.pipeline))
     draft.complain(kEncoderStages,
-                   fmt::format("expected 1 to {}, so that the decoder has a stage of pipeline {}, found {}",
-                               parallel.pipeline - 1, parallel.pipeline, stages));
+                   fmt::format("expected {}, so that the decoder has a stage of pipeline {}, found {}",
+                               parallel.pipeline == 2 ? "1" : fmt::format("1 to {}", parallel.pipeline - 1),
+                               parallel.pipeline, stages));
   if (parallel.pipeline > 1 && !parallel.encoder_pipeline && parallel.layers_per_stage.empty())
     draft.notes.assumptions.push_back(
         fmt::format("the encoder has {} of {} stages; parallelism.encoder_pipeline states another number",

@@ -69,6 +69,17 @@ void add_layer(const model::Transformer& m, Facts& facts) {
   facts.add("model.attention_sinks", m.attention_sinks);
   facts.add("model.stack", m.stack.has_value());
   facts.add("model.encoder", m.encoder.has_value());
+  facts.add("model.activation_dropout", m.activation_dropout);
+}
+
+void add_halves(const Job& job, Facts& facts) {
+  if (!job.model.encoder_decoder) return;
+  const model::EncoderDecoder& halves = *job.model.encoder_decoder;
+  facts.add("model.encoder_layers", halves.encoder_layers);
+  facts.add("model.position_buckets", halves.position_buckets);
+  facts.add("model.decoder_positions", halves.decoder_positions);
+  facts.add("model.final_norms", halves.final_norms);
+  facts.add("batch.decoder_sequence_length", job.batch.decoder_sequence_length.value_or(job.batch.sequence_length));
 }
 
 void add_experts(const Job& job, Facts& facts) {
@@ -158,6 +169,7 @@ Facts facts_of(const Job& job) {
   Facts facts;
   add_sizes(job.model, facts);
   add_layer(job.model, facts);
+  add_halves(job, facts);
   add_experts(job, facts);
   add_parallelism(job, facts);
   add_numbers(job, facts);

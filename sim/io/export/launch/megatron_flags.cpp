@@ -33,9 +33,27 @@ class Flags {
   std::vector<std::string> flags_;
 };
 
+// Both halves of a T5 have lengths and layers of their own (pretrain_t5.py).
+void add_layers(const Job& job, Flags& flags) {
+  const std::int64_t length = job.batch.sequence_length, layers = job.model.layers;
+  if (!job.model.encoder_decoder) {
+    flags.set("--num-layers", layers);
+    return flags.set("--seq-length", length);
+  }
+  const model::EncoderDecoder& halves = *job.model.encoder_decoder;
+  flags.set("--encoder-num-layers", halves.encoder_layers);
+  flags.set("--decoder-num-layers", layers - halves.encoder_layers);
+  flags.set("--encoder-seq-length", length);
+  flags.set("--decoder-seq-length", job.batch.decoder_sequence_length.value_or(length));
+  if (!halves.relative()) return;
+  flags.set("--position-embedding-type", "relative");
+  flags.set("--relative-attention-num-buckets", halves.position_buckets);
+}
+
 void add_model(const Job& job, Flags& flags) {
   const model::Transformer& m = job.model;
-  flags.set("--num-layers", m.layers);
+  const bool relative = m.encoder_decoder && m.encoder_decoder->relative();
+  add_layers(job, flags);
   flags.set("--hidden-size", m.hidden);
   flags.set("--num-attention-heads", m.heads);
   flags.set("--ffn-hidden-size", m.ffn_hidden);
@@ -46,10 +64,9 @@ void add_model(const Job& job, Flags& flags) {
   }
   flags.on("--tokenizer-type NullTokenizer");
   flags.set("--vocab-size", m.vocabulary);
-  flags.set("--seq-length", job.batch.sequence_length);
   flags.set("--max-position-embeddings", std::max(m.max_positions, job.batch.sequence_length));
   if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
-  if (m.positions == Positions::kNone) flags.set("--position-embedding-type", "none");
+  if (m.positions == Positions::kNone && !relative) flags.set("--position-embedding-type", "none");
   if (m.norm == Norm::kRmsNorm) flags.set("--normalization", "RMSNorm");
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
@@ -127,7 +144,10 @@ void add_parallelism(const Job& job, Flags& flags) {
   flags.set("--tensor-model-parallel-size", p.tensor);
   flags.on("--sequence-parallel", p.sequence_parallel);
   flags.set("--pipeline-model-parallel-size", p.pipeline);
-  const bool stated = !p.layers_per_stage.empty() && p.pipeline > 1 && !job.schedule.place;
+  if (const int of_encoder = job::encoder_stages(p); of_encoder > 0)
+    flags.set("--pipeline-model-parallel-split-rank", of_encoder);
+  const bool stated =
+      !p.layers_per_stage.empty() && p.pipeline > 1 && !job.schedule.place && !job.model.encoder_decoder;
   if (stated) flags.set("--pipeline-model-parallel-layout", fmt::format("\"{}\"", layout_of(job)));
   if (p.virtual_pipeline > 1) {
     if (!stated) flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
@@ -220,8 +240,8 @@ void add_training(const Job& job, Flags& flags) {
 std::vector<std::string> megatron_command(const Job& job) {
   const int per_node = std::min(job.gpus, job.cluster.gpus_per_node);
   Flags flags;
-  flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", per_node,
-                       (job.gpus + per_node - 1) / per_node)
+  flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} {}", per_node, (job.gpus + per_node - 1) / per_node,
+                       job.model.encoder_decoder ? "pretrain_t5.py" : "pretrain_gpt.py")
                .c_str());
   add_model(job, flags);
   add_experts(job, flags);
@@ -263,7 +283,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
-  add(job.model.encoder || job.model.encoder_decoder, "pretrain_gpt.py trains decoders; encoders are not written here");
+  add(job.model.encoder.has_value(), "pretrain_gpt.py trains decoders; encoders are not written here");
+  add(job.model.activation_dropout > 0, "Megatron-LM has no dropout between activation and second product");
   add(job.optimizer.name == "adafactor", "Adafactor is not an optimizer of Megatron-LM");
   add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
   add(job.model.tuning.freezes(),

@@ -14,7 +14,7 @@
 namespace foretoken::io {
 
 const std::vector<LaunchFormat>& launch_formats() {
-  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron},
+  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron, true},
                                                      {"bridge", "Megatron-Bridge", ".yaml", write_bridge},
                                                      {"deepspeed", "Megatron-DeepSpeed", ".sh", write_deepspeed},
                                                      {"torchtitan", "torchtitan", ".toml", write_torchtitan},
@@ -42,6 +42,10 @@ std::string own_lines_of(const nlohmann::json& scenario, int gpus) {
 
 ExportedLaunch export_launch(const LaunchFormat& format, const job::Job& job, const nlohmann::json& scenario) {
   ExportedLaunch exported;
+  if (job.model.encoder_decoder && !format.encoder_decoders) {
+    exported.unread = {"an encoder-decoder; foretoken export megatron writes one"};
+    return exported;
+  }
   exported.text = format.write(job, scenario);
   Findings findings;
   launch::Launch asked;

@@ -28,6 +28,7 @@ std::string losses_of(const ExportedLaunch& exported) {
 
 struct KeptCase {
   const char *what, *format, *scenario;
+  const char* set = nullptr;
 };
 
 constexpr KeptCase kKeptCases[] = {
@@ -38,13 +39,18 @@ constexpr KeptCase kKeptCases[] = {
     {"nodes of two kinds", "megatron", "llama-3-8b-16-a100-h100"},
     {"the same by Megatron-Bridge", "bridge", "llama-3-70b-256-h100"},
     {"experts by Megatron-Bridge", "bridge", "deepseek-v3-2048-h800"},
+    {"a T5 on two stages", "megatron", "t5-41b-320-a100", "model.activation=gelu"},
+    {"a T5 with relative positions", "megatron", "t5-41b-320-a100",
+     "model={\"base\": \"nemo-t5-3b\", \"position_embedding_type\": \"relative\", \"activation\": \"swiglu\"}"},
     {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
     {"ZeRO-3", "deepspeed", "gpt3-175b-384-a100-zero3"}};
 
 TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   for (const KeptCase& one : kKeptCases) {
     SCOPED_TRACE(one.what);
-    EXPECT_EQ(losses_of(exported_as(one.format, one.scenario)), "");
+    const std::vector<std::string> sets =
+        one.set == nullptr ? std::vector<std::string>{} : std::vector{std::string(one.set)};
+    EXPECT_EQ(losses_of(exported_as(one.format, one.scenario, sets)), "");
   }
 }
 
@@ -73,6 +79,18 @@ TEST(ExportLaunch, LossesAreNamed) {
       losses_of(exported_as("megatron", "gpt3-175b-1024-a100", {"schedule=gpipe", "parallelism.virtual_pipeline=1"})),
       HasSubstr("schedule gpipe 1f1b"));
   EXPECT_THAT(losses_of(exported_as("torchtitan", "gpt3-175b-1024-a100")), HasSubstr("missing model"));
+}
+
+// No format makes a decoder of an encoder-decoder.
+TEST(ExportLaunch, AnEncoderDecoderIsNeverADecoder) {
+  for (const char* format : {"bridge", "deepspeed", "torchtitan", "nanotron"})
+    EXPECT_EQ(losses_of(exported_as(format, "t5-41b-320-a100", {"model.activation=gelu"})),
+              "an encoder-decoder; foretoken export megatron writes one\n");
+  EXPECT_THAT(exported_as("megatron", "t5-41b-320-a100", {"model.activation=gelu"}).text,
+              HasSubstr("pretrain_t5.py \\\n  --encoder-num-layers 48 \\\n  --decoder-num-layers 48 "));
+  EXPECT_EQ(losses_of(exported_as("megatron", "t5-41b-320-a100")), "model.activation 2 0\n") << "GeGLU has no flag";
+  EXPECT_THAT(losses_of(exported_as("megatron", "mt5-3b-160-a100", {"model=bart-large", "batch.sequence_length=512"})),
+              HasSubstr("model.decoder_positions true false"));
 }
 
 }  // namespace

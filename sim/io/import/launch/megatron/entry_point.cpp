@@ -59,6 +59,18 @@ void become_bert(Report& report) {
 
 }  // namespace
 
+Program program_of(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (word.ends_with(".py"))
+      return std::filesystem::path(word).filename().string().find("_t5") == std::string::npos ? Program::kOther
+                                                                                              : Program::kT5;
+  return Program::kOther;
+}
+
+Program program_of_test(const std::string& path) {
+  return path.find("/t5/") == std::string::npos ? Program::kOther : Program::kT5;
+}
+
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report) {
   for (const std::string& word : words) {
     if (!word.ends_with(".py")) continue;

@@ -1,6 +1,7 @@
 // Tells training of a GPT, a BERT or a T5 from other programs of Megatron-LM: inference, reinforcement learning.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,6 +9,14 @@
 #include "sim/io/import/launch/report.h"
 
 namespace foretoken::io::launch::megatron {
+
+/// The programs whose flags mean something else than those of pretrain_gpt.py.
+enum class Program : std::uint8_t { kOther, kT5 };
+
+/// Returns the program that a command starts: pretrain_t5.py.
+[[nodiscard]] Program program_of(const std::vector<std::string>& words);
+/// Returns the program of a functional test: .../test_cases/t5/NAME/model_config.yaml.
+[[nodiscard]] Program program_of_test(const std::string& path);
 
 /// Refuses a command whose program trains no GPT, BERT or T5: run_text_generation_server.py.
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report);

@@ -40,6 +40,7 @@ constexpr std::string_view kReadFlags =
     "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
     "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
     "decoder-num-layers encoder-num-layers pipeline-model-parallel-split-rank relative-attention-num-buckets "
+    "encoder-pipeline-model-parallel-size encoder-tensor-model-parallel-size "
     "bert-no-binary-head optimizer-cpu-offload use-bnb-optimizer "
     "rampup-batch-size "
     "moe-layer-recompute spec";

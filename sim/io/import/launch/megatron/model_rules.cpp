@@ -188,6 +188,7 @@ void map_positions(const Flags& flags) {
   if (type) {
     const bool rotary = *type == "rope" || *type == "rotary" || *type == "yarn" || *type == "mrope";
     const std::string word = rotary ? "rope" : *type == "absolute" ? "learned_absolute" : *type;
+    if (word == "relative") flags.map_whole("relative-attention-num-buckets", "model.relative_attention_num_buckets");
     return report.map("model.position_embedding_type", word, flags.from("position-embedding-type"));
   }
   if (flags.on("no-position-embedding"))
@@ -233,21 +234,8 @@ void map_layer(const Flags& flags) {
   }
 }
 
-// --num-layers counts the layers of each half (megatron/training/arguments.py, validate_args).
-void map_halves(const Flags& flags) {
-  const std::string encoder = first_of(flags, {"encoder-num-layers", "num-layers"});
-  if (!flags.map_whole(encoder, "model.encoder_num_layers"))
-    return flags.report().ask("model.encoder_num_layers", "the flags state no --encoder-num-layers");
-  if (flags.find("decoder-num-layers") != nullptr)
-    flags.map_whole("decoder-num-layers", "model.decoder_num_layers");
-  else
-    flags.report().assume("model.decoder_num_layers", *flags.report().whole("model.encoder_num_layers"),
-                          "as many layers as the encoder has");
-  flags.map_whole("relative-attention-num-buckets", "model.relative_attention_num_buckets");
-}
-
-void map_layers(const Flags& flags) {
-  if (has_two_halves(flags)) return map_halves(flags);
+void map_layers(const Flags& flags, Program program) {
+  if (has_two_halves(flags, program)) return map_layers_of_halves(flags);
   const std::string layers = first_of(flags, {"num-layers", "decoder-num-layers", "encoder-num-layers"});
   if (!flags.map_whole(layers, "model.num_layers"))
     flags.report().ask("model.num_layers", "the flags state no --num-layers");
@@ -255,10 +243,10 @@ void map_layers(const Flags& flags) {
 
 }  // namespace
 
-void map_model(const Flags& flags) {
+void map_model(const Flags& flags, Program program) {
   Report& report = flags.report();
   report.scenario["model"]["model_type"] = "megatron";
-  map_layers(flags);
+  map_layers(flags, program);
   if (!flags.map_whole("hidden-size", "model.hidden_size"))
     report.ask("model.hidden_size", "the flags state no --hidden-size");
   map_activation(flags);

@@ -177,8 +177,6 @@ void map_batch(const Flags& flags) {
   for (const char* name : {"encoder-seq-length", "seq-length"})
     if (flags.find(name) != nullptr && !report.has("batch.sequence_length"))
       flags.map_whole(name, "batch.sequence_length");
-  flags.map_whole("decoder-seq-length", "batch.decoder_sequence_length");
-  flags.map_whole("pipeline-model-parallel-split-rank", "parallelism.encoder_pipeline");
   if (!report.has("batch.sequence_length")) report.ask("batch.sequence_length", "the flags state no --seq-length");
   if (const auto schedule = flags.text("step-batch-size-schedule", "")) {
     if (flags.find("global-batch-size") != nullptr)

@@ -156,14 +156,15 @@ void note_unknown_words(const shell::Command& command, Report& report) {
 
 }  // namespace
 
-void read_arguments(std::vector<Argument> arguments, Report& report, bool fragment) {
+void read_arguments(std::vector<Argument> arguments, Report& report, bool fragment, Program program) {
   report.framework = "Megatron-LM";
   const Flags flags(std::move(arguments), report);
   const Era era = era_of(flags);
   check_layers_of_code(flags);
-  map_model(flags);
+  map_model(flags, program);
   map_parallelism(flags, era, fragment);
   map_batch(flags);
+  map_cut_of_halves(flags, program);
   map_gpus(flags);
   map_precision(flags, fragment);
   map_recompute(flags);
@@ -214,7 +215,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
   const auto config = deepspeed_config_of(script, arguments, folder);
   if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
-  read_arguments(std::move(arguments), report);
+  read_arguments(std::move(arguments), report, false, program_of(command->words));
   if (config) map_deepspeed_config(*config, report);
   note_other_trainings(chosen, report);
   note_unknown_words(*command, report);
@@ -244,7 +245,7 @@ void read_functional_test(const nlohmann::ordered_json& document, const std::str
     }
   if (arguments.empty())
     return report.refuse("MODEL_ARGS", "it has no --flags: settings of NeMo, or another layout", "MODEL_ARGS");
-  read_arguments(std::move(arguments), report);
+  read_arguments(std::move(arguments), report, false, program_of_test(path));
   refuse_test_kind(document, path, report);
 }
 

@@ -229,22 +229,6 @@ TEST(ReadMegatron, LaunchersStateTheGpus) {
   }
 }
 
-// --num-layers counts the layers of each half, where --decoder-num-layers does not say otherwise.
-TEST(ReadMegatron, ReadsAT5) {
-  const std::string flags =
-      " pretrain_t5.py --num-layers 12 --hidden-size 768 --num-attention-heads 12 --kv-channels 64 "
-      "--ffn-hidden-size 3072 --encoder-seq-length 512 --decoder-seq-length 128 --micro-batch-size 16 "
-      "--global-batch-size 128 --max-position-embeddings 512 --pipeline-model-parallel-size 2 "
-      "--pipeline-model-parallel-split-rank 1 --fp16";
-  const Report report = read_script("torchrun --nproc_per_node 8" + flags);
-  EXPECT_EQ(refusals(report), "");
-  EXPECT_EQ(report.at("model.encoder_num_layers"), Json(12));
-  EXPECT_EQ(report.at("model.decoder_num_layers"), Json(12));
-  EXPECT_EQ(report.at("batch.sequence_length"), Json(512));
-  EXPECT_EQ(report.at("batch.decoder_sequence_length"), Json(128));
-  EXPECT_EQ(report.at("parallelism.encoder_pipeline"), Json(1));
-}
-
 TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
   const Report report = read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py ") + kRun + "; done");
   std::string assumed;

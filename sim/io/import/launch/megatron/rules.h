@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/megatron/entry_point.h"
 
 namespace foretoken::io::launch::megatron {
 
@@ -13,15 +14,21 @@ enum class Era : std::uint8_t { k2021, k2022, kCore, kDeepSpeed, kMegatronFsdp, 
 
 [[nodiscard]] Era era_of(const Flags& flags);
 
-/// Returns true for a T5: only pretrain_t5.py takes a length of the decoder.
-[[nodiscard]] inline bool has_two_halves(const Flags& flags) { return flags.find("decoder-seq-length") != nullptr; }
-
 /// Maps sizes, layers, experts and embeddings to `model`.
-void map_model(const Flags& flags);
+void map_model(const Flags& flags, Program program);
 
 /// Maps degrees, pipeline chunks, layers of the stages and the batch. `fragment`: the flags are a part of a launch.
 void map_parallelism(const Flags& flags, Era era, bool fragment);
 void map_batch(const Flags& flags);
+
+/// Returns true for a T5. Flags alone say so where they state a length of the decoder.
+[[nodiscard]] bool has_two_halves(const Flags& flags, Program program);
+
+/// Maps the layers of a T5's halves.
+void map_layers_of_halves(const Flags& flags);
+
+/// Maps the decoder's length and the encoder's stages of a T5. Refuses stages of an encoder for another model.
+void map_cut_of_halves(const Flags& flags, Program program);
 
 /// Maps precision, gradients, recomputation, optimizer, overlap and kernels.
 void map_precision(const Flags& flags, bool fragment);

@@ -281,6 +281,9 @@ void map_attention(const Flags& flags, Era era) {
   Report& report = flags.report();
   map_dispatcher(flags);
   map_graphs(flags);
+  if (report.at("model.position_embedding_type") == "relative")
+    return report.assume("attention", "unfused",
+                         "fused kernels do not read the relative positions that a T5 adds to its scores");
   const auto backend = flags.text("attention-backend", "attention");
   const auto impl = flags.text("transformer-impl", "");
   if (backend) {
