@@ -33,26 +33,34 @@ class Flags {
   std::vector<std::string> flags_;
 };
 
-// Both halves of a T5 have lengths and layers of their own (pretrain_t5.py).
+// Both halves of a T5 have layers and lengths of their own (pretrain_t5.py).
 void add_layers(const Job& job, Flags& flags) {
-  const std::int64_t length = job.batch.sequence_length, layers = job.model.layers;
-  if (!job.model.encoder_decoder) {
-    flags.set("--num-layers", layers);
-    return flags.set("--seq-length", length);
-  }
-  const model::EncoderDecoder& halves = *job.model.encoder_decoder;
-  flags.set("--encoder-num-layers", halves.encoder_layers);
-  flags.set("--decoder-num-layers", layers - halves.encoder_layers);
+  const std::int64_t layers = job.model.layers;
+  if (!job.model.encoder_decoder) return flags.set("--num-layers", layers);
+  const std::int64_t encoder = job.model.encoder_decoder->encoder_layers;
+  flags.set("--encoder-num-layers", encoder);
+  flags.set("--decoder-num-layers", layers - encoder);
+}
+
+void add_lengths(const Job& job, Flags& flags) {
+  const std::int64_t length = job.batch.sequence_length;
+  if (!job.model.encoder_decoder) return flags.set("--seq-length", length);
   flags.set("--encoder-seq-length", length);
   flags.set("--decoder-seq-length", job.batch.decoder_sequence_length.value_or(length));
-  if (!halves.relative()) return;
-  flags.set("--position-embedding-type", "relative");
-  flags.set("--relative-attention-num-buckets", halves.position_buckets);
+}
+
+void add_positions(const Job& job, Flags& flags) {
+  const model::Transformer& m = job.model;
+  flags.set("--max-position-embeddings", std::max(m.max_positions, job.batch.sequence_length));
+  if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
+  if (m.positions != Positions::kNone) return;
+  const std::int64_t buckets = m.encoder_decoder ? m.encoder_decoder->position_buckets : 0;
+  flags.set("--position-embedding-type", buckets > 0 ? "relative" : "none");
+  if (buckets > 0) flags.set("--relative-attention-num-buckets", buckets);
 }
 
 void add_model(const Job& job, Flags& flags) {
   const model::Transformer& m = job.model;
-  const bool relative = m.encoder_decoder && m.encoder_decoder->relative();
   add_layers(job, flags);
   flags.set("--hidden-size", m.hidden);
   flags.set("--num-attention-heads", m.heads);
@@ -64,9 +72,8 @@ void add_model(const Job& job, Flags& flags) {
   }
   flags.on("--tokenizer-type NullTokenizer");
   flags.set("--vocab-size", m.vocabulary);
-  flags.set("--max-position-embeddings", std::max(m.max_positions, job.batch.sequence_length));
-  if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
-  if (m.positions == Positions::kNone && !relative) flags.set("--position-embedding-type", "none");
+  add_lengths(job, flags);
+  add_positions(job, flags);
   if (m.norm == Norm::kRmsNorm) flags.set("--normalization", "RMSNorm");
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
