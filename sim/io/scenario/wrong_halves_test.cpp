@@ -1,4 +1,5 @@
-// Tests complaints about encoder-decoders in scenarios: lengths, stages of the encoder, attention. Each is one line.
+// Tests scenarios of encoder-decoders: complaints about lengths, stages of the encoder and attention, each in one line;
+// and dropout.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,6 +80,20 @@ TEST(WrongHalves, EachIsOneLine) {
     EXPECT_EQ(found.substr(0, expected.size()), expected);
     EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1) << found;
   }
+}
+
+// T5 states one number for all three places.
+TEST(WrongHalves, DropoutOverridesAllPlaces) {
+  nlohmann::json value = nlohmann::json::parse(kT5Scenario);
+  EXPECT_EQ(read_scenario_text(value.dump(), "t.json").job.model.activation_dropout, 0.1);
+  value["dropout"] = 0;
+  const model::Transformer model = read_scenario_text(value.dump(), "t.json").job.model;
+  EXPECT_EQ(model.hidden_dropout, 0);
+  EXPECT_EQ(model.attention_dropout, 0);
+  EXPECT_EQ(model.activation_dropout, 0);
+  value["model"] = "nemo-t5-11b";
+  value["dropout"] = 0.2;
+  EXPECT_EQ(read_scenario_text(value.dump(), "t.json").job.model.activation_dropout, 0) << "it has none there";
 }
 
 TEST(WrongHalves, TheScenarioThatTheyChangeIsSound) {

@@ -105,7 +105,10 @@ void settle_software(Draft& draft) {
   const AttentionChoice attention = attention_of(draft);
   job.attention = attention.kind;
   job.flash_kernel = attention.kernel;
-  if (question.dropout) job.model.hidden_dropout = job.model.attention_dropout = *question.dropout;
+  if (question.dropout) {
+    job.model.hidden_dropout = job.model.attention_dropout = *question.dropout;
+    if (job.model.activation_dropout > 0) job.model.activation_dropout = *question.dropout;
+  }
   const std::optional<double> masked = question.choices.batch.masked_fraction;
   if (job.model.encoder && masked) job.model.encoder->predicted_share = *masked;
   settle_price(draft);
