@@ -34,6 +34,7 @@ const std::vector<WrongService> kWrongServices{
     {"an unknown cluster", {"cluster=dgx-h101"}, "unknown cluster"},
     {"a model that is a number", {"model=70"}, "expected"},
     {"an encoder", {"model=bert-large"}, "generates no tokens"},
+    {"an encoder-decoder", {"model=t5-3b"}, "whose generation is not modelled"},
     {"a degree of zero", {"parallelism.tensor=0"}, "expected a whole number from 1"},
     {"a degree that is text", {"parallelism.tensor=eight"}, "expected a whole number from 1"},
     {"an unknown degree", {"parallelism.data=2"}, "unknown key"},
