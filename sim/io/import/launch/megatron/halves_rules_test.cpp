@@ -1,8 +1,12 @@
 // Tests the flags of a T5: layers and lengths of both halves, stages of the encoder, relative positions.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "sim/io/import/launch/read_launch.h"
 
@@ -11,7 +15,7 @@ namespace {
 
 constexpr const char* kSizesOfT5 =
     "--hidden-size 768 --num-attention-heads 12 --kv-channels 64 --ffn-hidden-size 3072 --encoder-seq-length 512 "
-    "--micro-batch-size 16 --global-batch-size 128 --max-position-embeddings 512 --vocab-size 29056 --fp16 ";
+    "--micro-batch-size 16 --global-batch-size 1536 --max-position-embeddings 512 --vocab-size 29056 --fp16 ";
 constexpr const char* kHalvesOfT5 = "--num-layers 12 --decoder-seq-length 128 ";
 
 Report report_of_launch(const std::string& program, const std::string& flags) {
@@ -54,6 +58,23 @@ TEST(ReadT5, AMissingLengthOfTheDecoderIsAskedFor) {
   EXPECT_EQ(report.at("model.encoder_num_layers"), Json(12));
   EXPECT_EQ(report.at("model.num_layers"), Json());
   EXPECT_EQ(question_of_t5(report, "batch.decoder_sequence_length"), "the flags state no --decoder-seq-length");
+}
+
+// The folder of a functional test names its model: .../test_cases/t5/NAME/model_config.yaml.
+TEST(ReadT5, AFunctionalTestIsToldByItsFolder) {
+  namespace fs = std::filesystem;
+  const fs::path top = fs::path(testing::TempDir()) / ("t5-of-a-test-" + std::to_string(::getpid()));
+  for (const auto& [kind, layers] : {std::pair{"t5", "encoder_num_layers"}, std::pair{"gpt", "num_layers"}}) {
+    const fs::path file = top / "test_cases" / kind / "small" / "model_config.yaml";
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 768\n  --num-attention-heads: 12\n"
+                           "  --seq-length: 512\n  --micro-batch-size: 4\n  --bf16: true\nTEST_TYPE: regular\n";
+    Launch launch;
+    launch.files = {file};
+    Findings findings;
+    EXPECT_EQ(read_launch(launch, findings).at(std::string("model.") + layers), Json(12)) << kind;
+  }
+  fs::remove_all(top);
 }
 
 TEST(ReadT5, StagesOfTheEncoderAreAPartOfThePipeline) {
