@@ -37,20 +37,32 @@ bool meets(const Limits& limits, const Request& request) {
 
 void count_requests(const Service& service, const Run& run, Prediction& prediction) {
   std::vector<double> firsts, latencies, steps;
-  std::int64_t met = 0;
+  // Users of a closed loop all ask at the start, which no real load does. Their first requests are not judged.
+  const std::int64_t burst = service.requests.kind == ArrivalKind::kClosed ? service.requests.at_once : 0;
+  const bool judges_all = burst >= static_cast<std::int64_t>(run.requests.size());
+  std::int64_t number = 0;
+  des::Instant first_arrival = des::kNever, last_arrival{};
   for (const Request& request : run.requests) {
+    first_arrival = std::min(first_arrival, request.arrival);
+    last_arrival = std::max(last_arrival, request.arrival);
     prediction.input_tokens += request.input;
     prediction.output_tokens += request.output;
     firsts.push_back(ttft(request));
     latencies.push_back(seconds(request.finish - request.arrival));
     if (request.output > 1) steps.push_back(tpot(request));
-    if (meets(service.limits, request)) ++met;
+    if (number++ < burst && !judges_all) continue;
+    ++prediction.judged;
+    if (meets(service.limits, request)) ++prediction.met;
   }
   prediction.requests = static_cast<std::int64_t>(run.requests.size());
   prediction.ttft = spread_of(std::move(firsts));
   prediction.latency = spread_of(std::move(latencies));
   if (!steps.empty()) prediction.tpot = spread_of(std::move(steps));
-  if (service.limits.any()) prediction.goodput_requests_per_s = real(met) / seconds(run.makespan);
+  if (service.limits.any()) {
+    const double share = real(prediction.met) / real(prediction.judged);
+    prediction.goodput_requests_per_s = share * real(prediction.requests) / seconds(run.makespan);
+  }
+  prediction.arrival_span_s = seconds(last_arrival - first_arrival);
 }
 
 void count_rates(const Service& service, const Run& run, Prediction& prediction) {

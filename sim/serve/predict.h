@@ -29,6 +29,8 @@ struct Prediction {
   std::optional<double> cost_per_million_tokens;  ///< output tokens
   std::optional<double> kwh_per_million_tokens;   ///< output tokens; GPUs at the limit of their power all the time
   std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
+  std::int64_t judged = 0, met = 0;               ///< requests, and those that met all stated limits
+  double arrival_span_s = 0;                      ///< from the first arrival to the last
   double mean_in_system = 0;
   std::int64_t passes = 0, preemptions = 0, peak_running = 0;
   double peak_cache_share = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,12 +55,13 @@ enum class ArrivalKind : std::uint8_t {
 struct Requests {
   ArrivalKind kind = ArrivalKind::kBatch;
   std::int64_t input_tokens = 1, output_tokens = 1;
-  std::int64_t at_once = 1;  ///< the batch, or the users
-  double rate_per_s = 0;     ///< Poisson only
-  std::int64_t count = 1;    ///< requests of the run
-  double length_spread = 0;  ///< lengths are uniform between (1 - spread) and 1 of the stated ones
-  double prefix_share = 0;   ///< part of each prompt whose keys and values are in the cache already
-  std::uint64_t seed = 1;    ///< of arrivals and lengths
+  std::int64_t at_once = 1;   ///< the batch, or the users
+  double rate_per_s = 0;      ///< Poisson only
+  std::int64_t count = 1;     ///< requests of the run
+  bool states_count = false;  ///< otherwise it follows from the users of a closed loop
+  double length_spread = 0;   ///< lengths are uniform between (1 - spread) and 1 of the stated ones
+  double prefix_share = 0;    ///< part of each prompt whose keys and values are in the cache already
+  std::uint64_t seed = 1;     ///< of arrivals and lengths
   std::vector<TracedRequest> trace{};
 };
 
@@ -112,6 +114,7 @@ struct Service {
   std::optional<Disaggregated> disaggregated;
   WeightPrecision precision = WeightPrecision::kBf16;
   double cache_bytes = 2;  ///< of one element of keys and values
+  bool narrow_cache_is_int8 = false;
   Requests requests;
   Batching batching = Batching::kContinuous;
   std::optional<Speculation> speculation;
@@ -119,6 +122,7 @@ struct Service {
   std::optional<double> price_per_gpu_hour;
   double imbalance = 1;  ///< tokens of the hottest expert rank over the mean
   job::Notes notes;
+  std::vector<std::filesystem::path> files;  ///< that the question was read from
 
   [[nodiscard]] int gpus() const {
     return disaggregated ? disaggregated->prefill.gpus + disaggregated->decode.gpus : pool.gpus;

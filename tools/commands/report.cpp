@@ -119,7 +119,7 @@ html::ReportData report_of(const Options& options, const study::ScenarioSource& 
 // Writes the report of a question about serving.
 int run_service(const Options& options, const std::string& command) {
   const serve::Service service = io::read_service_file(options.scenario, options.sets);
-  refuse_same_files(std::array{NamedFile{"-o", options.output}}, {{*io::service_file(options.scenario)}});
+  refuse_same_files(std::array{NamedFile{"-o", options.output}}, service.files);
   OutputFile file(options.output);
   const serve::Prediction prediction = serve::predict(service, true);
   file.write(html::service_document({.service = service,

@@ -120,6 +120,12 @@ TEST(ServeCommand, WrongOptionsAreOneLine) {
            {"an unknown precision", search({"--precisions", "bf16,fp9"}), "did you mean \"fp8\"?"},
            {"a precision without products", search({"--precisions", "nvfp4"}), "has no products in"},
            {"a key that is no degree", search({"--fix", "tensor=4"}), "parallelism.tensor=8"},
+           {"experts of a dense model", search({"--fix", "parallelism.expert=4"}), "has no experts"},
+           {"fewer tokens than speculation checks",
+            search({"--set", R"(speculative={"tokens": 4, "acceptance": 0.5})", "--chunks", "3"}),
+            "expected at least 5 tokens"},
+           {"more users than requests", search({"--set", "requests.count=32", "--concurrency", "64"}),
+            "expected at most 32 users"},
            {"a degree that divides no heads", search({"--fix", "parallelism.tensor=5"}), "no layout is valid"},
            {"an unknown objective", search({"--objective", "cost"}), "throughput or latency"},
            {"a share above 100 %", search({"--share", "120"}), "120"},
@@ -172,6 +178,21 @@ TEST(ServeSearch, ThePrintedCommandGivesTheSameNumbers) {
         EXPECT_EQ(one.at(key), row.at(key)) << row.at("command");
     }
   }
+}
+
+TEST(ServeSearch, FilesOfAQuestionAreNotOverwritten) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.put("trace.csv", "0,64,8\n0.1,64,8\n");
+  const std::string question =
+      folder.put("question.json", R"({"base": "llama-3-70b-8-h100", "requests": {"trace": "trace.csv",
+    "input_tokens": null, "output_tokens": null, "rate_per_s": null, "count": null}})");
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"a chart over a trace", {"serve", question, "--search", "--chart", trace}, "--chart"},
+           {"a trace of passes over a trace", {"serve", question, "--trace", trace}, "--trace"},
+           {"a report over a trace", {"report", question, "-o", trace}, "-o"},
+       })
+    expect_refused(wrong);
+  EXPECT_EQ(contents(trace), "0,64,8\n0.1,64,8\n");
 }
 
 TEST(ServeSearch, LimitsHoldAndNothingFoundIsStatusOne) {

@@ -112,6 +112,7 @@ void read_precisions(const Node& root, Service& service) {
                                       {"int4", WeightPrecision::kInt4}});
   service.cache_bytes =
       root.one_of_or("kv_precision", 2.0, {{"bf16", 2.0}, {"fp16", 2.0}, {"fp8", 1.0}, {"int8", 1.0}});
+  service.narrow_cache_is_int8 = root.has("kv_precision") && root.child("kv_precision").value() == "int8";
 }
 
 void read_trace_part(const Node& node, serve::Requests& requests) {
@@ -175,6 +176,7 @@ void read_requests(const Node& node, serve::Requests& requests) {
   read_arrivals(node, requests);
   requests.length_spread = node.find_number("length_spread", {.low = 0, .high = 0.99}).value_or(0);
   requests.prefix_share = node.find_number("prefix_share", kFraction).value_or(0);
+  requests.states_count = node.has("count");
   requests.seed = static_cast<std::uint64_t>(node.whole_or("seed", 1, {.low = 0, .high = std::int64_t{1} << 53}));
 }
 
@@ -242,6 +244,7 @@ Service read_service(const Document& document, Findings& findings) {
   check_service(root, service);
   findings.throw_if_wrong();
   service.notes = findings.notes;
+  service.files = paths_of(findings.files);
   return service;
 }
 

@@ -15,7 +15,8 @@ namespace {
 using serve::ArrivalKind;
 using serve::Service;
 
-constexpr std::int64_t kMostUsers = 1024;
+constexpr std::int64_t kMostUsers = 1024;  // of an instance
+constexpr std::size_t kMostSplits = 200;   // of one size and precision
 
 bool is_static(const Service& service) { return service.batching == serve::Batching::kStatic; }
 
@@ -23,17 +24,14 @@ bool has_loads(const Service& service) {
   return service.requests.kind == ArrivalKind::kBatch || service.requests.kind == ArrivalKind::kClosed;
 }
 
-/// A copy of the service with other requests. A number of requests that is the default of its users stays the default.
+/// Returns requests with another load. A number of requests that is not stated follows from the users.
 serve::Requests with_load(const serve::Requests& requests, std::int64_t load) {
   serve::Requests other = requests;
-  const bool by_default = requests.count == serve::closed_loop_count(requests.at_once);
   other.at_once = load;
   if (requests.kind == ArrivalKind::kBatch)
     other.count = load;
-  else if (by_default)
+  else if (!requests.states_count)
     other.count = serve::closed_loop_count(load);
-  else
-    other.at_once = std::min(load, other.count);
   return other;
 }
 
@@ -49,9 +47,9 @@ std::vector<std::int64_t> loads_of(const Service& service, const ServiceSpace& s
   if (!space.loads.empty()) return space.loads;
   std::vector<std::int64_t> loads;
   const serve::Pool pool = serve::pools_of(service).back();
-  const std::int64_t most = std::min(kMostUsers, room(service));
-  for (std::int64_t load = 1; load <= most; load *= 2)
-    if (load >= pool.instances()) loads.push_back(load);
+  const std::int64_t most = std::min(kMostUsers * pool.instances(), room(service));
+  for (std::int64_t load = pool.instances(); load <= most; load *= 2)
+    if (!service.requests.states_count || load <= service.requests.count) loads.push_back(load);
   return loads;
 }
 
@@ -59,8 +57,8 @@ std::vector<std::int64_t> budgets_of(const Service& service, const ServiceSpace&
   const std::int64_t own = service.engine.token_budget;
   if (is_static(service) || !service.engine.chunks_prompts) return {own};
   std::vector<std::int64_t> budgets = space.token_budgets;
-  if (budgets.empty())
-    budgets = is_split ? std::vector<std::int64_t>{own} : std::vector<std::int64_t>{own, 512, 2048, 8192, 16384};
+  if (budgets.empty()) budgets = {own, 8192};
+  if (space.token_budgets.empty() && !is_split) budgets.insert(budgets.end(), {512, 2048, 16384});
   const std::int64_t least = service.speculation ? service.speculation->tokens + 1 : 1;
   std::erase_if(budgets, [&](std::int64_t budget) { return budget < least; });
   std::sort(budgets.begin(), budgets.end());
@@ -131,21 +129,34 @@ std::vector<ServiceLayout> whole_layouts(const Service& service, const ServiceSp
   return layouts;
 }
 
-/// Layouts with pools for prompts and decoding, cut like those on the front.
-std::vector<ServiceLayout> split_layouts(const Service& service, const ServiceSpace& space,
-                                         const std::vector<ServedConfiguration>& all) {
-  std::vector<ServiceLayout> layouts;
-  for (const serve::WeightPrecision precision : precisions_of(service, space)) {
-    std::vector<serve::Degrees> cuts;
-    for (const std::size_t at : pareto_front(all, false)) {
-      const serve::Degrees& degrees = all[at].layout.pool.degrees;
-      if (all[at].layout.precision == precision && std::find(cuts.begin(), cuts.end(), degrees) == cuts.end())
-        cuts.push_back(degrees);
-    }
-    for (const int gpus : sizes_of(service, space))
-      for (const serve::Disaggregated& split : splits_of(gpus, cuts))
-        layouts.push_back({.precision = precision, .pool = {}, .disaggregated = split});
+/// Degrees of whole services that fit: all of them, or those on the front.
+std::vector<serve::Degrees> cuts_of(const std::vector<ServedConfiguration>& all, const std::vector<std::size_t>& rows,
+                                    serve::WeightPrecision precision) {
+  std::vector<serve::Degrees> cuts;
+  for (const std::size_t at : rows) {
+    const serve::Degrees& degrees = all[at].layout.pool.degrees;
+    if (all[at].layout.precision == precision && std::find(cuts.begin(), cuts.end(), degrees) == cuts.end())
+      cuts.push_back(degrees);
   }
+  return cuts;
+}
+
+/// Layouts with pools for prompts and decoding.
+std::vector<ServiceLayout> split_layouts(const Service& service, const ServiceSpace& space, ServiceSearch& search) {
+  std::vector<std::size_t> everything(search.fitting.size());
+  std::iota(everything.begin(), everything.end(), std::size_t{0});
+  const std::vector<std::size_t> front = pareto_front(search.fitting, false);
+  std::vector<ServiceLayout> layouts;
+  for (const serve::WeightPrecision precision : precisions_of(service, space))
+    for (const int gpus : sizes_of(service, space)) {
+      std::vector<serve::Disaggregated> splits = splits_of(gpus, cuts_of(search.fitting, everything, precision));
+      if (splits.size() > kMostSplits) {
+        search.splits_of_front_only = true;
+        splits = splits_of(gpus, cuts_of(search.fitting, front, precision));
+      }
+      for (const serve::Disaggregated& split : splits)
+        layouts.push_back({.precision = precision, .pool = {}, .disaggregated = split});
+    }
   return layouts;
 }
 
@@ -188,8 +199,35 @@ std::pair<double, double> times_of(const ServedConfiguration& found, bool is_sta
   return {prediction.ttft.mean, prediction.tpot ? prediction.tpot->mean : 0};
 }
 
-bool reaches(const ServedConfiguration& found, const ServiceGoal& goal) {
-  return found.share_within() >= goal.share && found.prediction.tokens_per_s_per_gpu >= goal.least_per_gpu;
+/// Returns true when the service serves requests as fast as they come: it ends at most 5 % of the arrivals' time and
+/// one latency after the last of them. Users of a closed loop wait, so every service keeps up with them.
+bool keeps_up(const ServedConfiguration& found, const Service& service) {
+  constexpr double kLate = 0.05;
+  const serve::Prediction& prediction = found.prediction;
+  return has_loads(service) || prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s +
+                                                            prediction.latency.mean - prediction.ttft.mean;
+}
+
+bool reaches(const ServedConfiguration& found, const ServiceGoal& goal, const Service& service) {
+  return found.share_within() >= goal.share && found.prediction.tokens_per_s_per_gpu >= goal.least_per_gpu &&
+         keeps_up(found, service);
+}
+
+/// The largest ratio of a mean time to its limit; less is nearer.
+double over_limits(const serve::Prediction& prediction, const serve::Limits& limits) {
+  double most = 0;
+  if (limits.ttft_s) most = std::max(most, prediction.ttft.mean / *limits.ttft_s);
+  if (limits.tpot_s && prediction.tpot) most = std::max(most, prediction.tpot->mean / *limits.tpot_s);
+  if (limits.latency_s) most = std::max(most, prediction.latency.mean / *limits.latency_s);
+  return most;
+}
+
+/// Orders configurations that miss the goal: by the share within the limits, the throughput, the times; less is nearer.
+std::tuple<double, double, double> miss(const ServedConfiguration& found, const ServiceGoal& goal,
+                                        const Service& service) {
+  return {-std::min(found.share_within(), goal.share),
+          -std::min(found.prediction.tokens_per_s_per_gpu, goal.least_per_gpu),
+          keeps_up(found, service) ? over_limits(found.prediction, service.limits) : found.prediction.latency.mean};
 }
 
 /// Sorts the best first. With a given rate of arrivals every service that keeps up has the same throughput, so the
@@ -220,7 +258,7 @@ void rank(ServiceSearch& search, const Service& service, const ServiceGoal& goal
 
 double ServedConfiguration::share_within() const {
   if (!prediction.fits) return 0;
-  return prediction.goodput_requests_per_s.value_or(prediction.requests_per_s) / prediction.requests_per_s;
+  return real(prediction.met) / real(prediction.judged);
 }
 
 std::vector<std::size_t> pareto_front(const std::vector<ServedConfiguration>& all, bool is_static) {
@@ -247,12 +285,13 @@ ServiceSearch search_service(const Service& service, const ServiceSpace& space, 
   ServiceSearch search;
   Round round(service, space, threads, watch);
   round.run(whole_layouts(service, space), search);
-  if (space.splits && !is_static(service)) round.run(split_layouts(service, space, search.fitting), search);
+  if (space.splits && !is_static(service)) round.run(split_layouts(service, space, search), search);
   search.front = pareto_front(search.fitting, is_static(service));
   for (std::size_t at = 0; at < search.fitting.size(); ++at) {
-    if (reaches(search.fitting[at], goal)) search.ranked.push_back(at);
-    const double share = search.fitting[at].share_within();
-    if (!search.nearest || share > search.fitting[*search.nearest].share_within()) search.nearest = at;
+    const ServedConfiguration& found = search.fitting[at];
+    if (reaches(found, goal, service)) search.ranked.push_back(at);
+    if (!search.nearest || miss(found, goal, service) < miss(search.fitting[*search.nearest], goal, service))
+      search.nearest = at;
   }
   if (!search.ranked.empty()) search.nearest.reset();
   rank(search, service, goal);

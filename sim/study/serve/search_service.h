@@ -15,8 +15,9 @@ namespace foretoken::study {
 struct ServiceSpace {
   std::vector<int> gpus{};  ///< a static batch: its own and all smaller powers of two where empty
   std::vector<serve::WeightPrecision> precisions{};
-  std::vector<std::int64_t> loads{};          ///< users or batches; empty: powers of two that the cache holds, to 1024
-  std::vector<std::int64_t> token_budgets{};  ///< empty: the engine's, 512, 2048, 8192, 16384
+  std::vector<std::int64_t> loads{};  ///< users or batches; empty: powers of two, to 1024 an instance
+  std::vector<std::int64_t>
+      token_budgets{};  ///< empty: the engine's, 512, 2048, 8192, 16384; of split pools the engine's and 8192
   FixedDegrees fixed{};
   bool splits = true;  ///< also pools for prompts and decoding
 };
@@ -43,13 +44,16 @@ struct ServiceSearch {
   std::vector<ServedConfiguration> fitting;  ///< all that fit, in the order of the search
   std::vector<std::size_t> ranked;           ///< those that reach the goal, best first; of token budgets the best
   std::vector<std::size_t> front;            ///< the Pareto front, by falling throughput a GPU
-  std::optional<std::size_t> nearest;        ///< where none reaches the goal: the one with the largest share within
+  std::optional<std::size_t>
+      nearest;  ///< where none reaches the goal: the one with the largest share within, then the most throughput
   std::size_t layouts = 0, tried = 0, too_large = 0;
+  bool splits_of_front_only = false;  ///< there were too many: pools had only degrees on the front of whole services
   bool complete = true;
 };
 
 /// Searches on `threads` threads. The result does not depend on their number. First come services without pools of
-/// their own for prompts. Then those pools are tried, with the degrees of layouts on the Pareto front so far.
+/// their own for prompts. Then those pools are tried, with all degrees that fitted, or where these are many, those on
+/// the Pareto front so far.
 [[nodiscard]] ServiceSearch search_service(const serve::Service& service, const ServiceSpace& space,
                                            const ServiceGoal& goal, int threads, const Watch& watch);
 

@@ -123,9 +123,47 @@ TEST(ServiceSearch, TheBestIsFirstAndWithinTheLimits) {
 TEST(ServiceSearch, WithoutAnyWithinTheLimitsTheNearestIsNamed) {
   serve::Service service = quick_service();
   service.limits.ttft_s = 1e-6;
-  const ServiceSearch search = searched(service, {.loads = {8}});
-  EXPECT_TRUE(search.ranked.empty());
-  EXPECT_TRUE(search.nearest.has_value());
+  const ServiceSearch late = searched(service, {.loads = {1, 8, 64}});
+  EXPECT_TRUE(late.ranked.empty());
+  for (const ServedConfiguration& found : late.fitting)
+    EXPECT_GE(found.prediction.ttft.mean, late.fitting[late.nearest.value()].prediction.ttft.mean);
+
+  service.limits = {};
+  const ServiceSearch slow = searched(service, {.loads = {1, 8, 64}}, {.least_per_gpu = 1e9});
+  EXPECT_TRUE(slow.ranked.empty());
+  for (const ServedConfiguration& found : slow.fitting)
+    EXPECT_LE(found.prediction.tokens_per_s_per_gpu,
+              slow.fitting[slow.nearest.value()].prediction.tokens_per_s_per_gpu);
+}
+
+TEST(ServiceSearch, AServiceThatFallsBehindIsNotTheBest) {
+  serve::Service service = service_named("llama-3-70b-8-h100", {"requests.count=400", "requests.rate_per_s=40"});
+  service.limits = {};
+  const ServiceSearch search = searched(service, {.gpus = {4, 8, 16, 32}, .token_budgets = {2048}, .splits = false});
+  ASSERT_FALSE(search.ranked.empty());
+  const ServedConfiguration& best = search.fitting[search.ranked.front()];
+  EXPECT_GT(best.prediction.requests_per_s, 0.8 * 40);
+  EXPECT_GT(best.layout.gpus(), 4);
+}
+
+TEST(ServiceSearch, TheBurstAtTheStartIsNotJudged) {
+  serve::Service service = quick_service();
+  service.limits = {};
+  const ServiceSearch search = searched(service, {.loads = {16}, .splits = false});
+  for (const ServedConfiguration& found : search.fitting) {
+    EXPECT_EQ(found.prediction.judged, found.prediction.requests - 16);
+    EXPECT_EQ(found.prediction.met, found.prediction.judged);
+  }
+}
+
+TEST(ServiceSearch, SplitPoolsHaveAllDegreesThatFit) {
+  const ServiceSearch search = searched(quick_service(), {.loads = {8}});
+  std::set<std::pair<int, int>> pairs;
+  for (const ServedConfiguration& found : search.fitting)
+    if (const auto& split = found.layout.disaggregated)
+      pairs.insert({split->prefill.degrees.tensor, split->decode.degrees.tensor});
+  EXPECT_TRUE(pairs.contains({2, 4}));
+  EXPECT_TRUE(pairs.contains({4, 4}));
 }
 
 TEST(ServiceSearch, AGivenRateWantsTheFewestGpus) {

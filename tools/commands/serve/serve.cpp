@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -96,8 +95,11 @@ std::string answer_text(const Options& options, const serve::Service& service, c
 int answer(const Options& options, const Question& question) {
   try {
     const serve::Service service = service_of(options, question);
+    refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
+                      service.files);
     if (options.search)
-      return search_services(service, options.searched, options.form, options.colour, question.name, options.sets);
+      return search_services(service, options.searched, options.form, options.colour,
+                             question.line ? "-" : question.name, options.sets);
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
     if (!options.trace.empty()) write_trace(options, service, prediction);
     print(answer_text(options, service, prediction));
@@ -121,11 +123,6 @@ int run(const Options& options) {
                                                           : nullptr;
   if (single != nullptr && questions.size() != 1)
     throw ConfigError({{"foretoken serve", "", fmt::format("{} takes one question", single)}});
-  std::vector<std::filesystem::path> inputs;
-  for (const Question& question : questions)
-    if (const auto file = io::service_file(question.name); file && !question.line) inputs.push_back(*file);
-  refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
-                    inputs);
   int status = 0;
   for (const Question& question : questions) status = std::max(status, answer(options, question));
   return status;

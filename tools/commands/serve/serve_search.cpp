@@ -13,6 +13,7 @@
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
 #include "sim/serve/kernels.h"
+#include "sim/serve/pool_rules.h"
 #include "sim/study/serve/search_service.h"
 #include "tools/options/search_values.h"
 #include "tools/output/long_work.h"
@@ -47,7 +48,11 @@ std::vector<std::int64_t> loads_of(const Service& service, const ServeSearchOpti
   if (!options.batch.empty() && kind != ArrivalKind::kBatch)
     refuse_option("--batch", "expected a question with requests.batch; this one has other arrivals");
   if (kind == ArrivalKind::kBatch) return numbers("--batch", "requests", options.batch);
-  return numbers("--concurrency", "users", options.concurrency);
+  const std::vector<std::int64_t> users = numbers("--concurrency", "users", options.concurrency);
+  if (service.requests.states_count && !users.empty() && users.back() > service.requests.count)
+    refuse_option("--concurrency", fmt::format("expected at most {} users, the requests that the question counts",
+                                               service.requests.count));
+  return users;
 }
 
 std::vector<serve::WeightPrecision> precisions_of(const Service& service, const ServeSearchOptions& options) {
@@ -93,16 +98,40 @@ study::FixedDegrees fixed_of(const ServeSearchOptions& options) {
   return fixed;
 }
 
+std::vector<std::int64_t> budgets_of(const Service& service, const ServeSearchOptions& options) {
+  if (options.chunks.empty()) return {};
+  if (service.batching == serve::Batching::kStatic || !service.engine.chunks_prompts)
+    refuse_option("--chunks", fmt::format("expected an engine that cuts prompts; {} does not", service.engine.name));
+  std::vector<std::int64_t> budgets = numbers("--chunks", "tokens of a pass", options.chunks);
+  const int checked = service.speculation ? service.speculation->tokens + 1 : 1;
+  if (budgets.front() < checked)
+    refuse_option("--chunks", fmt::format("expected at least {} tokens, those that speculation checks", checked));
+  return budgets;
+}
+
+// Returns why no layout is valid.
+std::string why_no_layout(const Service& service, const study::ServiceSpace& space) {
+  const study::FixedDegrees& fixed = space.fixed;
+  const serve::Degrees degrees{.tensor = fixed.tensor.value_or(1),
+                               .pipeline = fixed.pipeline.value_or(1),
+                               .expert = fixed.expert.value_or(1),
+                               .attention_data = fixed.attention_data.value_or(1)};
+  for (const serve::PoolFault& fault : serve::faults_of(service, {.gpus = degrees.gpus(), .degrees = degrees}))
+    if (fault.key != "gpus") return fmt::format("no layout is valid: parallelism.{}: {}", fault.key, fault.text);
+  return fmt::format(
+      "no layout is valid: its degrees must divide the GPUs, the {} heads of {} and whole nodes of {} "
+      "GPUs",
+      service.model.heads, service.model.name, service.cluster.gpus_per_node);
+}
+
 study::ServiceSpace space_of(const Service& service, const ServeSearchOptions& options) {
   study::ServiceSpace space{.gpus = {},
                             .precisions = precisions_of(service, options),
                             .loads = loads_of(service, options),
-                            .token_budgets = numbers("--chunks", "tokens of a pass", options.chunks),
+                            .token_budgets = budgets_of(service, options),
                             .fixed = fixed_of(options),
                             .splits = !options.no_split};
   if (!options.gpus.empty()) space.gpus = parse_gpus(options.gpus);
-  if (!options.chunks.empty() && (service.batching == serve::Batching::kStatic || !service.engine.chunks_prompts))
-    refuse_option("--chunks", fmt::format("expected an engine that cuts prompts; {} does not", service.engine.name));
   return space;
 }
 
@@ -112,6 +141,7 @@ int threads_of(const ServeSearchOptions& options) {
 
 std::string printed(const ServiceSearchAnswer& answer, Form form, const std::string& colour) {
   if (form == Form::kText) return service_search_text(answer, page_paint(colour));
+  if (form == Form::kCsv && answer.search.ranked.empty()) return "";
   const std::string json = service_search_json(answer);
   return form == Form::kJson ? json : csv_of(nlohmann::ordered_json::parse(json).at("ranked"));
 }
@@ -156,10 +186,7 @@ int search_services(const serve::Service& service, const ServeSearchOptions& opt
   LongWork work("layouts", true);
   const study::ServiceSearch search = study::search_service(service, space, goal, threads_of(options), work.watch());
   work.end();
-  if (search.layouts == 0 && search.complete)
-    refuse_option("--search", fmt::format("no layout is valid: its degrees must divide the GPUs, the {} heads of {} "
-                                          "and whole nodes of {} GPUs",
-                                          service.model.heads, service.model.name, service.cluster.gpus_per_node));
+  if (search.layouts == 0 && search.complete) refuse_option("--search", why_no_layout(service, space));
   const ServiceSearchAnswer answer{.service = service,
                                    .search = search,
                                    .goal = goal,

@@ -11,21 +11,6 @@ namespace {
 using report::Ink;
 using report::Paint;
 
-std::string arrivals_words(const serve::Requests& requests) {
-  const std::string lengths = fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
-  switch (requests.kind) {
-    case serve::ArrivalKind::kBatch:
-      return fmt::format("one batch of {}: {}", requests.at_once, lengths);
-    case serve::ArrivalKind::kClosed:
-      return fmt::format("{} requests by {} users at once: {}", requests.count, requests.at_once, lengths);
-    case serve::ArrivalKind::kPoisson:
-      return fmt::format("{} requests at {:g} a second (Poisson): {}", requests.count, requests.rate_per_s, lengths);
-    case serve::ArrivalKind::kTrace:
-      return fmt::format("{} requests of a trace", requests.count);
-  }
-  return "";
-}
-
 std::string heading(const serve::Service& service, const Paint& paint) {
   std::string text = paint.name(service.name);
   text += fmt::format("  {} on {} GPUs of {}, {} in {}\n", service.model.name, service.gpus(), service.cluster.name,
@@ -97,6 +82,21 @@ std::string pool_words(const serve::Pool& pool) {
   if (cut.expert > 1) words += fmt::format(", expert {}", cut.expert);
   if (pool.instances() > 1) words += fmt::format(", {} instances", pool.instances());
   return words;
+}
+
+std::string arrivals_words(const serve::Requests& requests) {
+  const std::string lengths = fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+  switch (requests.kind) {
+    case serve::ArrivalKind::kBatch:
+      return fmt::format("one batch of {}: {}", requests.at_once, lengths);
+    case serve::ArrivalKind::kClosed:
+      return fmt::format("{} requests by {} users at once: {}", requests.count, requests.at_once, lengths);
+    case serve::ArrivalKind::kPoisson:
+      return fmt::format("{} requests at {:g} a second (Poisson): {}", requests.count, requests.rate_per_s, lengths);
+    case serve::ArrivalKind::kTrace:
+      return fmt::format("{} requests of a trace", requests.count);
+  }
+  return "";
 }
 
 std::string service_limits_words(const serve::Limits& limits) {

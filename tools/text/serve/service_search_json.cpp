@@ -43,10 +43,6 @@ SearchJson degrees_set(const serve::Degrees& degrees) {
   return json;
 }
 
-SearchJson pool_set(const serve::Pool& pool) {
-  return {{"gpus", pool.gpus}, {"parallelism", degrees_set(pool.degrees)}};
-}
-
 SearchJson launch_json(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
   const io::ServiceCommands commands = io::commands_of(service_of(answer, found));
   SearchJson json = {{"commands", SearchJson::array()}, {"remarks", commands.remarks}};
@@ -114,17 +110,23 @@ std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, con
   const study::ServiceLayout& layout = found.layout;
   set("gpus=" + std::to_string(layout.gpus()));
   set("parallelism=" + (layout.disaggregated ? "null" : degrees_set(layout.pool.degrees).dump()));
+  if (answer.service.disaggregated) set("disaggregated=null");
   if (layout.disaggregated)
-    set("disaggregated=" + SearchJson({{"prefill", pool_set(layout.disaggregated->prefill)},
-                                       {"decode", pool_set(layout.disaggregated->decode)}})
-                               .dump());
-  else if (answer.service.disaggregated)
-    set("disaggregated=null");
+    for (const auto& [name, pool] :
+         {std::pair("prefill", layout.disaggregated->prefill), {"decode", layout.disaggregated->decode}}) {
+      const std::string key = std::string("disaggregated.") + name;
+      set(fmt::format("{}.gpus={}", key, pool.gpus));
+      set(fmt::format("{}.parallelism={}", key, degrees_set(pool.degrees).dump()));
+    }
   set("precision=" + std::string(name_of(layout.precision)));
   if (is_batch(answer.service)) set("requests.batch=" + std::to_string(found.requests.at_once));
   if (has_users(answer.service)) set("requests.concurrency=" + std::to_string(found.requests.at_once));
   if (answer.service.batching == serve::Batching::kContinuous && answer.service.engine.chunks_prompts)
     set("chunked_prefill=" + std::to_string(found.token_budget));
+  const serve::Limits& limits = answer.service.limits;
+  for (const auto& [option, limit] :
+       {std::pair("--ttft", limits.ttft_s), {"--tpot", limits.tpot_s}, {"--latency", limits.latency_s}})
+    if (limit) command.push_back(fmt::format("{} {}s", option, *limit));
   return command;
 }
 

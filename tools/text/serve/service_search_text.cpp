@@ -53,6 +53,11 @@ bool several_precisions(const ServiceSearchAnswer& answer) {
   });
 }
 
+bool has_given_arrivals(const ServiceSearchAnswer& answer) {
+  const serve::ArrivalKind kind = answer.service.requests.kind;
+  return kind == serve::ArrivalKind::kPoisson || kind == serve::ArrivalKind::kTrace;
+}
+
 std::string time_of(double seconds) { return report::time_text(Seconds(seconds)); }
 
 /// The table of some configurations.
@@ -91,16 +96,24 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
   return table.text(paint);
 }
 
+/// What users ask; the search varies their number.
+std::string load_words(const serve::Requests& requests) {
+  const bool varied = requests.kind == serve::ArrivalKind::kBatch || requests.kind == serve::ArrivalKind::kClosed;
+  if (!varied) return arrivals_words(requests);
+  return fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+}
+
 std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
   const serve::Service& service = answer.service;
   const study::ServiceSearch& search = answer.search;
   std::string text = paint.name(service.name) + '\n';
-  text += paint.paragraph(
-      "  ", fmt::format("{} on {}, {}: {} tokens in, {} out.", service.model.name, service.cluster.name,
-                        service.engine.name, service.requests.input_tokens, service.requests.output_tokens));
+  text += paint.paragraph("  ", fmt::format("{} on {}, {}. {}.", service.model.name, service.cluster.name,
+                                            service.engine.name, load_words(service.requests)));
   std::string done = fmt::format("Tried {} of {}; {} did not fit.",
                                  report::counted(static_cast<double>(search.tried), "configuration"),
                                  report::counted(static_cast<double>(search.layouts), "layout"), search.too_large);
+  if (search.splits_of_front_only)
+    done += " Pools of their own for prompts and decoding had the degrees of the Pareto front only.";
   if (!search.complete) done += " The search was interrupted.";
   return text + paint.paragraph("  ", done);
 }
@@ -116,18 +129,25 @@ std::string goal_words(const ServiceSearchAnswer& answer) {
   return words;
 }
 
+/// Says how many others are as good within the errors of predictions, by what the list is sorted by.
 std::string near_text(const ServiceSearchAnswer& answer, const Paint& paint) {
   const study::ServiceSearch& search = answer.search;
-  const double best = search.fitting[search.ranked.front()].prediction.tokens_per_s_per_gpu;
+  const serve::Prediction& best = search.fitting[search.ranked.front()].prediction;
+  const int gpus = search.fitting[search.ranked.front()].layout.gpus();
+  const bool by_latency = answer.goal.lowest_latency || has_given_arrivals(answer);
   const auto near = std::count_if(search.ranked.begin() + 1, search.ranked.end(), [&](std::size_t at) {
-    return search.fitting[at].prediction.tokens_per_s_per_gpu >= (1 - kNear) * best;
+    const ServedConfiguration& found = search.fitting[at];
+    if (!by_latency) return found.prediction.tokens_per_s_per_gpu >= (1 - kNear) * best.tokens_per_s_per_gpu;
+    return (answer.goal.lowest_latency || found.layout.gpus() == gpus) &&
+           found.prediction.latency.mean <= (1 + kNear) * best.latency.mean;
   });
   if (near == 0) return "";
   return paint.paragraph(
-      "  ",
-      fmt::format("{} within 10 % of the best throughput. Predictions of services miss measured ones by as much: "
-                  "measure before you choose.",
-                  near == 1 ? "Another is" : fmt::format("{} others are", report::whole(static_cast<double>(near)))));
+      "  ", fmt::format(
+                "{} within 10 % of the best {}. Predictions of services miss measured ones by as much: measure before "
+                "you choose.",
+                near == 1 ? "Another is" : fmt::format("{} others are", report::whole(static_cast<double>(near))),
+                by_latency ? "latency" : "throughput"));
 }
 
 std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfiguration& best, const Paint& paint) {
@@ -201,7 +221,9 @@ std::string nothing_text(const ServiceSearchAnswer& answer, const Paint& paint) 
                            "No configuration fits in memory. Try more GPUs, a narrower precision (--precisions) "
                            "or shorter requests.");
   const ServedConfiguration& near = search.fitting[*search.nearest];
-  std::string text = paint.paragraph("  ", fmt::format("No configuration is found{}.", goal_words(answer)));
+  std::string text =
+      paint.paragraph("  ", fmt::format("No configuration is found{}{}.", goal_words(answer),
+                                        has_given_arrivals(answer) ? " that keeps up with the requests" : ""));
   text += paint.paragraph(
       "  ", fmt::format("The nearest has {:.0f} % of requests within the limits, and {} tokens/s/GPU:",
                         100 * near.share_within(), report::significant(near.prediction.tokens_per_s_per_gpu)));
@@ -214,10 +236,9 @@ std::string service_search_text(const ServiceSearchAnswer& answer, const Paint& 
   std::string text = heading(answer, paint);
   if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint);
   const char* const order = answer.goal.lowest_latency ? "lowest latency" : "highest throughput a GPU";
-  const bool open = answer.service.requests.kind == serve::ArrivalKind::kPoisson ||
-                    answer.service.requests.kind == serve::ArrivalKind::kTrace;
-  text += report::title_text("Best", (open && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
-                             paint);
+  text += report::title_text(
+      "Best", (has_given_arrivals(answer) && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
+      paint);
   text += table_text(answer, answer.search.ranked, answer.top, true, paint);
   text += front_text(answer, paint);
   return text + recommended_text(answer, paint) + numerics_text(answer, paint);

@@ -5,7 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string_view>
+
+#include "sim/serve/memory.h"
 
 namespace foretoken::io {
 namespace {
@@ -56,8 +60,19 @@ std::int64_t most_sequences(const Service& service, const serve::Pool& pool) {
   return std::min(service.engine.max_sequences, users);
 }
 
+/// The part of one attention group.
+std::int64_t of_a_group(std::int64_t whole, const Degrees& cut) {
+  return (whole + cut.attention_data - 1) / cut.attention_data;
+}
+
+/// Two digits, rounded down: an engine must not take more than was counted.
+double fraction(double value) { return std::floor(100 * std::clamp(value, 0.01, 1.0)) / 100; }
+
 std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, std::string_view role) {
+  // Every attention group is an engine of its own (docs/serving/data_parallel_deployment.md), which takes at least as
+  // many tokens a pass as it runs sequences.
   const Degrees& cut = pool.degrees;
+  const std::int64_t tokens = of_a_group(service.engine.token_budget, cut);
   return Words({"vllm", "serve", service.model.name})
       .flag("--tensor-parallel-size", cut.tensor)
       .flag_if(cut.pipeline > 1, "--pipeline-parallel-size", cut.pipeline)
@@ -66,8 +81,8 @@ std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, s
       .flag("--dtype", type_name(service.precision))
       .flag_if(service.precision == WeightPrecision::kFp8, "--quantization", "fp8")
       .flag_if(narrow_cache(service), "--kv-cache-dtype", "fp8")
-      .flag("--max-num-batched-tokens", service.engine.token_budget)
-      .flag("--max-num-seqs", most_sequences(service, pool))
+      .flag("--max-num-batched-tokens", tokens)
+      .flag("--max-num-seqs", std::min(tokens, of_a_group(most_sequences(service, pool), cut)))
       .flag("--max-model-len", service.longest())
       .flag("--gpu-memory-utilization", service.engine.memory_fraction)
       .flag("--block-size", service.engine.block_tokens)
@@ -76,7 +91,10 @@ std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, s
 }
 
 std::vector<std::string> sglang(const Service& service, const serve::Pool& pool, std::string_view role) {
+  // The fraction is of weights and cache, without activations.
   const Degrees& cut = pool.degrees;
+  const serve::Memory memory = serve::memory_of(service, pool);
+  const double held = (memory.weights + memory.cache) / service.cluster.gpu.memory;
   return Words({"python3", "-m", "sglang.launch_server", "--model-path", service.model.name})
       .flag("--tp-size", cut.stage_ranks())
       .flag_if(cut.pipeline > 1, "--pp-size", cut.pipeline)
@@ -90,7 +108,7 @@ std::vector<std::string> sglang(const Service& service, const serve::Pool& pool,
       .word_if(service.engine.mixes_phases, "--enable-mixed-chunk")
       .flag("--max-running-requests", most_sequences(service, pool))
       .flag("--context-length", service.longest())
-      .flag("--mem-fraction-static", service.engine.memory_fraction)
+      .flag("--mem-fraction-static", fraction(held))
       .flag_if(!role.empty(), "--disaggregation-mode", role)
       .words();
 }
@@ -106,18 +124,36 @@ std::vector<std::string> trt_llm_options(const Service& service, const serve::Po
 }
 
 std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool, std::string_view role) {
+  // Without chunks a prompt must fit into a pass. The fraction is of the memory beside weights and activations.
   const Degrees& cut = pool.degrees;
+  const serve::Memory memory = serve::memory_of(service, pool);
+  const Bytes rest = service.cluster.gpu.memory - memory.weights - memory.activations - memory.overhead;
+  const std::int64_t tokens = of_a_group(service.engine.token_budget, cut);
   return Words({"trtllm-serve", service.model.name, "--backend", "pytorch"})
       .flag("--tp_size", cut.stage_ranks())
       .flag_if(cut.pipeline > 1, "--pp_size", cut.pipeline)
       .flag_if(cut.expert > 1, "--ep_size", cut.expert)
-      .flag("--max_num_tokens", service.engine.token_budget)
-      .flag("--max_batch_size", most_sequences(service, pool))
+      .flag("--max_num_tokens", service.engine.chunks_prompts ? tokens : std::max(tokens, service.longest()))
+      .flag("--max_batch_size", of_a_group(most_sequences(service, pool), cut))
       .flag("--max_seq_len", service.longest())
-      .flag("--kv_cache_free_gpu_memory_fraction", service.engine.memory_fraction)
+      .flag("--kv_cache_free_gpu_memory_fraction", fraction(memory.cache / rest))
       .flag_if(!trt_llm_options(service, pool).empty(), "--extra_llm_api_options",
                role.empty() ? "options.yaml" : fmt::format("{}.yaml", role))
       .words();
+}
+
+/// Returns why an engine's command cannot say what the service does.
+std::optional<std::string> why_no_command(const Service& service, const serve::Pool& pool) {
+  const Degrees& cut = pool.degrees;
+  const std::string& engine = service.engine.name;
+  if (engine == "vllm" && cut.expert > 1 && cut.expert != cut.stage_ranks())
+    return fmt::format("vLLM deals experts out over all {} ranks or over none, not over {}", cut.stage_ranks(),
+                       cut.expert);
+  if (engine == "vllm" && service.disaggregated && cut.pipeline > 1) return "vLLM's NixlConnector takes no pipeline";
+  if (engine == "trt-llm" && cut.attention_data > 1 && cut.tensor > 1)
+    return fmt::format("TensorRT-LLM has attention data of all ranks or none, not {} beside tensor {}",
+                       cut.attention_data, cut.tensor);
+  return std::nullopt;
 }
 
 using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, std::string_view);
@@ -127,6 +163,11 @@ Writer writer_of(std::string_view engine) {
   if (engine == "sglang") return sglang;
   if (engine == "trt-llm") return trt_llm;
   return nullptr;
+}
+
+std::string role_of(const Service& service, std::size_t pool) {
+  if (!service.disaggregated) return "";
+  return pool == 0 ? "prefill" : "decode";
 }
 
 std::vector<std::string> remarks_of(const Service& service, const std::vector<serve::Pool>& pools) {
@@ -159,9 +200,11 @@ ServiceCommands commands_of(const Service& service) {
   const Writer write = writer_of(service.engine.name);
   if (write == nullptr || service.batching == serve::Batching::kStatic) return {};
   const std::vector<serve::Pool> pools = serve::pools_of(service);
+  for (const serve::Pool& pool : pools)
+    if (const auto why = why_no_command(service, pool)) return {.launches = {}, .remarks = {"no command: " + *why}};
   ServiceCommands commands{.launches = {}, .remarks = remarks_of(service, pools)};
   for (std::size_t at = 0; at < pools.size(); ++at) {
-    const std::string role = !service.disaggregated ? "" : at == 0 ? "prefill" : "decode";
+    const std::string role = role_of(service, at);
     commands.launches.push_back({role, pools[at].instances(), write(service, pools[at], role)});
   }
   return commands;

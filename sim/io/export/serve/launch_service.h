@@ -17,7 +17,7 @@ struct ServiceLaunch {
 
 /// The commands of a service, and what they cannot say.
 struct ServiceCommands {
-  std::vector<ServiceLaunch> launches;  ///< empty: the engine has no command that is known here
+  std::vector<ServiceLaunch> launches;  ///< empty: no command is known here, or a remark says why there is none
   std::vector<std::string> remarks;
 };
 

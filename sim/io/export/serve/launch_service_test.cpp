@@ -43,7 +43,7 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
     sets.push_back(std::string("engine=") + engine);
     return commands_of(service_with(sets)).launches.at(0).words;
   };
-  const std::vector<std::string> vllm = words_of("vllm"), sglang = words_of("sglang"), trt = words_of("trt-llm");
+  const std::vector<std::string> vllm = words_of("vllm"), sglang = words_of("sglang");
   EXPECT_EQ(value_of(vllm, "--tensor-parallel-size"), "2");
   EXPECT_EQ(value_of(vllm, "--data-parallel-size"), "4");
   EXPECT_THAT(vllm, Contains("--enable-expert-parallel"));
@@ -51,9 +51,9 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   EXPECT_EQ(value_of(sglang, "--dp-size"), "4");
   EXPECT_EQ(value_of(sglang, "--ep-size"), "8");
   EXPECT_THAT(sglang, Contains("--enable-dp-attention"));
-  EXPECT_EQ(value_of(trt, "--tp_size"), "8");
-  EXPECT_EQ(value_of(trt, "--ep_size"), "8");
-  EXPECT_EQ(value_of(trt, "--extra_llm_api_options"), "options.yaml");
+  EXPECT_EQ(value_of(vllm, "--max-num-batched-tokens"), "512");  // of 2048, for one of four engine cores
+  EXPECT_EQ(value_of(vllm, "--max-num-seqs"), "16");
+  EXPECT_EQ(value_of(sglang, "--chunked-prefill-size"), "8192");  // SGLang divides it itself
 }
 
 TEST(LaunchService, PoolsHaveCommandsOfTheirOwn) {
@@ -75,6 +75,35 @@ TEST(LaunchService, WhatACommandCannotSayIsRemarked) {
   EXPECT_THAT(commands_of(service_with({"precision=int4"})).launches[0].words, Not(Contains("--quantization")));
   EXPECT_THAT(commands_of(service_with({R"(speculative={"tokens": 3, "acceptance": 0.7})"})).remarks,
               Contains(HasSubstr("draft")));
+}
+
+TEST(LaunchService, WhatAnEngineCannotDoHasNoCommand) {
+  const std::vector<std::vector<std::string>> impossible{
+      {"model=mixtral-8x7b", R"(parallelism={"tensor": 2, "attention_data": 4, "expert": 4})"},
+      {"model=mixtral-8x7b", "engine=trt-llm", R"(parallelism={"tensor": 2, "attention_data": 4, "expert": 8})"},
+      {"parallelism=null",
+       R"(disaggregated={"prefill": {"gpus": 4, "parallelism": {"tensor": 2, "pipeline": 2}}, "decode": {"gpus": 4, "parallelism": {"tensor": 4}}})"}};
+  for (const std::vector<std::string>& sets : impossible) {
+    const ServiceCommands commands = commands_of(service_with(sets));
+    EXPECT_TRUE(commands.launches.empty());
+    EXPECT_THAT(commands.remarks, ElementsAre(HasSubstr("no command")));
+  }
+  const std::vector<std::string> all_groups =
+      commands_of(
+          service_with({"model=mixtral-8x7b", "engine=trt-llm", R"(parallelism={"attention_data": 8, "expert": 8})"}))
+          .launches.at(0)
+          .words;
+  EXPECT_EQ(value_of(all_groups, "--tp_size"), "8");
+  EXPECT_EQ(value_of(all_groups, "--extra_llm_api_options"), "options.yaml");
+}
+
+TEST(LaunchService, EnginesStartWithTheirLimits) {
+  // vLLM refuses fewer tokens a pass than sequences; TensorRT-LLM refuses prompts longer than a pass without chunks.
+  const std::vector<std::string> poisson{"requests.concurrency=null", "requests.rate_per_s=2", "chunked_prefill=512"};
+  EXPECT_EQ(value_of(commands_of(service_with(poisson)).launches.at(0).words, "--max-num-seqs"), "512");
+  const std::vector<std::string> words =
+      commands_of(service_with({"engine=trt-llm", "requests.input_tokens=4096"})).launches.at(0).words;
+  EXPECT_EQ(value_of(words, "--max_num_tokens"), "4352");
 }
 
 TEST(LaunchService, AnEngineWithoutAKnownCommandHasNone) {
