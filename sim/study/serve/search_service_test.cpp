@@ -137,7 +137,7 @@ TEST(ServiceSearch, WithoutAnyWithinTheLimitsTheNearestIsNamed) {
 }
 
 TEST(ServiceSearch, AServiceThatFallsBehindIsNotTheBest) {
-  serve::Service service = service_named("llama-3-70b-8-h100", {"requests.count=400", "requests.rate_per_s=40"});
+  serve::Service service = service_named("llama-3-70b-8-h100", {"requests.count=2000", "requests.rate_per_s=40"});
   service.limits = {};
   const ServiceSearch search = searched(service, {.gpus = {4, 8, 16, 32}, .token_budgets = {2048}, .splits = false});
   ASSERT_FALSE(search.ranked.empty());
