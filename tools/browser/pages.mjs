@@ -29,6 +29,7 @@ export const startBrowser = () =>
 /** Opens a page; `page.complaints` lists errors and every request beyond the file itself. */
 export async function openPage(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  context.setDefaultTimeout(120_000);  // pictures without a GPU are slow beside other tests
   const page = await context.newPage();
   page.complaints = [];
   page.on("console", (message) => { if (message.type() === "error" || message.type() === "warning") page.complaints.push(message.text()); });
