@@ -69,7 +69,7 @@ std::string memory(const ServiceReport& report) {
   return table.html() + paragraph("Requests at once have the stated lengths; longest is one request alone.");
 }
 
-/// What one instance does in each bin: the pass with the most requests, and the most pages.
+/// The loads of one instance in each bin: those of the pass with the most requests, and the most pages.
 struct InstanceLoads {
   std::vector<double> decoding, prefilling, waiting, pages;
 };

@@ -113,8 +113,8 @@ struct Service {
   Pool pool;  ///< all GPUs, unless the service is disaggregated
   std::optional<Disaggregated> disaggregated;
   WeightPrecision precision = WeightPrecision::kBf16;
-  double cache_bytes = 2;  ///< of one element of keys and values
-  bool narrow_cache_is_int8 = false;
+  double cache_bytes = 2;                ///< of one element of keys and values
+  std::string cache_precision = "bf16";  ///< its name: "bf16", "fp16", "fp8" or "int8"
   Requests requests;
   Batching batching = Batching::kContinuous;
   std::optional<Speculation> speculation;

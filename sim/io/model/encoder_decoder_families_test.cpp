@@ -12,21 +12,11 @@
 #include <span>
 #include <string>
 
-#include "sim/io/json/test_text.h"
-#include "sim/io/model/read_model.h"
+#include "sim/io/model/test_model.h"
 #include "sim/model/counts/parameters.h"
 
 namespace foretoken::io {
 namespace {
-
-model::Transformer read_halves(const std::string& config, std::string& complaints) {
-  Findings findings;
-  const auto document = document_from_text(config, "t.json", findings);
-  EXPECT_TRUE(document);
-  model::Transformer model = read_model(document->root(findings), "t");
-  complaints = lines_of(findings.complaints);
-  return model;
-}
 
 struct T5Size {
   const char* name;
@@ -63,7 +53,7 @@ void expect_counts(std::span<const T5Size> sizes, const std::string& usual) {
     config["d_ff"] = size.mlp;
     config["num_heads"] = size.heads;
     std::string complaints;
-    const model::Transformer model = read_halves(config.dump(), complaints);
+    const model::Transformer model = read_model_text(config.dump(), complaints);
     EXPECT_EQ(complaints, "");
     EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), size.parameters);
   }
@@ -100,7 +90,7 @@ TEST(EncoderDecoderFamilies, ParameterCountsOfOthers) {
   for (const OtherCount& other : kOtherCounts) {
     SCOPED_TRACE(other.name);
     std::string complaints;
-    const model::Transformer model = read_halves(other.config, complaints);
+    const model::Transformer model = read_model_text(other.config, complaints);
     EXPECT_EQ(complaints, "");
     EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), other.parameters);
   }
@@ -110,10 +100,10 @@ TEST(EncoderDecoderFamilies, ParameterCountsOfOthers) {
 TEST(EncoderDecoderFamilies, Ul2HasTwentyBillion) {
   std::string complaints;
   const model::Transformer model =
-      read_halves(R"({"model_type": "t5", "num_layers": 32, "d_model": 4096, "d_kv": 256, "d_ff": 16384,
+      read_model_text(R"({"model_type": "t5", "num_layers": 32, "d_model": 4096, "d_kv": 256, "d_ff": 16384,
                       "num_heads": 16, "vocab_size": 32128, "feed_forward_proj": "gated-silu",
                       "tie_word_embeddings": false})",
-                  complaints);
+                      complaints);
   EXPECT_EQ(complaints, "");
   EXPECT_NEAR(model::total_parameters(model) / 1e9, 19.5, 0.1);
   EXPECT_EQ(model.activation, model::Activation::kSwiGlu);
@@ -143,7 +133,7 @@ TEST(EncoderDecoderFamilies, ComplainInOneLine) {
     nlohmann::json config = sound;
     config.merge_patch(nlohmann::json::parse(wrong.patch));
     std::string complaints;
-    (void)read_halves(config.dump(), complaints);
+    (void)read_model_text(config.dump(), complaints);
     EXPECT_NE(complaints.find(wrong.complaint), std::string::npos) << complaints;
     EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 1) << complaints;
   }
@@ -177,14 +167,14 @@ TEST(EncoderDecoderFamilies, MegatronsHalvesComplainInOneLine) {
       R"({"model_type": "megatron", "encoder_num_layers": 12, "decoder_num_layers": 12, "hidden_size": 768,
           "num_attention_heads": 12, "ffn_hidden_size": 3072, "vocab_size": 29184, "max_position_embeddings": 512})");
   std::string complaints;
-  const model::Transformer t5 = read_halves(sound.dump(), complaints);
+  const model::Transformer t5 = read_model_text(sound.dump(), complaints);
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(t5.layers, 24);
   for (const WrongHalves& wrong : kWrongMegatronHalves) {
     SCOPED_TRACE(wrong.name);
     nlohmann::json config = sound;
     config.merge_patch(nlohmann::json::parse(wrong.patch));
-    (void)read_halves(config.dump(), complaints);
+    (void)read_model_text(config.dump(), complaints);
     EXPECT_NE(complaints.find(wrong.complaint), std::string::npos) << complaints;
     EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 1) << complaints;
   }

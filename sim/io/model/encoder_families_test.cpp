@@ -10,8 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sim/io/json/test_text.h"
-#include "sim/io/model/read_model.h"
+#include "sim/io/model/test_model.h"
 #include "sim/model/counts/parameters.h"
 
 namespace foretoken::io {
@@ -120,20 +119,11 @@ constexpr PublishedEncoder kPublishedEncoders[] = {
          "tie_weights_": true})",
      66'985'530}};
 
-model::Transformer read_encoder(const std::string& config, std::string& complaints) {
-  Findings findings;
-  const auto document = document_from_text(config, "t.json", findings);
-  EXPECT_TRUE(document);
-  model::Transformer model = read_model(document->root(findings), "t");
-  complaints = lines_of(findings.complaints);
-  return model;
-}
-
 TEST(EncoderFamilies, ParameterCountsOfPublishedEncoders) {
   for (const PublishedEncoder& published : kPublishedEncoders) {
     SCOPED_TRACE(published.name);
     std::string complaints;
-    const model::Transformer model = read_encoder(published.config, complaints);
+    const model::Transformer model = read_model_text(published.config, complaints);
     EXPECT_EQ(complaints, "");
     EXPECT_TRUE(model.encoder);
     EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), published.parameters);
@@ -149,7 +139,7 @@ std::string small_bert(const std::string& more) {
 
 std::int64_t parameters_of(const std::string& more) {
   std::string complaints;
-  const model::Transformer model = read_encoder(small_bert(more), complaints);
+  const model::Transformer model = read_model_text(small_bert(more), complaints);
   EXPECT_EQ(complaints, "");
   return static_cast<std::int64_t>(model::total_parameters(model));
 }
@@ -196,7 +186,7 @@ TEST(EncoderFamilies, WrongConfigsGetOneLine) {
   for (const auto& [more, complaint] : cases) {
     SCOPED_TRACE(more);
     std::string found;
-    (void)read_encoder(small_bert(more), found);
+    (void)read_model_text(small_bert(more), found);
     EXPECT_EQ(found.substr(0, complaint.size()), complaint);
     EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
   }
@@ -204,7 +194,7 @@ TEST(EncoderFamilies, WrongConfigsGetOneLine) {
 
 TEST(EncoderFamilies, DebertaIsRefusedByName) {
   std::string complaints;
-  (void)read_encoder(R"({"model_type": "deberta"})", complaints);
+  (void)read_model_text(R"({"model_type": "deberta"})", complaints);
   EXPECT_EQ(complaints,
             "t.json: /model_type: \"deberta\" is not supported: it has scores of relative positions beside those of "
             "content\n");

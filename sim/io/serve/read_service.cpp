@@ -110,9 +110,10 @@ void read_precisions(const Node& root, Service& service) {
                                       {"nvfp4", WeightPrecision::kNvfp4},
                                       {"int8", WeightPrecision::kInt8},
                                       {"int4", WeightPrecision::kInt4}});
-  service.cache_bytes =
-      root.one_of_or("kv_precision", 2.0, {{"bf16", 2.0}, {"fp16", 2.0}, {"fp8", 1.0}, {"int8", 1.0}});
-  service.narrow_cache_is_int8 = root.has("kv_precision") && root.child("kv_precision").value() == "int8";
+  const std::string_view cache = root.one_of_or<std::string_view>(
+      "kv_precision", "bf16", {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}});
+  service.cache_precision = cache;
+  service.cache_bytes = cache == "fp8" || cache == "int8" ? 1 : 2;
 }
 
 void read_trace_part(const Node& node, serve::Requests& requests) {

@@ -15,7 +15,7 @@ struct FixedDegrees {
   [[nodiscard]] bool allow(const serve::Degrees& degrees) const;
 };
 
-/// What the times of passes depend on.
+/// The part of a service that times of passes depend on.
 struct ServiceLayout {
   serve::WeightPrecision precision = serve::WeightPrecision::kBf16;
   serve::Pool pool{};  ///< unless disaggregated

@@ -2,7 +2,6 @@
 #include "sim/study/serve/search_service.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -72,7 +71,7 @@ bool fits(const Service& service) {
                      [&](const serve::Pool& pool) { return serve::memory_of(service, pool).fits(); });
 }
 
-/// What came of one layout.
+/// The outcome of one layout.
 struct Tried {
   std::vector<ServedConfiguration> fitting;
   std::size_t tried = 0, too_large = 0;
@@ -200,7 +199,7 @@ std::pair<double, double> times_of(const ServedConfiguration& found, bool is_sta
 }
 
 /// Returns true when the service serves requests as fast as they come: it ends at most 5 % of the arrivals' time and
-/// one latency after the last of them. Users of a closed loop wait, so every service keeps up with them.
+/// the time of one answer after the last of them. Users of a closed loop wait, so every service keeps up with them.
 bool keeps_up(const ServedConfiguration& found, const Service& service) {
   constexpr double kLate = 0.05;
   const serve::Prediction& prediction = found.prediction;

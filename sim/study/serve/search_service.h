@@ -11,7 +11,7 @@
 
 namespace foretoken::study {
 
-/// What a search may choose. An empty list of sizes or precisions leaves the service's own.
+/// The choices of a search. An empty list of sizes or precisions leaves the service's own.
 struct ServiceSpace {
   std::vector<int> gpus{};  ///< a static batch: its own and all smaller powers of two where empty
   std::vector<serve::WeightPrecision> precisions{};
@@ -33,7 +33,7 @@ struct ServedConfiguration {
   [[nodiscard]] double share_within() const;
 };
 
-/// What is wanted beyond the service's limits.
+/// The wishes beyond the service's limits.
 struct ServiceGoal {
   double share = 0.9;           ///< of requests that must meet all limits; 90 % as in DistServe (arXiv:2401.09670)
   double least_per_gpu = 0;     ///< output tokens/s

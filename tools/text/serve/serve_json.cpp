@@ -22,11 +22,26 @@ nlohmann::ordered_json degrees_json(const serve::Degrees& degrees) {
           {"attention_data", degrees.attention_data}};
 }
 
-namespace {
-
-ServeJson pool_json(const serve::Pool& pool) {
+nlohmann::ordered_json pool_json(const serve::Pool& pool) {
   return {{"gpus", pool.gpus}, {"instances", pool.instances()}, {"parallelism", degrees_json(pool.degrees)}};
 }
+
+nlohmann::ordered_json answer_json(const serve::Prediction& prediction) {
+  const auto known = [&](const auto& value) { return prediction.fits ? ServeJson(value) : ServeJson(); };
+  const auto stated = [](const std::optional<double>& value) { return value ? ServeJson(*value) : ServeJson(); };
+  return {{"ttft_s", known(spread_json(prediction.ttft))},
+          {"tpot_s", prediction.tpot ? spread_json(*prediction.tpot) : ServeJson()},
+          {"latency_s", known(spread_json(prediction.latency))},
+          {"output_tokens_per_s", known(prediction.output_tokens_per_s)},
+          {"total_tokens_per_s", known(prediction.total_tokens_per_s)},
+          {"requests_per_s", known(prediction.requests_per_s)},
+          {"tokens_per_s_per_gpu", known(prediction.tokens_per_s_per_gpu)},
+          {"goodput_requests_per_s", stated(prediction.goodput_requests_per_s)},
+          {"cost_per_million_output_tokens", stated(prediction.cost_per_million_tokens)},
+          {"kwh_per_million_output_tokens", stated(prediction.kwh_per_million_tokens)}};
+}
+
+namespace {
 
 ServeJson memory_json(const serve::Memory& memory) {
   return {{"peak_bytes", memory.fits() ? memory.peak().value() : memory.needed.value()},
@@ -53,16 +68,6 @@ ServeJson memories_json(const serve::Prediction& prediction) {
   return json;
 }
 
-template <class T>
-ServeJson if_known(const serve::Prediction& prediction, const T& value) {
-  return prediction.fits ? ServeJson(value) : ServeJson();
-}
-
-template <class T>
-ServeJson known_value(const std::optional<T>& value) {
-  return value ? ServeJson(*value) : ServeJson();
-}
-
 void add_question(const serve::Service& service, ServeJson& json) {
   json = {{"name", service.name},
           {"model", service.model.name},
@@ -81,18 +86,7 @@ void add_question(const serve::Service& service, ServeJson& json) {
   }
 }
 
-void add_answer(const serve::Prediction& prediction, ServeJson& json) {
-  const auto spread = [&](const serve::Spread& value) { return if_known(prediction, spread_json(value)); };
-  json["ttft_s"] = spread(prediction.ttft);
-  json["tpot_s"] = prediction.tpot ? spread(*prediction.tpot) : ServeJson();
-  json["latency_s"] = spread(prediction.latency);
-  json["output_tokens_per_s"] = if_known(prediction, prediction.output_tokens_per_s);
-  json["total_tokens_per_s"] = if_known(prediction, prediction.total_tokens_per_s);
-  json["requests_per_s"] = if_known(prediction, prediction.requests_per_s);
-  json["tokens_per_s_per_gpu"] = if_known(prediction, prediction.tokens_per_s_per_gpu);
-  json["goodput_requests_per_s"] = known_value(prediction.goodput_requests_per_s);
-  json["cost_per_million_output_tokens"] = known_value(prediction.cost_per_million_tokens);
-  json["kwh_per_million_output_tokens"] = known_value(prediction.kwh_per_million_tokens);
+void add_run(const serve::Prediction& prediction, ServeJson& json) {
   json["run"] = {{"requests", prediction.requests},
                  {"duration_s", prediction.makespan_s},
                  {"input_tokens", prediction.input_tokens},
@@ -109,7 +103,8 @@ void add_answer(const serve::Prediction& prediction, ServeJson& json) {
 std::string serve_json(const serve::Service& service, const serve::Prediction& prediction) {
   ServeJson json;
   add_question(service, json);
-  add_answer(prediction, json);
+  json.update(answer_json(prediction));
+  add_run(prediction, json);
   json["memory"] = memories_json(prediction);
   json["interval"] = nullptr;  // no service has enough measured neighbours yet
   std::vector<std::string> assumptions = service.notes.assumptions;

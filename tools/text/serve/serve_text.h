@@ -26,6 +26,12 @@ namespace foretoken::tools {
 /// Returns degrees as a question states them.
 [[nodiscard]] nlohmann::ordered_json degrees_json(const serve::Degrees& degrees);
 
+/// Returns a pool: its GPUs, instances and degrees.
+[[nodiscard]] nlohmann::ordered_json pool_json(const serve::Pool& pool);
+
+/// Returns times, rates, cost and energy. Those of a service that does not fit are null.
+[[nodiscard]] nlohmann::ordered_json answer_json(const serve::Prediction& prediction);
+
 /// Returns mean, P50 and P99.
 [[nodiscard]] nlohmann::ordered_json spread_json(const serve::Spread& spread);
 

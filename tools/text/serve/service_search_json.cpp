@@ -18,15 +18,11 @@ bool is_batch(const serve::Service& service) { return service.requests.kind == s
 
 bool has_users(const serve::Service& service) { return service.requests.kind == serve::ArrivalKind::kClosed; }
 
-SearchJson pool_question(const serve::Pool& pool) {
-  return {{"gpus", pool.gpus}, {"parallelism", degrees_json(pool.degrees)}};
-}
-
 void add_layout(const study::ServiceLayout& layout, SearchJson& json) {
   json["gpus"] = layout.gpus();
   if (layout.disaggregated) {
-    json["disaggregated"] = {{"prefill", pool_question(layout.disaggregated->prefill)},
-                             {"decode", pool_question(layout.disaggregated->decode)}};
+    json["disaggregated"] = {{"prefill", pool_json(layout.disaggregated->prefill)},
+                             {"decode", pool_json(layout.disaggregated->decode)}};
   } else {
     json["instances"] = layout.pool.instances();
     json["parallelism"] = degrees_json(layout.pool.degrees);
@@ -63,17 +59,8 @@ SearchJson configuration_json(const ServiceSearchAnswer& answer, const study::Se
   if (is_batch(answer.service)) json["batch"] = found.requests.at_once;
   if (has_users(answer.service)) json["concurrency"] = found.requests.at_once;
   if (answer.service.batching == serve::Batching::kContinuous) json["chunked_prefill"] = found.token_budget;
-  json["tokens_per_s_per_gpu"] = prediction.tokens_per_s_per_gpu;
-  json["output_tokens_per_s"] = prediction.output_tokens_per_s;
-  json["requests_per_s"] = prediction.requests_per_s;
-  json["ttft_s"] = spread_json(prediction.ttft);
-  json["tpot_s"] = prediction.tpot ? spread_json(*prediction.tpot) : SearchJson();
-  json["latency_s"] = spread_json(prediction.latency);
+  json.update(answer_json(prediction));
   json["share_within_limits"] = answer.service.limits.any() ? SearchJson(found.share_within()) : SearchJson();
-  json["cost_per_million_output_tokens"] =
-      prediction.cost_per_million_tokens ? SearchJson(*prediction.cost_per_million_tokens) : SearchJson();
-  json["kwh_per_million_output_tokens"] =
-      prediction.kwh_per_million_tokens ? SearchJson(*prediction.kwh_per_million_tokens) : SearchJson();
   json["preemptions"] = prediction.preemptions;
   json["command"] = fmt::format("{}", fmt::join(serve_command_of(answer, found), " "));
   return json;

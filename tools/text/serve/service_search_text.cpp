@@ -96,7 +96,7 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
   return table.text(paint);
 }
 
-/// What users ask; the search varies their number.
+/// Users ask for these lengths; the search varies their number.
 std::string load_words(const serve::Requests& requests) {
   const bool varied = requests.kind == serve::ArrivalKind::kBatch || requests.kind == serve::ArrivalKind::kClosed;
   if (!varied) return arrivals_words(requests);

@@ -69,19 +69,7 @@ std::string rows_text(const study::VariedService& varied, const Paint& paint) {
 
 VariedJson answer_of(const serve::Prediction& prediction, int gpus) {
   VariedJson json = {{"gpus", gpus}, {"fits", prediction.fits}};
-  if (!prediction.fits) return json;
-  json["tokens_per_s_per_gpu"] = prediction.tokens_per_s_per_gpu;
-  json["output_tokens_per_s"] = prediction.output_tokens_per_s;
-  json["requests_per_s"] = prediction.requests_per_s;
-  json["ttft_s"] = spread_json(prediction.ttft);
-  json["tpot_s"] = prediction.tpot ? spread_json(*prediction.tpot) : VariedJson();
-  json["latency_s"] = spread_json(prediction.latency);
-  json["goodput_requests_per_s"] =
-      prediction.goodput_requests_per_s ? VariedJson(*prediction.goodput_requests_per_s) : VariedJson();
-  json["cost_per_million_output_tokens"] =
-      prediction.cost_per_million_tokens ? VariedJson(*prediction.cost_per_million_tokens) : VariedJson();
-  json["kwh_per_million_output_tokens"] =
-      prediction.kwh_per_million_tokens ? VariedJson(*prediction.kwh_per_million_tokens) : VariedJson();
+  json.update(answer_json(prediction));
   json["preemptions"] = prediction.preemptions;
   return json;
 }

@@ -113,7 +113,10 @@ std::vector<std::string> sglang(const Service& service, const serve::Pool& pool,
       .words();
 }
 
-/// What the YAML file of TensorRT-LLM must hold; empty: there is no such file.
+/// The name of TensorRT-LLM's YAML file.
+std::string options_file(std::string_view role) { return role.empty() ? "options.yaml" : fmt::format("{}.yaml", role); }
+
+/// The lines of that file; none: there is no such file.
 std::vector<std::string> trt_llm_options(const Service& service, const serve::Pool& pool) {
   std::vector<std::string> lines;
   if (pool.degrees.attention_data > 1) lines.emplace_back("enable_attention_dp: true");
@@ -137,8 +140,7 @@ std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool
       .flag("--max_batch_size", of_a_group(most_sequences(service, pool), cut))
       .flag("--max_seq_len", service.longest())
       .flag("--kv_cache_free_gpu_memory_fraction", fraction(memory.cache / rest))
-      .flag_if(!trt_llm_options(service, pool).empty(), "--extra_llm_api_options",
-               role.empty() ? "options.yaml" : fmt::format("{}.yaml", role))
+      .flag_if(!trt_llm_options(service, pool).empty(), "--extra_llm_api_options", options_file(role))
       .words();
 }
 
@@ -186,11 +188,12 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   if (spreads)
     remarks.emplace_back("one process spreads over several nodes: add the engine's flags for their addresses");
   if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
+  if (service.cache_precision == "int8")
+    remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");
   if (service.engine.name == "trt-llm")
-    for (const serve::Pool& pool : pools)
-      if (const auto lines = trt_llm_options(service, pool); !lines.empty())
-        remarks.push_back(
-            fmt::format("the YAML file of tp_size {} holds {}", pool.degrees.stage_ranks(), fmt::join(lines, "; ")));
+    for (std::size_t at = 0; at < pools.size(); ++at)
+      if (const auto lines = trt_llm_options(service, pools[at]); !lines.empty())
+        remarks.push_back(fmt::format("{} holds {}", options_file(role_of(service, at)), fmt::join(lines, "; ")));
   return remarks;
 }
 

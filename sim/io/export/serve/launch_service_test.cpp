@@ -73,6 +73,13 @@ TEST(LaunchService, PoolsHaveCommandsOfTheirOwn) {
 TEST(LaunchService, WhatACommandCannotSayIsRemarked) {
   EXPECT_THAT(commands_of(service_with({"precision=int4"})).remarks, Contains(HasSubstr("a checkpoint in int4")));
   EXPECT_THAT(commands_of(service_with({"precision=int4"})).launches[0].words, Not(Contains("--quantization")));
+  EXPECT_THAT(commands_of(service_with({"kv_precision=int8"})).remarks, Contains(HasSubstr("no word for int8")));
+  EXPECT_THAT(commands_of(service_with({"kv_precision=fp8"})).remarks, Not(Contains(HasSubstr("int8"))));
+  const std::vector<std::string> split{
+      "engine=trt-llm", "parallelism=null",
+      R"(disaggregated={"prefill": {"gpus": 4, "parallelism": {"tensor": 4}}, "decode": {"gpus": 4, "parallelism": {"tensor": 4}}})"};
+  for (const char* const file : {"prefill.yaml holds cache_transceiver", "decode.yaml holds cache_transceiver"})
+    EXPECT_THAT(commands_of(service_with(split)).remarks, Contains(HasSubstr(file)));
   EXPECT_THAT(commands_of(service_with({R"(speculative={"tokens": 3, "acceptance": 0.7})"})).remarks,
               Contains(HasSubstr("draft")));
 }
