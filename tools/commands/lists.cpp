@@ -135,15 +135,8 @@ void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
 
 io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker) {
   io::Findings findings;
-  std::optional<std::filesystem::path> path;
-  if (io::is_path(name)) {
-    path = name;
-  } else {
-    path = io::find_data_file(kind, name);
-    if (!path) findings.complaints.push_back({asker, "", io::unknown_name(kind, name)});
-  }
-  findings.throw_if_wrong();
-  auto document = io::document_from_file(*path, findings);
+  auto document =
+      io::is_path(name) ? io::document_from_file(name, findings) : io::document_of_name(kind, name, asker, findings);
   if (document) document = io::with_bases(std::move(*document), kind, findings);
   findings.throw_if_wrong();
   return std::move(*document);

@@ -183,7 +183,7 @@ void read_fabric(const Node& fabric, net::Cluster& cluster) {
 
 net::Gpu read_gpu(const Node& node) {
   node.allow_only({"name", "architecture", "peak_tflops", "sms", "memory_bytes", "memory_bandwidth_gb_per_s",
-                   "tdp_watts", "nvlink", "pcie_gb_per_s", "source", "notes"});
+                   "tdp_watts", "nvlink", "pcie_gb_per_s", "form_factor", "source", "notes"});
   net::Gpu gpu;
   gpu.name = node.text("name");
   gpu.architecture = node.text("architecture");
@@ -198,6 +198,8 @@ net::Gpu read_gpu(const Node& node) {
                   .each = gigabytes_per_second(nvlink->number("gb_per_s_per_link", kGigabytesPerSecond))};
   }
   if (const auto pcie = node.find_number("pcie_gb_per_s", kGigabytesPerSecond)) gpu.pcie = gigabytes_per_second(*pcie);
+  if (node.has("form_factor"))  // sim/io/json/gpu_server.h uses it
+    static_cast<void>(node.one_of<bool>("form_factor", {{"card", true}, {"module", false}}));
   gpu.source = node.find_text("source").value_or("");
   return gpu;
 }

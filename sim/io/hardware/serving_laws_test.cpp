@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/io/hardware/read_cluster.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
@@ -17,12 +18,13 @@ cost::ServingLaws shipped_laws(const std::string& name) {
 }
 
 TEST(ServingLaws, AreFittedOnSevenGpusWithinTenPercentOfHeldOutShapes) {
-  const std::vector<std::string> names = list_names(kServingLaws);
-  EXPECT_EQ(names.size(), 7U);
-  for (const std::string& name : names) {
+  int fitted = 0;
+  for (const std::string& name : list_names(kServingLaws)) {
     SCOPED_TRACE(name);
     const cost::ServingLaws laws = shipped_laws(name);
     EXPECT_EQ(laws.gpu, name);
+    if (laws.decode16.evidence.provenance != cost::Provenance::kFitted) continue;
+    ++fitted;
     for (const cost::DecodeLaw* const law : {&laws.decode16, &laws.decode8}) {
       EXPECT_GT(law->evidence.held_out, 100);
       EXPECT_LE(law->evidence.median_error, 0.1);
@@ -30,6 +32,30 @@ TEST(ServingLaws, AreFittedOnSevenGpusWithinTenPercentOfHeldOutShapes) {
     }
     EXPECT_GE(laws.all_reduces.size(), 2U) << "two and four ranks";
   }
+  EXPECT_EQ(fitted, 7);
+}
+
+double memory_bandwidth(const std::string& gpu) {
+  Findings findings;
+  const auto document = document_from_file(*find_data_file(kGpus, gpu), findings);
+  return read_gpu(document->root(findings)).memory_bandwidth.value();
+}
+
+TEST(ServingLaws, ScaledOnesKeepTheirPartOfTheMemoryBandwidth) {
+  int scaled = 0;
+  for (const std::string& name : list_names(kServingLaws)) {
+    const cost::ServingLaws laws = shipped_laws(name);
+    const cost::Evidence& evidence = laws.decode16.evidence;
+    if (evidence.provenance != cost::Provenance::kScaled) continue;
+    ++scaled;
+    SCOPED_TRACE(name);
+    const cost::ServingLaws from = shipped_laws(evidence.scaled_from);
+    const double ratio = memory_bandwidth(name) / memory_bandwidth(evidence.scaled_from);
+    EXPECT_NEAR(laws.decode16.bandwidth / from.decode16.bandwidth, ratio, 1e-3);
+    EXPECT_NEAR(laws.decode8.bandwidth / from.decode8.bandwidth, ratio, 1e-3);
+    EXPECT_EQ(laws.decode16.step, from.decode16.step) << "the same chip";
+  }
+  EXPECT_EQ(scaled, 8);
 }
 
 TEST(ServingLaws, WiderCachesNeverReadFaster) {

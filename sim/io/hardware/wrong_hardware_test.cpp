@@ -122,10 +122,12 @@ std::vector<WrongGroups> wrong_groups() {
       {"no profile", groups(a100, 8, R"({"base": "dgx-h100-ndr", "gpu": {"base": "h100-sxm5-80gb", "name": "x"}})", 8),
        R"("parallelism": {"pipeline": 2})",
        "/cluster/groups/1/cluster: there is no profile of its GPU \"x\"; expected a cluster with one of "
-       "a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, a10g-24gb, a30-24gb, a40-48gb, b200-sxm-180gb, "
-       "b300-sxm-288gb, gb200-186gb, gb300-288gb, h100-nvl-94gb, h100-pcie-80gb, h100-sxm5-80gb, "
-       "h100-sxm5-96gb, h20-96gb, h200-sxm5-141gb, h800-sxm5-80gb, l40-48gb, l40s-48gb, rtx3090-24gb, "
-       "rtx4090-24gb, rtxpro6000-96gb, titan-v-12gb, v100-pcie-16gb, v100-sxm2-32gb, v100-sxm3-32gb",
+       "a10-24gb, a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, a10g-24gb, a30-24gb, "
+       "a40-48gb, b200-sxm-180gb, b300-sxm-288gb, gb200-186gb, gb300-288gb, gh200-96gb, h100-nvl-94gb, "
+       "h100-pcie-80gb, h100-sxm5-80gb, h100-sxm5-96gb, h20-96gb, h200-sxm5-141gb, h800-sxm5-80gb, l4-24gb, "
+       "l40-48gb, l40s-48gb, rtx2080ti-11gb, rtx3090-24gb, rtx4090-24gb, rtx5090-32gb, rtxa6000-48gb, "
+       "rtxpro6000-96gb, t4-16gb, titan-rtx-24gb, titan-v-12gb, v100-pcie-16gb, v100-sxm2-16gb, "
+       "v100-sxm2-32gb, v100-sxm3-32gb",
        16},
       {"no list", R"({"groups": {"a": 1}})", stages, "/cluster/groups: expected an array, found an object"},
       {"degrees", kGroups, R"("parallelism": {"tensor": 16})",

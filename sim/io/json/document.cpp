@@ -13,6 +13,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/read_schedule.h"
+#include "sim/io/json/gpu_server.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io {
@@ -51,6 +52,15 @@ std::string how_to_get(const Node& reference, const DataKind& kind) {
       printable(shown.generic_string(), 120));
 }
 
+/// Makes the document of a name without a file: a card's name is a cluster.
+std::optional<Document> made_from_name(const DataKind& kind, const std::string& name, Findings& findings) {
+  return kind.folder == kClusters.folder ? gpu_server(name, findings) : std::nullopt;
+}
+
+std::string unknown_document(const DataKind& kind, const std::string& name) {
+  return kind.folder == kClusters.folder ? unknown_cluster(name) : unknown_name(kind, name);
+}
+
 std::optional<Document> open_file(const Node& reference, const DataKind& kind, const fs::path& path, Chain chain) {
   if (const auto wrong = why_unreadable(path)) {
     reference.complain(*wrong + how_to_get(reference, kind));
@@ -72,8 +82,9 @@ std::optional<Document> open_name(const Node& reference, const DataKind& kind, c
                                   const Chain& chain) {
   const std::optional<fs::path> path = find_data_file(kind, name);
   if (!path) {
-    reference.complain(unknown_name(kind, name));
-    return std::nullopt;
+    std::optional<Document> made = made_from_name(kind, name, reference.findings());
+    if (!made) reference.complain(unknown_document(kind, name));
+    return made;
   }
   note_hidden(kind, name, *path);
   return open_file(reference, kind, *path, chain);
@@ -149,6 +160,14 @@ std::optional<Document> open_reference(const Node& reference, const DataKind& ki
   source.notes_defaults = false;
   return merged(Document{reference.value(), std::move(source), reference.pointer(), ""}, kind, reference.findings(),
                 {});
+}
+
+std::optional<Document> document_of_name(const DataKind& kind, const std::string& name, const std::string& asker,
+                                         Findings& findings) {
+  if (const auto path = find_data_file(kind, name)) return document_from_file(*path, findings);
+  std::optional<Document> made = made_from_name(kind, name, findings);
+  if (!made) findings.complaints.push_back({asker, "", unknown_document(kind, name)});
+  return made;
 }
 
 std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name) {

@@ -39,6 +39,10 @@ struct Document {
 /// Returns nothing, and complains at the reference, when there is no such document.
 [[nodiscard]] std::optional<Document> open_reference(const Node& reference, const DataKind& kind);
 
+/// Opens the document of a name, without its bases. Complaints about the name call it `asker`.
+[[nodiscard]] std::optional<Document> document_of_name(const DataKind& kind, const std::string& name,
+                                                       const std::string& asker, Findings& findings);
+
 /// Opens the document of a default name. Complaints point at `asker`.
 [[nodiscard]] std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name);
 

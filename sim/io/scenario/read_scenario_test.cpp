@@ -154,7 +154,7 @@ TEST(ReadScenario, WarnsWhereStragglersMayCountTwice) {
 TEST(ReadScenario, ProfilesAreNeverTakenFromAnotherGpu) {
   EXPECT_THAT(complaints(kLeast, {"cluster.gpu.base=h100-sxm5-80gb", "cluster.gpu.name=h100-pcie"}),
               HasSubstr("t.json: /profile: missing, and there is no profile of the cluster's GPU \"h100-pcie\"; name "
-                        "one: a100-"));
+                        "one: a10-"));
 }
 
 TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {

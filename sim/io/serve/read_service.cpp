@@ -38,7 +38,12 @@ void read_laws(const Node& root, Service& service) {
   const std::string& gpu = service.cluster.gpu.name;
   if (find_data_file(kServingLaws, gpu)) {
     const auto document = open_named(root.child("cluster"), kServingLaws, gpu);
-    if (document) service.laws = read_serving_laws(document->root(root.findings()));
+    if (!document) return;
+    service.laws = read_serving_laws(document->root(root.findings()));
+    const cost::Evidence& evidence = service.laws->decode16.evidence;
+    if (evidence.provenance == cost::Provenance::kScaled)
+      root.findings().notes.assumptions.push_back(
+          fmt::format("attention over the cache is scaled from {}: {}", evidence.scaled_from, evidence.source));
     return;
   }
   root.findings().notes.assumptions.push_back(
