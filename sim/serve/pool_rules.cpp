@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
 
 namespace foretoken::serve {
@@ -42,6 +43,11 @@ void check_gpus(const Service& service, const Pool& pool, Faults& faults) {
                                           instance, pool.gpus)});
   else if (const auto reason = job::why_not_whole_nodes(service.cluster, instance))
     faults.push_back({"gpus", *reason});
+  // Pools of a disaggregated service send caches to each other, so both stand in one node.
+  const int joined = service.disaggregated ? service.gpus() : instance;
+  if (service.cluster.links.nics == 0 && joined > service.cluster.links.gpus)
+    faults.push_back({"gpus", fmt::format("expected at most {}: the nodes of {} have no NICs, found {}",
+                                          service.cluster.links.gpus, in_quotes(service.cluster.name), joined)});
 }
 
 }  // namespace

@@ -20,11 +20,7 @@ namespace {
 // Sequences of 4k and steps of 4 M tokens, as Llama 2 trains (arXiv:2307.09288, Table 1).
 constexpr std::int64_t kUsualSequence = 4096, kUsualTokens = 4 << 20;
 
-struct Keyed {
-  const char *option, *key;
-  std::string QuestionOptions::*value;
-  const char *type, *about;
-};
+using Keyed = KeyedOption<QuestionOptions>;
 
 constexpr Keyed kKeyed[] = {
     {"--model", "model", &QuestionOptions::model, "NAME", "Model: a name (foretoken models list) or a config.json"},
@@ -41,10 +37,6 @@ constexpr Keyed kKeyed[] = {
 constexpr Keyed kSizes[] = {
     {"--gpus", "gpus", &QuestionOptions::gpus, "N", "GPUs of the job"},
     {"--tokens", "run.tokens", &QuestionOptions::tokens, "N", "Tokens of the whole training: 15T, 300B"}};
-
-void add(CLI::App& command, QuestionOptions& options, const Keyed& keyed) {
-  command.add_option(keyed.option, options.*keyed.value, keyed.about)->type_name(keyed.type);
-}
 
 // Asks for what no assumption can stand for.
 void require_basics(const QuestionOptions& options, const std::string& command) {
@@ -88,51 +80,31 @@ std::int64_t usual_batch(std::int64_t gpus, std::int64_t sequence) {
 }  // namespace
 
 void add_question_options(CLI::App& command, QuestionOptions& options) {
-  for (const Keyed& keyed : kKeyed) add(command, options, keyed);
+  add_keyed<QuestionOptions>(command, options, kKeyed);
 }
 
 void add_size_options(CLI::App& command, QuestionOptions& options) {
-  for (const Keyed& keyed : kSizes) add(command, options, keyed);
+  add_keyed<QuestionOptions>(command, options, kSizes);
 }
 
 std::vector<std::string> sets_of(const QuestionOptions& options) {
   std::vector<std::string> sets;
   if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
-  const auto add_set = [&](const Keyed& keyed) {
-    if (!(options.*keyed.value).empty()) sets.push_back(fmt::format("{}={}", keyed.key, options.*keyed.value));
-  };
-  for (const Keyed& keyed : kSizes) add_set(keyed);
-  for (const Keyed& keyed : kKeyed) add_set(keyed);
+  append_sets<QuestionOptions>(sets, options, kSizes);
+  append_sets<QuestionOptions>(sets, options, kKeyed);
   return sets;
 }
 
 std::vector<std::string> words_of(const QuestionOptions& options) {
   std::vector<std::string> words;
-  const auto add_words = [&](const Keyed& keyed) {
-    if (!(options.*keyed.value).empty()) words.insert(words.end(), {keyed.option, options.*keyed.value});
-  };
-  for (const Keyed& keyed : kKeyed) add_words(keyed);
-  for (const Keyed& keyed : kSizes) add_words(keyed);
+  append_words<QuestionOptions>(words, options, kKeyed);
+  append_words<QuestionOptions>(words, options, kSizes);
   return words;
 }
 
 std::vector<Complaint> as_given(std::vector<Complaint> complaints, const QuestionOptions& options) {
-  constexpr std::size_t kLongest = 60;
-  const auto name = [&](const Keyed& keyed) {
-    const std::string& value = options.*keyed.value;
-    if (value.empty()) return;
-    const std::string given = fmt::format("{} {}", keyed.option, printable(value, kLongest));
-    const std::string set = "--set " + printable(fmt::format("{}={}", keyed.key, value), kLongest);
-    std::string pointer = fmt::format("/{}", keyed.key);
-    std::ranges::replace(pointer, '.', '/');
-    for (Complaint& complaint : complaints) {
-      const bool of_text = complaint.file == kStatedOrigin && complaint.pointer == pointer && complaint.option.empty();
-      if (complaint.option == set || of_text) complaint.option = given;
-      if (complaint.file == set) complaint.file = given;
-    }
-  };
-  for (const Keyed& keyed : kKeyed) name(keyed);
-  for (const Keyed& keyed : kSizes) name(keyed);
+  name_as_given<QuestionOptions>(complaints, options, kKeyed);
+  name_as_given<QuestionOptions>(complaints, options, kSizes);
   return complaints;
 }
 

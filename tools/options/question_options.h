@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "tools/options/keyed_option.h"
 
 namespace foretoken::tools {
 
@@ -48,7 +49,5 @@ int with_given_names(const QuestionOptions& options, Run run) {
     throw ConfigError(as_given(error.complaints(), options));
   }
 }
-
-inline constexpr const char* kStatedOrigin = "the command line";  ///< the name of such a question in complaints
 
 }  // namespace foretoken::tools

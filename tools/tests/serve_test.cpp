@@ -35,6 +35,7 @@ const std::vector<WrongService> kWrongServices{
     {"a model that is a number", {"model=70"}, "expected"},
     {"an encoder", {"model=bert-large"}, "generates no tokens"},
     {"an encoder-decoder", {"model=t5-3b"}, "whose generation is not modelled"},
+    {"a server without a network", {"cluster=rtx4090-24gb", "parallelism.tensor=16", "gpus=16"}, "have no NICs"},
     {"a degree of zero", {"parallelism.tensor=0"}, "expected a whole number from 1"},
     {"a degree that is text", {"parallelism.tensor=eight"}, "expected a whole number from 1"},
     {"an unknown degree", {"parallelism.data=2"}, "unknown key"},
@@ -112,7 +113,8 @@ TEST(ServeCommand, WrongOptionsAreOneLine) {
            {"no question", {"serve"}, "QUESTION"},
            {"a question that is not there", {"serve", "nowhere"}, "nowhere"},
            {"a time without its unit", {"serve", "llama-3-70b-8-h100", "--ttft", "500"}, "a time with its unit"},
-           {"an option of a search alone", {"serve", "llama-3-70b-8-h100", "--gpus", "8"}, "--search"},
+           {"an option of a search alone", {"serve", "llama-3-70b-8-h100", "--chunks", "512"}, "--search"},
+           {"sizes without a search", {"serve", "llama-3-70b-8-h100", "--gpus", "8,16"}, "--gpus 8,16"},
            {"two questions", search({"llama-3-70b-8-h100"}), "--search takes one question"},
            {"a list that ends early", search({"--gpus", "8:4:x2"}), "upwards"},
            {"no users", search({"--concurrency", "0"}), "expected users from 1"},
@@ -321,6 +323,60 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
                                   folder.file("none.html"), "--require-fit"});
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(contents(folder.file("none.html")), HasSubstr("does not fit into the memory"));
+}
+
+TEST(ServeCommand, PoolsNeedANetworkBetweenNodes) {
+  const Ran ran =
+      run_foretoken(with_sets({"serve", "llama-3-70b-8-h100"}, {"cluster=rtx4090-24gb", "parallelism=null", "gpus=null",
+                                                                "disaggregated.prefill.parallelism.tensor=8",
+                                                                "disaggregated.decode.parallelism.tensor=8"}));
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("the nodes of \"rtx4090-24gb\" have no NICs, found 16"));
+}
+
+TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
+  const std::vector<std::string> words{"serve", "--model", "llama-3-70b", "--cluster", "dgx-h100-ndr"};
+  const Ran ran = run_foretoken(words);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("llama-3-70b on 4 GPUs of dgx-h100-ndr, vllm in bf16"));
+  EXPECT_THAT(ran.out, HasSubstr("160 requests by 16 users at once: 1024 tokens in, 256 out"));
+  EXPECT_THAT(ran.out, HasSubstr("assumed: Engine vllm (state it with --engine)."));
+  EXPECT_THAT(ran.out, HasSubstr("Tensor-parallel degree 4: the smallest with room for 16 requests"));
+}
+
+TEST(ServeOptions, StatedKeysHoldAndNothingIsAssumedOfThem) {
+  const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-a100-80gb-hdr", "--engine",
+                                 "fastertransformer", "--precision", "fp16", "--tp", "2", "--input", "2k", "--output",
+                                 "64", "--batch", "4"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("2 GPUs of dgx-a100-80gb-hdr, fastertransformer in fp16"));
+  EXPECT_THAT(ran.out, HasSubstr("one batch of 4: 2048 tokens in, 64 out"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("assumed:")));
+}
+
+TEST(ServeOptions, TheyChangeAQuestion) {
+  const Ran by_set = run_foretoken({"serve", "llama-3-70b-8-h100", "--json", "--set", "requests.rate_per_s=null",
+                                    "--set", "requests.concurrency=4", "--set", "requests.count=null"});
+  const Ran by_option =
+      run_foretoken({"serve", "llama-3-70b-8-h100", "--json", "--concurrency", "4", "--set", "requests.count=null"});
+  ASSERT_EQ(by_option.status, 0) << by_option.err;
+  EXPECT_EQ(by_option.out, by_set.out);
+}
+
+TEST(ServeOptions, ComplaintsNameTheOption) {
+  EXPECT_THAT(run_foretoken({"serve"}).err, HasSubstr("QUESTION is required, or --model and --cluster"));
+  EXPECT_THAT(run_foretoken({"serve", "--model", "llama-3-8b"}).err, HasSubstr("--cluster is required"));
+  const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--tp", "many"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, testing::StartsWith("--tp many: expected a whole number"));
+}
+
+TEST(ServeOptions, ASearchHoldsStatedDegreesAndItsCommandNeedsNoFile) {
+  const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--search", "--tp", "2",
+                                 "--gpus", "4", "--concurrency", "4,8", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  for (const json& found : json::parse(ran.out).at("ranked")) EXPECT_EQ(found["parallelism"]["tensor"], 2);
+  EXPECT_THAT(ran.out, HasSubstr("foretoken serve --model llama-3-8b --cluster dgx-h100-ndr"));
 }
 
 }  // namespace

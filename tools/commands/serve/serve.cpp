@@ -19,6 +19,7 @@
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
+#include "tools/options/service_options.h"
 #include "tools/output/gzip.h"
 #include "tools/output/output.h"
 #include "tools/text/json_csv.h"
@@ -36,20 +37,23 @@ struct Options {
   std::string ttft, tpot, latency, trace, colour;
   Form form = Form::kText;
   bool require_fit = false, search = false;
+  ServiceOptions stated;
   ServeSearchOptions searched;
 };
 
-/// A question: a file or name, or a line of standard input.
+/// A question: a file or name, a line of standard input, or the options alone.
 struct Question {
   std::string name;
-  std::optional<std::string> line;
+  std::optional<std::string> line{};
+  bool of_options = false;
 };
 
 std::vector<Question> questions_of(const Options& options) {
   std::vector<Question> questions;
+  if (options.questions.empty()) questions.push_back({.name = kStatedOrigin, .of_options = true});
   for (const std::string& name : options.questions) {
     if (name != "-") {
-      questions.push_back({name, std::nullopt});
+      questions.push_back({name});
       continue;
     }
     Lines lines{std::cin, "-", io::kLargestFile};
@@ -60,13 +64,33 @@ std::vector<Question> questions_of(const Options& options) {
   return questions;
 }
 
-serve::Service service_of(const Options& options, const Question& question) {
-  serve::Service service = question.line ? io::read_service_text(*question.line, question.name, options.sets)
-                                         : io::read_service_file(question.name, options.sets);
+/// Returns the overrides of the options, then those of --set.
+std::vector<std::string> all_sets(const Options& options) {
+  std::vector<std::string> sets = sets_of(options.stated);
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+  return sets;
+}
+
+StatedService service_of(const Options& options, const Question& question) {
+  StatedService stated;
+  if (question.of_options)
+    stated = stated_service(options.stated, options.sets);
+  else if (question.line)
+    stated.service = io::read_service_text(*question.line, question.name, all_sets(options));
+  else
+    stated.service = io::read_service_file(question.name, all_sets(options));
+  serve::Service& service = stated.service;
   if (!options.ttft.empty()) service.limits.ttft_s = parse_seconds("--ttft", options.ttft);
   if (!options.tpot.empty()) service.limits.tpot_s = parse_seconds("--tpot", options.tpot);
   if (!options.latency.empty()) service.limits.latency_s = parse_seconds("--latency", options.latency);
-  return service;
+  return stated;
+}
+
+/// Returns the lines that say what is assumed, as `simulate` has them.
+std::string assumed_text(const std::vector<std::string>& assumptions, const report::Paint& paint) {
+  std::string text;
+  for (const std::string& each : assumptions) text += paint.paragraph("  assumed: ", each);
+  return text;
 }
 
 void write_trace(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
@@ -91,21 +115,29 @@ std::string answer_text(const Options& options, const serve::Service& service, c
                                      : csv_of(nlohmann::ordered_json::array({nlohmann::ordered_json::parse(json)}));
 }
 
+/// Returns the question as words of a command.
+std::vector<std::string> words_of(const Options& options, const Question& question) {
+  std::vector<std::string> words = tools::words_of(options.stated);
+  if (!question.of_options) words.insert(words.begin(), question.line ? "-" : question.name);
+  return words;
+}
+
 /// Answers one question. Returns the exit status that it asks for.
 int answer(const Options& options, const Question& question) {
   try {
-    const serve::Service service = service_of(options, question);
+    const auto [service, assumptions] = service_of(options, question);
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
                       service.files);
     if (options.search)
-      return search_services(service, options.searched, options.form, options.colour,
-                             question.line ? "-" : question.name, options.sets);
+      return search_services(service, options.searched, options.form, options.colour, words_of(options, question),
+                             options.sets);
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
     if (!options.trace.empty()) write_trace(options, service, prediction);
     print(answer_text(options, service, prediction));
+    if (options.form == Form::kText) print(assumed_text(assumptions, page_paint(options.colour)));
     return options.require_fit && !prediction.fits ? kRefused : 0;
   } catch (const ConfigError& error) {
-    std::vector<Complaint> complaints = error.complaints();
+    std::vector<Complaint> complaints = as_given(error.complaints(), options.stated);
     for (Complaint& complaint : complaints)
       if (complaint.file.empty()) complaint.file = question.name;
     if (options.form == Form::kJson) print(complaints_json(ConfigError(complaints)));
@@ -114,7 +146,23 @@ int answer(const Options& options, const Question& question) {
   }
 }
 
-int run(const Options& options) {
+/// Moves what a search would vary, --gpus, --concurrency and --batch, to the question where nothing is searched.
+/// Degrees that are stated are held in a search.
+Options settled(Options options) {
+  ServiceOptions& stated = options.stated;
+  if (options.search) {
+    for (std::string& degree : fixed_degrees_of(stated)) options.searched.fixes.push_back(std::move(degree));
+    stated.tensor = stated.pipeline = stated.expert = "";
+    return options;
+  }
+  stated.gpus = options.searched.gpus;
+  stated.concurrency = options.searched.concurrency;
+  stated.batch = options.searched.batch;
+  return options;
+}
+
+int run(const Options& given) {
+  const Options options = settled(given);
   const std::vector<Question> questions = questions_of(options);
   if (questions.empty()) throw ConfigError({{"-", "", "standard input has no question; expected one a line"}});
   const char* const single = !options.trace.empty()       ? "--trace"
@@ -130,6 +178,7 @@ int run(const Options& options) {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  foretoken serve --model llama-3-8b --cluster dgx-h100-ndr --rate 4\n"
     "  foretoken serve llama-3-70b-8-h100\n"
     "  foretoken serve llama-3-70b-8-h100 --set requests.rate_per_s=12 --ttft 500ms --tpot 30ms --json\n"
     "  foretoken serve gpt3-175b-8-a100 --set requests.batch=32\n"
@@ -146,7 +195,8 @@ void add_serve(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("serve", "Predict latency and throughput of inference");
   command->footer(kExamples);
-  command->add_option("QUESTION", options->questions, "Question files or names; - reads one a line")->required();
+  command->add_option("QUESTION", options->questions, "Question files or names; - reads one a line");
+  add_service_options(*command, options->stated);
   command->add_option("--set", options->sets, "Override a key: --set requests.rate_per_s=4")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

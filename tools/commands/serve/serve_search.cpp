@@ -154,9 +154,12 @@ void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearc
   const auto add = [&](const char* name, auto& value, const char* about, const char* type) {
     return command.add_option(name, value, about)->needs(search)->allow_extra_args(false)->type_name(type);
   };
-  add("--gpus", options.gpus, "Try these numbers of GPUs: 8, or 4,8, or 2:16:x2", "SIZES");
-  add("--concurrency", options.concurrency, "Try these numbers of users (powers of two up to 1024)", "SIZES");
-  add("--batch", options.batch, "Try these static batches (powers of two up to 1024)", "SIZES");
+  const auto add_load = [&](const char* name, std::string& value, const char* about) {
+    command.add_option(name, value, about)->allow_extra_args(false)->type_name("N|SIZES");
+  };
+  add_load("--gpus", options.gpus, "GPUs of the service; a search tries several: 4,8, or 2:16:x2");
+  add_load("--concurrency", options.concurrency, "Users at once; a search tries several (powers of two up to 1024)");
+  add_load("--batch", options.batch, "Requests of a static batch; a search tries several (powers of two up to 1024)");
   add("--chunks", options.chunks, "Try these tokens a pass (the engine's, 512, 2048, 8192 and 16384)", "SIZES");
   add("--precisions", options.precisions, "Try weights in these precisions: bf16,fp8,nvfp4", "NAME,...")
       ->delimiter(',');
@@ -175,7 +178,8 @@ void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearc
 }
 
 int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
-                    const std::string& colour, const std::string& question, const std::vector<std::string>& sets) {
+                    const std::string& colour, const std::vector<std::string>& question,
+                    const std::vector<std::string>& sets) {
   using namespace serve_search;
   const study::ServiceSpace space = space_of(service, options);
   const study::ServiceGoal goal{.share = options.share / 100.0,

@@ -10,7 +10,7 @@
 
 namespace foretoken::tools {
 
-/// Options that count with --search only.
+/// Options that count with --search only; without it, `gpus`, `concurrency` and `batch` are one number of the question.
 struct ServeSearchOptions {
   std::string gpus, concurrency, batch, chunks, objective = "throughput", chart;
   std::vector<std::string> precisions, fixes;
@@ -19,12 +19,13 @@ struct ServeSearchOptions {
   bool no_split = false;
 };
 
-/// Adds the options. Each needs `search`.
+/// Adds the options. Each but these three needs `search`.
 void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearchOptions& options);
 
-/// Searches and prints. `question` and `sets` are what the user gave. Returns the exit status: 1 when nothing is found.
+/// Searches and prints. `question` (words of a command) and `sets` are what the user gave. Returns the exit status: 1
+/// when nothing is found.
 [[nodiscard]] int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
-                                  const std::string& colour, const std::string& question,
+                                  const std::string& colour, const std::vector<std::string>& question,
                                   const std::vector<std::string>& sets);
 
 }  // namespace foretoken::tools

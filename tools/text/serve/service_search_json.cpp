@@ -91,7 +91,8 @@ serve::Service service_of(const ServiceSearchAnswer& answer, const study::Served
 }
 
 std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
-  std::vector<std::string> command{"foretoken serve " + shell_word(answer.question)};
+  std::vector<std::string> command{"foretoken serve"};
+  for (const std::string& word : answer.question) command.front() += ' ' + shell_word(word);
   const auto set = [&](const std::string& assignment) { command.push_back("--set " + shell_word(assignment)); };
   for (const std::string& given : answer.sets) set(given);
   const study::ServiceLayout& layout = found.layout;

@@ -15,8 +15,8 @@ struct ServiceSearchAnswer {
   const study::ServiceSearch& search;
   study::ServiceGoal goal;
   std::size_t top = 10;
-  std::string question;           ///< as a command names it
-  std::vector<std::string> sets;  ///< overrides of the question
+  std::vector<std::string> question;  ///< words of a command
+  std::vector<std::string> sets;      ///< overrides of the question
 };
 
 [[nodiscard]] std::string service_search_text(const ServiceSearchAnswer& answer, const report::Paint& paint);

@@ -1,0 +1,179 @@
+#include "tools/options/service_options.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/io/serve/read_service.h"
+#include "sim/serve/memory.h"
+
+namespace foretoken::tools {
+namespace {
+
+using ServiceKey = KeyedOption<ServiceOptions>;
+
+constexpr ServiceKey kPlainKeys[] = {
+    {"--model", "model", &ServiceOptions::model, "NAME", "Model: a name (foretoken models list) or a config.json"},
+    {"--cluster", "cluster", &ServiceOptions::cluster, "NAME", "Cluster: a name (foretoken clusters list) or a file"},
+    {"--engine", "engine", &ServiceOptions::engine, "NAME", "Engine: vllm, sglang, trt-llm, fastertransformer, ..."},
+    {"--precision", "precision", &ServiceOptions::precision, "NAME", "Weights in bf16, fp16, fp8, nvfp4, int8, int4"},
+    {"--input", "requests.input_tokens", &ServiceOptions::input, "N", "Tokens of a prompt: 1024, or 4k"},
+    {"--output", "requests.output_tokens", &ServiceOptions::output, "N", "Tokens of an answer"}};
+
+constexpr ServiceKey kDegreeKeys[] = {
+    {"--tp", "parallelism.tensor", &ServiceOptions::tensor, "N", "Tensor-parallel degree"},
+    {"--pp", "parallelism.pipeline", &ServiceOptions::pipeline, "N", "Pipeline-parallel degree"},
+    {"--ep", "parallelism.expert", &ServiceOptions::expert, "N", "Expert-parallel degree"}};
+
+constexpr ServiceKey kGpuKeys[] = {{"--gpus", "gpus", &ServiceOptions::gpus, "N", ""}};
+
+constexpr ServiceKey kArrivalKeys[] = {
+    {"--rate", "requests.rate_per_s", &ServiceOptions::rate, "N", "Requests a second (Poisson)"},
+    {"--concurrency", "requests.concurrency", &ServiceOptions::concurrency, "N", ""},
+    {"--batch", "requests.batch", &ServiceOptions::batch, "N", ""}};
+
+// A load at which engines are commonly compared, and one at which a node is not idle.
+constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
+
+bool states_arrivals(const ServiceOptions& options) {
+  return !options.rate.empty() || !options.concurrency.empty() || !options.batch.empty();
+}
+
+void require_model_and_cluster(const ServiceOptions& options) {
+  const char* const command = "foretoken serve";
+  if (options.model.empty() && options.cluster.empty())
+    throw ConfigError({{command, "", "QUESTION is required, or --model and --cluster"}});
+  if (options.model.empty())
+    throw ConfigError({{command, "", "without a QUESTION, --model is required; try --model llama-3-8b"}});
+  if (options.cluster.empty())
+    throw ConfigError({{command, "", "without a QUESTION, --cluster is required; try --cluster dgx-h100-ndr"}});
+}
+
+/// Reads the question with a tensor-parallel degree, unless an option or `sets` states one.
+serve::Service read_stated(nlohmann::ordered_json json, int tensor, const std::vector<std::string>& sets) {
+  json["parallelism"]["tensor"] = tensor;
+  return io::read_service_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), kStatedOrigin,
+                               sets);
+}
+
+bool has_room(const serve::Service& service) {
+  const serve::Memory memory = serve::memory_of(service, service.pool);
+  return memory.fits() && memory.max_batch >= kUsualUsers;
+}
+
+/// A service and the degree with which it was read.
+struct Sized {
+  serve::Service service;
+  int tensor = 1;
+};
+
+/// Doubles the tensor-parallel degree until there is room for the usual requests. Returns the widest valid one if none
+/// has it.
+Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<std::string>& sets,
+                         serve::Service first) {
+  Sized widest{std::move(first), 1};
+  while (!has_room(widest.service) && widest.tensor < kMostTensor) {
+    try {
+      widest = {read_stated(json, 2 * widest.tensor, sets), 2 * widest.tensor};
+    } catch (const ConfigError&) {
+      break;  // more ranks than the model's heads or the stated GPUs allow
+    }
+  }
+  return widest;
+}
+
+/// Writes what no option states into `json`, and says it.
+std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered_json& json) {
+  std::vector<std::string> assumptions;
+  if (options.engine.empty()) assumptions.emplace_back("Engine vllm (state it with --engine).");
+  if (options.input.empty() || options.output.empty())
+    assumptions.push_back(fmt::format("Prompts of {} tokens and answers of {} (state them with --input and --output).",
+                                      options.input.empty() ? std::to_string(kUsualInput) : options.input,
+                                      options.output.empty() ? std::to_string(kUsualOutput) : options.output));
+  json["engine"] = "vllm";
+  json["requests"] = {{"input_tokens", kUsualInput}, {"output_tokens", kUsualOutput}};
+  return assumptions;
+}
+
+/// Returns the overrides with those of the options. `users` stand for arrivals that no option states.
+std::vector<std::string> stated_sets(const ServiceOptions& options, const std::vector<std::string>& sets,
+                                     const char* users) {
+  std::vector<std::string> all = sets_of(options);
+  if (users != nullptr) all.push_back(fmt::format("requests.{}={}", users, kUsualUsers));
+  all.insert(all.end(), sets.begin(), sets.end());
+  return all;
+}
+
+}  // namespace
+
+void add_service_options(CLI::App& command, ServiceOptions& options) {
+  add_keyed<ServiceOptions>(command, options, kPlainKeys);
+  add_keyed<ServiceOptions>(command, options, kDegreeKeys);
+  add_keyed<ServiceOptions>(command, options, std::span(kArrivalKeys).first<1>());
+}
+
+std::vector<std::string> sets_of(const ServiceOptions& options) {
+  std::vector<std::string> sets;
+  append_sets<ServiceOptions>(sets, options, kPlainKeys);
+  append_sets<ServiceOptions>(sets, options, kGpuKeys);
+  append_sets<ServiceOptions>(sets, options, kDegreeKeys);
+  if (states_arrivals(options))
+    for (const char* key : {"batch", "concurrency", "rate_per_s", "trace"})
+      sets.push_back(fmt::format("requests.{}=null", key));
+  append_sets<ServiceOptions>(sets, options, kArrivalKeys);
+  return sets;
+}
+
+std::vector<std::string> fixed_degrees_of(const ServiceOptions& options) {
+  std::vector<std::string> degrees;
+  append_sets<ServiceOptions>(degrees, options, kDegreeKeys);
+  return degrees;
+}
+
+std::vector<std::string> words_of(const ServiceOptions& options) {
+  std::vector<std::string> words;
+  for (const std::span<const ServiceKey> all :
+       {std::span<const ServiceKey>(kPlainKeys), std::span<const ServiceKey>(kGpuKeys),
+        std::span<const ServiceKey>(kDegreeKeys), std::span<const ServiceKey>(kArrivalKeys)})
+    append_words<ServiceOptions>(words, options, all);
+  return words;
+}
+
+std::vector<Complaint> as_given(std::vector<Complaint> complaints, const ServiceOptions& options) {
+  for (const std::span<const ServiceKey> all :
+       {std::span<const ServiceKey>(kPlainKeys), std::span<const ServiceKey>(kGpuKeys),
+        std::span<const ServiceKey>(kDegreeKeys), std::span<const ServiceKey>(kArrivalKeys)})
+    name_as_given<ServiceOptions>(complaints, options, all);
+  return complaints;
+}
+
+StatedService stated_service(const ServiceOptions& options, const std::vector<std::string>& sets) {
+  require_model_and_cluster(options);
+  nlohmann::ordered_json json;
+  std::vector<std::string> assumptions = assume(options, json);
+  const bool arrives = states_arrivals(options);
+  std::vector<std::string> all = stated_sets(options, sets, arrives ? nullptr : "batch");
+  serve::Service service = read_stated(json, 1, all);
+  if (!arrives && service.batching == serve::Batching::kContinuous) {
+    all = stated_sets(options, sets, "concurrency");
+    service = read_stated(json, 1, all);
+  }
+  if (!arrives)
+    assumptions.push_back(
+        fmt::format("{} requests at once (state them with --rate, --concurrency or --batch).", kUsualUsers));
+  if (options.tensor.empty() && !service.disaggregated) {
+    Sized sized = smallest_with_room(json, all, std::move(service));
+    service = std::move(sized.service);
+    if (service.pool.degrees.tensor == sized.tensor)
+      assumptions.push_back(fmt::format("Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
+                                        has_room(service)
+                                            ? fmt::format("the smallest with room for {} requests", kUsualUsers)
+                                            : "no wider one is valid"));
+  }
+  service.name = fmt::format("{} on {}", service.model.name, service.cluster.name);
+  service.notes.assumptions.insert(service.notes.assumptions.begin(), assumptions.begin(), assumptions.end());
+  return {std::move(service), std::move(assumptions)};
+}
+
+}  // namespace foretoken::tools
