@@ -65,6 +65,18 @@ MemoryLimit limit_of(const Memory& memory) {
   return MemoryLimit::kCache;
 }
 
+/// Fills in what an encoder leaves: it has no cache, and its activations grow with the tokens of the batch.
+void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory) {
+  const LargestPass pass = largest_pass(service, degrees);
+  const Bytes fixed = memory.weights + memory.overhead;
+  const double tokens = std::max(0.0, (memory.capacity - fixed) / memory.activations) * pass.tokens;
+  memory.max_batch = static_cast<std::int64_t>(tokens / real(service.requests.input_tokens));
+  memory.max_context = static_cast<std::int64_t>(tokens);
+  if (service.model.max_positions > 0) memory.max_context = std::min(memory.max_context, service.model.max_positions);
+  memory.needed = fixed + memory.activations;
+  memory.limit = limit_of(memory);
+}
+
 }  // namespace
 
 std::string_view name_of(MemoryLimit limit) {
@@ -113,6 +125,10 @@ Memory memory_of(const Service& service, const Pool& pool) {
                 .overhead = engine.overhead,
                 .capacity = engine.memory_fraction * service.cluster.gpu.memory,
                 .token = Bytes(real(most_layers(service, degrees)) * layer_cache_bytes(service, degrees.tensor))};
+  if (service.model.encoder) {
+    fill_encoder(service, degrees, memory);
+    return memory;
+  }
   const Bytes fixed = memory.weights + memory.activations + memory.overhead;
   const bool is_static = service.batching == Batching::kStatic;
   const std::int64_t page = is_static ? 1 : engine.block_tokens;

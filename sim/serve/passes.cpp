@@ -72,6 +72,7 @@ std::vector<std::vector<model::LayerCount>> stages_of(const Service& service, in
 // attention is whole on every tensor rank.
 double layer_cache_bytes(const Service& service, int tensor) {
   const model::Transformer& model = service.model;
+  if (model.encoder) return 0;
   if (model.latent) return service.cache_bytes * real(model.latent->kv_rank + model.latent->rope_dim);
   const double heads = std::max(1.0, real(model.kv_heads) / tensor);
   return service.cache_bytes * 2 * heads * real(model.head_dim);
@@ -93,6 +94,7 @@ PassTimes::PassTimes(const Service& service, const Degrees& degrees)
       core.head_dim = core.latent ? service.model.latent->kv_rank + service.model.latent->rope_dim : found->head_dim;
       core.value_dim = core.latent ? service.model.latent->kv_rank : found->values_dim();
       core.window = found->window;
+      core.causal = found->causal;
     }
     cores_.push_back(core);
   }
@@ -160,7 +162,7 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens) {
 }
 
 Seconds PassTimes::head(std::int64_t sequences) {
-  if (sequences == 0) return Seconds(0);
+  if (sequences == 0 || service_.model.encoder) return Seconds(0);
   const auto [place, added] = head_.try_emplace(sequences);
   if (!added) return place->second;
   model::LayerContext context = job_.layer_context();
@@ -168,7 +170,7 @@ Seconds PassTimes::head(std::int64_t sequences) {
   return place->second = ops_time(served_head(job_.model, context), real(sequences));
 }
 
-// The new tokens of a chunk see each other under a causal mask, and all tokens before them without one.
+// The new tokens of a chunk see each other, of a decoder under a causal mask, and all tokens before them without one.
 Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
   Seconds sum;
   for (const PromptChunk& chunk : pass.prompts) {
@@ -178,6 +180,7 @@ Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
                          .q_length = chunk.tokens,
                          .kv_length = chunk.tokens,
                          .head_dim = core.prompt_dim,
+                         .causal = core.causal,
                          .window = core.window < chunk.tokens ? core.window : 0};
     sum += service_.engine.kernel + cost::attention_time(shape, job_.profile);
     const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);

@@ -59,6 +59,7 @@ class PassTimes {
     std::int64_t heads = 1, kv_heads = 1, head_dim = 128, value_dim = 128, prompt_dim = 128, window = 0;
     double token_bytes = 0;
     bool latent = false;
+    bool causal = true;
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
@@ -70,7 +71,7 @@ class PassTimes {
   [[nodiscard]] GemmShape as_met(GemmShape shape, double tokens) const;
   [[nodiscard]] const Dense& dense(std::int64_t tokens);
   [[nodiscard]] Seconds traffic(double bytes) const;
-  [[nodiscard]] Seconds head(std::int64_t sequences);
+  [[nodiscard]] Seconds head(std::int64_t sequences);  ///< an encoder has none: its outputs are those of the last layer
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;

@@ -71,14 +71,14 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
   prediction.requests_per_s = real(prediction.requests) / time;
   prediction.output_tokens_per_s = real(prediction.output_tokens) / time;
   prediction.total_tokens_per_s = real(prediction.input_tokens + prediction.output_tokens) / time;
-  prediction.tokens_per_s_per_gpu = prediction.output_tokens_per_s / service.gpus();
+  const double counted = service.model.encoder ? prediction.total_tokens_per_s : prediction.output_tokens_per_s;
+  prediction.tokens_per_s_per_gpu = counted / service.gpus();
   prediction.mean_in_system = run.request_seconds / time;
   if (service.price_per_gpu_hour)
-    prediction.cost_per_million_tokens =
-        *service.price_per_gpu_hour * service.gpus() / 3600 / prediction.output_tokens_per_s * 1e6;
+    prediction.cost_per_million_tokens = *service.price_per_gpu_hour * service.gpus() / 3600 / counted * 1e6;
   const net::Cluster& cluster = service.cluster;
   if (const auto& watts = cluster.power_limit_watts ? cluster.power_limit_watts : cluster.gpu.tdp_watts)
-    prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / prediction.output_tokens_per_s * 1e6;
+    prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / counted * 1e6;
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ struct Prediction {
   std::optional<Spread> tpot;  ///< of requests with two tokens or more
   double makespan_s = 0;
   double requests_per_s = 0, output_tokens_per_s = 0, total_tokens_per_s = 0;
-  double tokens_per_s_per_gpu = 0;                ///< output tokens
-  std::optional<double> cost_per_million_tokens;  ///< output tokens
+  double tokens_per_s_per_gpu = 0;                ///< output tokens; of an encoder those of its prompts
+  std::optional<double> cost_per_million_tokens;  ///< of the same
   std::optional<double> kwh_per_million_tokens;   ///< output tokens; GPUs at the limit of their power all the time
   std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
   std::int64_t judged = 0, met = 0;               ///< requests, and those that met all stated limits

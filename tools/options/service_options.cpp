@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/io/json/document.h"
+#include "sim/io/model/read_model.h"
 #include "sim/io/serve/read_service.h"
 #include "sim/serve/memory.h"
 
@@ -35,6 +37,7 @@ constexpr ServiceKey kArrivalKeys[] = {
 
 // A load at which engines are commonly compared, and one at which a node is not idle.
 constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
+constexpr const char* kEncoderEngine = "fastertransformer-bert";
 
 bool states_arrivals(const ServiceOptions& options) {
   return !options.rate.empty() || !options.concurrency.empty() || !options.batch.empty();
@@ -83,8 +86,35 @@ Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<s
   return widest;
 }
 
+model::Transformer model_of(const ServiceOptions& options) {
+  const nlohmann::json asked = {{"model", options.model}};
+  io::Findings findings;
+  const io::Node root(asked, io::Source{.file = kStatedOrigin}, findings);
+  const auto document = io::open_reference(root.child("model"), io::kModels);
+  model::Transformer model;
+  if (document) model = io::read_model(document->root(findings), document->name);
+  findings.throw_if_wrong();
+  return model;
+}
+
+/// Assumes the lengths of an encoder's prompts.
+std::vector<std::string> assume_encoder(const ServiceOptions& options, const model::Transformer& model,
+                                        nlohmann::ordered_json& json) {
+  std::vector<std::string> assumptions;
+  const std::int64_t length =
+      model.max_positions > 0 ? std::min<std::int64_t>(kUsualInput, model.max_positions) : kUsualInput;
+  if (options.engine.empty()) assumptions.push_back(fmt::format("Engine {} (state it with --engine).", kEncoderEngine));
+  if (options.input.empty())
+    assumptions.push_back(fmt::format("Sequences of {} tokens (state them with --input).", length));
+  json["engine"] = kEncoderEngine;
+  json["requests"] = {{"input_tokens", length}};
+  return assumptions;
+}
+
 /// Writes what no option states into `json`, and says it.
 std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered_json& json) {
+  const model::Transformer model = model_of(options);
+  if (model.encoder) return assume_encoder(options, model, json);
   std::vector<std::string> assumptions;
   if (options.engine.empty()) assumptions.emplace_back("Engine vllm (state it with --engine).");
   if (options.input.empty() || options.output.empty())

@@ -344,6 +344,41 @@ TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
   EXPECT_THAT(ran.out, HasSubstr("Tensor-parallel degree 4: the smallest with room for 16 requests"));
 }
 
+TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {
+  const Ran ran = run_foretoken({"serve", "bert-base-a100", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer["run"]["passes"], 1);
+  EXPECT_TRUE(answer["tpot_s"].is_null());
+  EXPECT_EQ(answer["memory"]["cache_bytes"], 0);
+  const double latency = answer["latency_s"]["mean"], rate = 8 * 384 / latency;
+  EXPECT_NEAR(answer["tokens_per_s_per_gpu"], rate, 1e-6 * rate);
+  const Ran twice = run_foretoken({"serve", "bert-base-a100", "--json", "--batch", "16"});
+  EXPECT_GT(json::parse(twice.out)["latency_s"]["mean"], latency);
+  EXPECT_LT(json::parse(twice.out)["latency_s"]["mean"], 2 * latency);
+}
+
+TEST(ServeCommand, AnEncoderIsAskedAsOne) {
+  const auto complaint = [](const char* question, const char* set) {
+    return run_foretoken(with_sets({"serve", question}, {set})).err;
+  };
+  EXPECT_THAT(complaint("bert-base-a100", "requests.output_tokens=4"), HasSubstr("output_tokens=4: expected none"));
+  EXPECT_THAT(complaint("bert-base-a100", "engine=vllm"), HasSubstr("no tokens; try fastertransformer-bert"));
+  EXPECT_THAT(complaint("bert-base-a100", "requests.input_tokens=1024"),
+              HasSubstr("expected at most 512 tokens, the positions of bert-base, found 1024"));
+  EXPECT_THAT(complaint("gpt3-175b-8-a100", "engine=fastertransformer-bert"),
+              HasSubstr("serves encoders, and gpt3-175b generates tokens"));
+}
+
+TEST(ServeOptions, AnEncoderNeedsNoFile) {
+  const Ran ran =
+      run_foretoken({"serve", "--model", "bert-large", "--cluster", "t4-16gb", "--precision", "fp16", "--batch", "2"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("one batch of 2: 512 tokens each"));
+  EXPECT_THAT(ran.out, HasSubstr("assumed: Engine fastertransformer-bert (state it with --engine)."));
+  EXPECT_THAT(ran.out, Not(HasSubstr("time to first token")));
+}
+
 TEST(ServeOptions, StatedKeysHoldAndNothingIsAssumedOfThem) {
   const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-a100-80gb-hdr", "--engine",
                                  "fastertransformer", "--precision", "fp16", "--tp", "2", "--input", "2k", "--output",

@@ -11,7 +11,8 @@ namespace {
 
 void read_batching(const Node& node, serve::Engine& engine) {
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
-                   "max_sequences", "reserves_output", "overlaps_host"});
+                   "max_sequences", "reserves_output", "overlaps_host", "encodes"});
+  engine.encodes = node.boolean_or("encodes", engine.encodes);
   engine.continuous = node.boolean_or("continuous", engine.continuous);
   engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
   engine.split_tokens = node.whole_or("split_tokens", engine.split_tokens);

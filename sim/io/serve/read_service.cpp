@@ -148,7 +148,16 @@ std::optional<std::string_view> arrival_key(const Node& node) {
   return std::nullopt;
 }
 
-void read_arrivals(const Node& node, serve::Requests& requests) {
+/// Reads the tokens of an answer. An encoder has none.
+std::int64_t read_output(const Node& node, const model::Transformer& model) {
+  if (!model.encoder) return node.whole("output_tokens", kTokenCount);
+  if (node.has("output_tokens"))
+    node.complain("output_tokens",
+                  fmt::format("expected none: {} is an encoder, which generates no tokens", model.name));
+  return 0;
+}
+
+void read_arrivals(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
   if (!key) return;
@@ -158,7 +167,7 @@ void read_arrivals(const Node& node, serve::Requests& requests) {
     return;
   }
   requests.input_tokens = node.whole("input_tokens", kTokenCount);
-  requests.output_tokens = node.whole("output_tokens", kTokenCount);
+  requests.output_tokens = read_output(node, model);
   if (*key == "rate_per_s") {
     requests.kind = ArrivalKind::kPoisson;
     requests.rate_per_s = node.number("rate_per_s", {.low = 1e-6, .high = 1e9});
@@ -176,10 +185,10 @@ void read_arrivals(const Node& node, serve::Requests& requests) {
   }
 }
 
-void read_requests(const Node& node, serve::Requests& requests) {
+void read_requests(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   node.allow_only({"input_tokens", "output_tokens", "batch", "concurrency", "rate_per_s", "trace", "count",
                    "length_spread", "prefix_share", "seed"});
-  read_arrivals(node, requests);
+  read_arrivals(node, model, requests);
   requests.length_spread = node.find_number("length_spread", {.low = 0, .high = 0.99}).value_or(0);
   requests.prefix_share = node.find_number("prefix_share", kFraction).value_or(0);
   requests.states_count = node.has("count");
@@ -238,7 +247,7 @@ Service read_service(const Document& document, Findings& findings) {
   read_engine_part(root, service);
   read_pools(root, service);
   read_precisions(root, service);
-  read_requests(root.object("requests"), service.requests);
+  read_requests(root.object("requests"), service.model, service.requests);
   read_options(root, service);
   findings.throw_if_wrong();
   if (service.disaggregated) {

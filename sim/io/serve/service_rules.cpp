@@ -36,9 +36,15 @@ void check_pool(const Node& node, const Service& service, const serve::Pool& poo
 }
 
 void check_service(const Node& root, const Service& service) {
-  if (service.model.encoder)
-    root.complain("model",
-                  fmt::format("{} is an encoder, which generates no tokens; try a decoder", service.model.name));
+  if (service.model.encoder.has_value() != service.engine.encodes)
+    root.complain("engine", service.engine.encodes
+                                ? fmt::format("engine {} serves encoders, and {} generates tokens; try vllm",
+                                              service.engine.name, service.model.name)
+                                : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert",
+                                              service.model.name));
+  if (service.model.encoder && service.model.max_positions > 0 && service.longest() > service.model.max_positions)
+    root.complain("requests", fmt::format("expected at most {} tokens, the positions of {}, found {}",
+                                          service.model.max_positions, service.model.name, service.longest()));
   if (service.model.encoder_decoder)
     root.complain("model", fmt::format("{} is an encoder-decoder, whose generation is not modelled; try a decoder",
                                        service.model.name));

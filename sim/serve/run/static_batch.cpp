@@ -49,7 +49,8 @@ Run run_static(const Service& service, PassTimes& times, bool traces) {
   Stages stages(times);
   Run run{.requests = requests_of(service), .peak_running = batch, .peak_cache = 1};
   std::vector<des::Instant> ready;  // when each micro-batch has its last token
-  for (std::int64_t generated = 0; generated < asked.output_tokens; ++generated) {
+  const std::int64_t passes = std::max<std::int64_t>(1, asked.output_tokens);  // an encoder has one
+  for (std::int64_t generated = 0; generated < passes; ++generated) {
     const std::int64_t length = generated == 0 ? asked.input_tokens : 1;
     const std::int64_t local = micro_batch(service.engine, batch, length, times.stages());
     const des::Instant start = ready.empty() ? des::Instant{} : *std::max_element(ready.begin(), ready.end());

@@ -13,8 +13,8 @@ using report::Paint;
 
 std::string heading(const serve::Service& service, const Paint& paint) {
   std::string text = paint.name(service.name);
-  text += fmt::format("  {} on {} GPUs of {}, {} in {}\n", service.model.name, service.gpus(), service.cluster.name,
-                      service.engine.name, name_of(service.precision));
+  text += fmt::format("  {} on {} of {}, {} in {}\n", service.model.name, report::counted(service.gpus(), "GPU"),
+                      service.cluster.name, service.engine.name, name_of(service.precision));
   if (service.disaggregated)
     text += fmt::format("  prefill: {}; decode: {}\n", pool_words(service.disaggregated->prefill),
                         pool_words(service.disaggregated->decode));
@@ -23,23 +23,26 @@ std::string heading(const serve::Service& service, const Paint& paint) {
   return text + fmt::format("  {}\n\n", arrivals_words(service.requests));
 }
 
-std::string times_text(const serve::Prediction& prediction, const Paint& paint) {
+std::string times_text(const serve::Service& service, const serve::Prediction& prediction, const Paint& paint) {
   report::Table table({{"", report::Table::Align::kLeft}, {"mean"}, {"P50"}, {"P99"}});
   const auto add = [&](const char* name, const serve::Spread& spread) {
     table.add({name, report::time_text(Seconds(spread.mean)), report::time_text(Seconds(spread.p50)),
                report::time_text(Seconds(spread.p99))});
   };
-  add("time to first token", prediction.ttft);
+  if (!service.model.encoder) add("time to first token", prediction.ttft);
   if (prediction.tpot) add("time per output token", *prediction.tpot);
   add("latency", prediction.latency);
   return table.text(paint) + '\n';
 }
 
 std::string rates_text(const serve::Service& service, const serve::Prediction& prediction) {
+  const bool encodes = service.model.encoder.has_value();
   std::string text =
-      fmt::format("  Throughput  {:.4g} output tokens/s, {:.4g} with prompts, {:.3g} requests/s\n",
-                  prediction.output_tokens_per_s, prediction.total_tokens_per_s, prediction.requests_per_s);
-  text += fmt::format("  Per GPU     {:.4g} output tokens/s", prediction.tokens_per_s_per_gpu);
+      encodes ? fmt::format("  Throughput  {:.4g} sequences/s, {:.4g} tokens/s\n", prediction.requests_per_s,
+                            prediction.total_tokens_per_s)
+              : fmt::format("  Throughput  {:.4g} output tokens/s, {:.4g} with prompts, {:.3g} requests/s\n",
+                            prediction.output_tokens_per_s, prediction.total_tokens_per_s, prediction.requests_per_s);
+  text += fmt::format("  Per GPU     {:.4g} {}tokens/s", prediction.tokens_per_s_per_gpu, encodes ? "" : "output ");
   if (prediction.cost_per_million_tokens)
     text += fmt::format("; {:.3g} USD a million", *prediction.cost_per_million_tokens);
   if (prediction.kwh_per_million_tokens)
@@ -84,8 +87,13 @@ std::string pool_words(const serve::Pool& pool) {
   return words;
 }
 
+std::string lengths_words(const serve::Requests& requests) {
+  if (requests.output_tokens == 0) return fmt::format("{} tokens each", requests.input_tokens);
+  return fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+}
+
 std::string arrivals_words(const serve::Requests& requests) {
-  const std::string lengths = fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+  const std::string lengths = lengths_words(requests);
   switch (requests.kind) {
     case serve::ArrivalKind::kBatch:
       return fmt::format("one batch of {}: {}", requests.at_once, lengths);
@@ -112,7 +120,7 @@ std::string service_limits_words(const serve::Limits& limits) {
 
 std::string serve_text(const serve::Service& service, const serve::Prediction& prediction, const Paint& paint) {
   std::string text = heading(service, paint);
-  if (prediction.fits) text += times_text(prediction, paint) + rates_text(service, prediction);
+  if (prediction.fits) text += times_text(service, prediction, paint) + rates_text(service, prediction);
   if (prediction.memory.size() == 1) return text + memory_text("Memory", prediction.memory.front(), paint);
   text += memory_text("Prefill", prediction.memory.front(), paint);
   return text + memory_text("Decode", prediction.memory.back(), paint);

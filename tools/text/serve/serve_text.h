@@ -17,6 +17,9 @@ namespace foretoken::tools {
 /// Writes the degrees of an instance and how many there are: "tensor 4 x pipeline 2, 2 instances".
 [[nodiscard]] std::string pool_words(const serve::Pool& pool);
 
+/// Returns "1024 tokens in, 256 out", or "384 tokens each" of an encoder.
+[[nodiscard]] std::string lengths_words(const serve::Requests& requests);
+
 /// Writes who asks: "64 users at once, 640 requests: 1024 tokens in, 256 out".
 [[nodiscard]] std::string arrivals_words(const serve::Requests& requests);
 

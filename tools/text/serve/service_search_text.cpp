@@ -100,7 +100,7 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
 std::string load_words(const serve::Requests& requests) {
   const bool varied = requests.kind == serve::ArrivalKind::kBatch || requests.kind == serve::ArrivalKind::kClosed;
   if (!varied) return arrivals_words(requests);
-  return fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+  return lengths_words(requests);
 }
 
 std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
