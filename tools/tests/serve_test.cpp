@@ -408,9 +408,11 @@ TEST(ServeOptions, ComplaintsNameTheOption) {
 
 TEST(ServeOptions, ASearchHoldsStatedDegreesAndItsCommandNeedsNoFile) {
   const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--search", "--tp", "2",
-                                 "--gpus", "4", "--concurrency", "4,8", "--json"});
+                                 "--gpus", "4", "--concurrency", "4,8", "--no-split", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.err;
-  for (const json& found : json::parse(ran.out).at("ranked")) EXPECT_EQ(found["parallelism"]["tensor"], 2);
+  const json answer = json::parse(ran.out);
+  EXPECT_FALSE(answer["ranked"].empty());
+  for (const json& found : answer["ranked"]) EXPECT_EQ(found["parallelism"]["tensor"], 2);
   EXPECT_THAT(ran.out, HasSubstr("foretoken serve --model llama-3-8b --cluster dgx-h100-ndr"));
 }
 
