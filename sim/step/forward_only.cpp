@@ -40,7 +40,14 @@ schedule::Program as_ready(const schedule::Placement& placement, int microbatche
   return program;
 }
 
-/// Schedules with other places throttle their forwards to save memory, which an evaluation does not need to save.
+}  // namespace
+
+job::Job evaluation_of(job::Job job) {
+  job.model.hidden_dropout = job.model.attention_dropout = 0;
+  return job;
+}
+
+// Schedules with other places throttle their forwards to save memory, which an evaluation does not need to save.
 schedule::Program forward_passes(const job::Job& job) {
   if (job.schedule.place && job::placement_of(job).ways() == 1)
     return as_ready(job::placement_of(job), job::pipeline_shape(job).microbatches);
@@ -53,11 +60,8 @@ schedule::Program forward_passes(const job::Job& job) {
   return program;
 }
 
-}  // namespace
-
 Seconds forward_only_time(const job::Job& trained) {
-  job::Job job = trained;
-  job.model.hidden_dropout = job.model.attention_dropout = 0;  // evaluation drops nothing
+  const job::Job job = evaluation_of(trained);
   const Passes passes(job);
   Workload workload;
   add_stage_streams(workload, job.parallelism.pipeline, stage_axes(job));

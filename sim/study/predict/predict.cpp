@@ -5,9 +5,9 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
+#include "sim/fast/forward_only.h"
 #include "sim/fast/observed_step.h"
 #include "sim/ranks/task_names.h"
-#include "sim/step/forward_only.h"
 #include "sim/step/source_notes.h"
 #include "sim/study/predict/advice.h"
 #include "sim/study/predict/caveats.h"
@@ -172,7 +172,7 @@ Prediction predict(job::Made made, const How& how) {
 
   // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
-  if (how.forward_only) metrics.forward_only_step = step::forward_only_time(result.job);
+  if (how.forward_only) metrics.forward_only_step = fast::forward_only_time(result.job);
   if (how.delays) metrics.delays = delays_of(result);
   if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
   return result;

@@ -10,10 +10,12 @@
 
 #include "sim/base/error.h"
 #include "sim/fast/bounds.h"
+#include "sim/fast/forward_only.h"
 #include "sim/fast/observed_step.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/json.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/step/forward_only.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/tests/test_scenarios.h"
 
@@ -76,6 +78,7 @@ void expect_the_same_without_tasks(const job::Job& job) {
   const bool has_tasks = without.step.workload.graph.tasks() > 0;
   EXPECT_EQ(has_tasks, without.how.unfolded || !fast::has_observed_step(job));
   if (!has_tasks) expect_equal(predict(job), without);
+  EXPECT_EQ(fast::forward_only_time(job), step::forward_only_time(job));
 }
 
 TEST(WithoutTasks, EveryShippedScenarioHasTheSameNumbers) {
