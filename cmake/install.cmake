@@ -4,7 +4,8 @@ include(GNUInstallDirs)
 set(FORETOKEN_DATA_FOLDER ${CMAKE_INSTALL_DATADIR}/foretoken)
 foreach(FOLDER models topologies scenarios calibration/profiles calibration/runtimes calibration/engines calibration/collectives
         calibration/nccl calibration/serving validate)
-  install(DIRECTORY ${FOLDER}/ DESTINATION ${FORETOKEN_DATA_FOLDER}/${FOLDER} FILES_MATCHING PATTERN "*.json")
+  install(DIRECTORY ${FOLDER}/ DESTINATION ${FORETOKEN_DATA_FOLDER}/${FOLDER} FILES_MATCHING PATTERN "*.json"
+          PATTERN "*.yaml")
 endforeach()
 install(FILES README.md CHANGELOG.md TYPE DOC)
 

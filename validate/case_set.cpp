@@ -1,4 +1,5 @@
-// Reads case files. The scenario of a row is the set's base with the row merged over it (RFC 7396).
+// Reads case files. The scenario of a row is the set's base, with that of a launch file and then the row's own merged
+// over it (RFC 7396).
 #include "validate/case_set.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/io/import/launch/read_launch.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/node.h"
 
@@ -37,8 +39,23 @@ Measured read_measured(const io::Node& node) {
   return measured;
 }
 
+/// Returns the scenario that a launch file makes with the overrides of the row; an empty object where none is named.
+nlohmann::json launched(const io::Node& node) {
+  const std::optional<io::Node> stated = node.find_object("launch");
+  if (!stated) return nlohmann::json::object();
+  stated->allow_only({"file", "overrides"});
+  io::launch::Launch launch{.files = {node.source().folder / io::path_of_text(stated->text("file"))}};
+  for (const io::Node& word : stated->find_array("overrides").value_or(std::vector<io::Node>()))
+    launch.words.push_back(word.as_text());
+  io::launch::Report report = io::launch::read_launch(launch, node.findings());
+  for (const io::launch::Refused& refused : report.refused)
+    stated->complain("file", fmt::format("refused: {}: {}", refused.setting, refused.because));
+  report.scenario.erase("name");
+  return report.scenario;
+}
+
 Case read_case(const io::Node& node, const CaseSet& set, const nlohmann::json& base) {
-  node.allow_only({"id", "quality", "fitted", "scenario", "measured", "notes"});
+  node.allow_only({"id", "quality", "fitted", "launch", "scenario", "measured", "notes"});
   Case row;
   row.id = node.text("id");
   row.quality = node.text_or("quality", set.quality);
@@ -46,6 +63,7 @@ Case read_case(const io::Node& node, const CaseSet& set, const nlohmann::json& b
   row.notes = node.text_or("notes", "");
   row.measured = read_measured(node.object("measured"));
   nlohmann::json scenario = base;
+  scenario.merge_patch(launched(node));
   scenario.merge_patch(node.object("scenario").value());
   scenario["name"] = row.id;
   row.scenario = scenario.dump();

@@ -1,4 +1,5 @@
-// Reads published measurements: validate/cases/SET.json. A row has a scenario and its measured values.
+// Reads published measurements: validate/cases/SET.json. A row has its measured values and a scenario, or a launch file
+// with overrides and what the file cannot say.
 #pragma once
 
 #include <filesystem>

@@ -222,5 +222,44 @@ TEST(CaseSets, ARowIsMergedOverTheBase) {
   EXPECT_EQ(scenario.at("runtime"), "megatron-2021");
 }
 
+TEST(CaseSets, ARowOfALaunchFileHasItsScenarioWithOverrides) {
+  const CaseSet set = read_case_set("mpt-fsdp-a100");
+  const auto scenario = nlohmann::json::parse(set.cases.front().scenario);
+  EXPECT_EQ(scenario.at("batch"), (nlohmann::json{{"micro", 1}, {"global", 168}, {"sequence_length", 8192}}));
+  EXPECT_EQ(scenario.at("model").at("num_layers"), 48);
+  EXPECT_EQ(scenario.at("recompute").at("granularity"), "full");
+  EXPECT_EQ(scenario.at("cluster"), "dgx-a100-80gb-hdr") << "a launch file names no machine";
+}
+
+TEST(CaseSets, AHundredRowsNameLaunchFiles) {
+  int rows = 0;
+  for (const std::string& name : case_set_names()) {
+    std::ifstream file(FORETOKEN_SOURCE_DIR "/validate/cases/" + name + ".json");
+    const auto set = nlohmann::json::parse(file);
+    for (const auto& row : set.at("rows")) rows += row.contains("launch");
+  }
+  EXPECT_GE(rows, 100);
+}
+
+TEST(CaseSets, AWrongLaunchIsNamed) {
+  const auto complaint = [](const char* launch) {
+    const std::string file = testing::TempDir() + "/wrong_launch.json";
+    std::ofstream(file) << R"({"set": "s", "title": "t", "source": "x", "quality": "A", "base": {},
+      "rows": [{"id": "a", "scenario": {}, "measured": {"step_time_s": 1}, "launch": )"
+                        << launch << "}]}";
+    try {
+      (void)read_case_set(file);
+    } catch (const ConfigError& error) {
+      return error.complaints().front().line();
+    }
+    return std::string();
+  };
+  EXPECT_THAT(complaint(R"({"file": "nowhere.yaml"})"), HasSubstr("nowhere.yaml"));
+  const std::string known = FORETOKEN_SOURCE_DIR "/validate/cases/launch/mpt-7b.yaml";
+  EXPECT_THAT(complaint((R"({"file": ")" + known + R"(", "overrides": ["4096"]})").c_str()), HasSubstr("behind --"));
+  EXPECT_THAT(complaint((R"({"file": ")" + known + R"(", "overrides": ["fsdp_config.mixed_precision=FULL"]})").c_str()),
+              HasSubstr("/rows/0/launch/file: refused: fsdp_config.mixed_precision"));
+}
+
 }  // namespace
 }  // namespace foretoken::validate

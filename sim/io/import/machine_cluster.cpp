@@ -14,7 +14,7 @@
 namespace foretoken::io {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using MachineJson = nlohmann::ordered_json;
 
 /// Returns the architecture of a compute capability (CUDA C++ Programming Guide, compute capabilities).
 std::string_view architecture_of(int sm) {
@@ -32,17 +32,17 @@ class ClusterWriter {
                 Findings& findings)
       : machine_(machine), gpu_(gpu), choices_(choices), file_(file), findings_(findings), notes_(machine.notes) {}
 
-  Json cluster() {
+  MachineJson cluster() {
     check_gpu();
     choose_nics();
-    Json node = {{"gpus", machine_.gpus}};
+    MachineJson node = {{"gpus", machine_.gpus}};
     add_nvlink(node);
     node["pcie_gb_per_s"] = pcie_rate();
     if (!nics_.empty()) node["nics"] = {{"count", nics_.size()}, {"gb_per_s", nic_rate()}};
-    node["sockets"] = Json::array();
+    node["sockets"] = MachineJson::array();
     for (const net::PcieTree& socket : machine_.sockets)
-      if (const Json tree = json_of(socket); !tree.empty()) node["sockets"].push_back(tree);
-    Json json = {{"name", choices_.name}, {"gpu", choices_.gpu}, {"node", std::move(node)}};
+      if (const MachineJson tree = json_of(socket); !tree.empty()) node["sockets"].push_back(tree);
+    MachineJson json = {{"name", choices_.name}, {"gpu", choices_.gpu}, {"node", std::move(node)}};
     add_fabric(json);
     json["source"] = fmt::format("{}: {}", machine_.source, file_);
     if (!notes_.empty()) json["notes"] = fmt::format("{}.", fmt::join(notes_, ". "));
@@ -78,7 +78,7 @@ class ClusterWriter {
     return cube ? "hybrid-cube-mesh" : "mesh";
   }
 
-  void add_nvlink(Json& node) {
+  void add_nvlink(MachineJson& node) {
     const int used = links_used();
     if (used == 0 && choices_.domain_gpus)
       complain(
@@ -92,8 +92,8 @@ class ClusterWriter {
     if (used > gpu_.nvlink->count)
       complain(fmt::format("a GPU uses {} NVLinks, but {} has {}; name the right one with --gpu", used, gpu_.name,
                            gpu_.nvlink->count));
-    Json nvlink = {{"fabric", machine_.links_to_switch > 0 ? "nvswitch" : kind_of_mesh()},
-                   {"gb_per_s_per_gpu", used * gb(gpu_.nvlink->each)}};
+    MachineJson nvlink = {{"fabric", machine_.links_to_switch > 0 ? "nvswitch" : kind_of_mesh()},
+                          {"gb_per_s_per_gpu", used * gb(gpu_.nvlink->each)}};
     if (choices_.domain_gpus) nvlink["domain_gpus"] = *choices_.domain_gpus;
     for (const auto& [a, b, count] : machine_.cables) nvlink["cables"].push_back({a, b, count});
     node["nvlink"] = std::move(nvlink);
@@ -157,7 +157,7 @@ class ClusterWriter {
     return rates.empty() ? 1 : *rates.begin();
   }
 
-  void add_fabric(Json& json) {
+  void add_fabric(MachineJson& json) {
     if (choices_.fabric != nullptr)
       json["fabric"] = *choices_.fabric;
     else if (!nics_.empty())
@@ -165,14 +165,14 @@ class ClusterWriter {
   }
 
   /// Writes a tree as JSON; empty when no device of it remains.
-  [[nodiscard]] Json json_of(const net::PcieTree& tree) const {
-    Json json = Json::object();
+  [[nodiscard]] MachineJson json_of(const net::PcieTree& tree) const {
+    MachineJson json = MachineJson::object();
     if (!tree.gpus.empty()) json["gpus"] = tree.gpus;
     for (const int nic : tree.nics)
       if (const auto number = new_number_.find(nic); number != new_number_.end())
         json["nics"].push_back(number->second);
     for (const net::PcieTree& below : tree.switches)
-      if (const Json inner = json_of(below); !inner.empty()) json["switches"].push_back(inner);
+      if (const MachineJson inner = json_of(below); !inner.empty()) json["switches"].push_back(inner);
     return json;
   }
 
@@ -187,7 +187,7 @@ class ClusterWriter {
 };
 
 /// Writes a value, on one line where it fits.
-void write(const Json& value, int indent, std::string& out) {
+void write(const MachineJson& value, int indent, std::string& out) {
   constexpr std::size_t kLine = 100;
   const std::string flat = value.dump();
   if (!value.is_structured()) {
@@ -202,7 +202,7 @@ void write(const Json& value, int indent, std::string& out) {
   out += value.is_array() ? '[' : '{';
   for (const auto& [key, member] : value.items()) {
     out += separator;
-    if (value.is_object()) out += Json(key).dump() + ": ";
+    if (value.is_object()) out += MachineJson(key).dump() + ": ";
     write(member, indent + 1, out);
     separator = one_line ? ", " : ',' + new_line(indent + 1);
   }

@@ -223,5 +223,40 @@ TEST(Frameworks, ADeepSpeedConfigurationMayBeAHereDocument) {
   EXPECT_EQ(refusals_of(report), "");
 }
 
+constexpr const char* kSmallMpt =
+    "max_seq_len: 2048\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 1\nprecision: amp_bf16\n"
+    "model: {name: mpt_causal_lm, d_model: 1024, n_heads: 16, n_layers: 24, max_seq_len: \"${max_seq_len}\"}\n"
+    "fsdp_config: {sharding_strategy: FULL_SHARD}\n";
+
+Report overridden(const char* file, const char* text, std::vector<std::string> words) {
+  Findings findings;
+  Report report = read_launch_text(text, file, {.words = std::move(words)}, findings);
+  findings.throw_if_wrong();
+  return report;
+}
+
+TEST(Overrides, ReplaceAndAddKeysOfAFile) {
+  const Report report =
+      overridden("a.yaml", kSmallMpt,
+                 {"max_seq_len=4096", "++model.n_layers=12", "+fsdp_config.activation_checkpointing=true",
+                  "--device_train_microbatch_size", "2", "--global_train_batch_size=64"});
+  EXPECT_EQ(report.at("batch.sequence_length"), Json(4096));
+  EXPECT_EQ(report.at("model.max_position_embeddings"), Json(4096)) << "references follow";
+  EXPECT_EQ(report.at("model.num_layers"), Json(12));
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(report.at("batch.micro"), Json(2));
+  EXPECT_EQ(report.at("batch.global"), Json(64));
+}
+
+TEST(Overrides, OtherWordsAreComplainedAbout) {
+  for (const char* word : {"4096", "=4096", "max_seq_len.x=1", "model..n_layers=1", "--", "~model"}) {
+    SCOPED_TRACE(word);
+    EXPECT_THAT([&] { (void)overridden("a.yaml", kSmallMpt, {word}); },
+                testing::ThrowsMessage<ConfigError>(HasSubstr("behind --: expected KEY=VALUE")));
+  }
+  EXPECT_THAT([&] { (void)overridden("a.yaml", "MODEL_ARGS: {--num-layers: 2}\n", {"num-layers=4"}); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr("takes no words behind --")));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

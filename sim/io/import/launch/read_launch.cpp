@@ -18,6 +18,7 @@
 #include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
+#include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
@@ -121,26 +122,36 @@ void read_document(const Json& document, const std::string& text, const fs::path
 
 void read_yaml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                     Findings& findings) {
-  const auto document = read_yaml(text, printable(path.string()), findings);
-  if (document) read_document(*document, text, path, launch, report, findings);
+  auto document = read_yaml(text, printable(path.string()), findings);
+  if (!document) return;
+  if (!launch.words.empty() && document->is_object() && document->contains("MODEL_ARGS"))
+    return complain(findings, path, "a functional test takes no words behind --; change a key with --set");
+  apply_overrides(launch.words, *document, findings);
+  read_document(*document, text, path, launch, report, findings);
 }
 
 void read_json_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                     Findings& findings) {
   const auto document = parse_json(text, printable(path.string()), findings);
-  if (document) read_document(as_texts(Json(*document)), text, path, launch, report, findings);
+  if (!document) return;
+  Json texts = as_texts(Json(*document));
+  apply_overrides(launch.words, texts, findings);
+  read_document(texts, text, path, launch, report, findings);
 }
 
 void read_csv_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                    Findings& findings) {
+  if (!launch.words.empty())
+    complain(findings, path, "a table of runs takes no words behind --; choose one with --row");
   if (nemo::is_run_table(text)) return nemo::read_run_table(text, launch.row, report);
   complain(findings, path, std::string("it is no table of recommended runs; ") + kExpected);
 }
 
 void read_toml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                     Findings& findings) {
-  const auto document = read_toml(text, printable(path.string()), findings);
+  auto document = read_toml(text, printable(path.string()), findings);
   if (!document) return;
+  apply_overrides(launch.words, *document, findings);
   if (torchtitan::is_torchtitan(*document)) return torchtitan::read_torchtitan(*document, stated_gpus(launch), report);
   complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
 }
@@ -169,6 +180,7 @@ void read_several(const Launch& launch, Report& report, Findings& findings) {
       complain(findings, path, "several files are merged for GPT-NeoX only; give one file");
     if (document) documents.push_back(std::move(*document));
   }
+  if (!launch.words.empty()) findings.complaints.push_back({"behind --", "", "several files take no words behind --"});
   if (findings.complaints.empty()) neox::read_neox(neox::merged_neox(documents), stated_gpus(launch), report);
 }
 

@@ -10,10 +10,10 @@
 namespace foretoken::io::log {
 namespace {
 
-using Json = nlohmann::json;
+using LineJson = nlohmann::json;
 constexpr double kLargestValue = 1e15;
 
-std::optional<double> number_in(const Json& object, const char* key) {
+std::optional<double> number_in(const LineJson& object, const char* key) {
   if (!object.is_object()) return std::nullopt;
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
@@ -21,7 +21,7 @@ std::optional<double> number_in(const Json& object, const char* key) {
   return value >= 0 && value < kLargestValue ? std::optional(value) : std::nullopt;
 }
 
-void take_statistics(const Json& value, const Json& metadata, std::optional<double> at, LogBuilder& log) {
+void take_statistics(const LineJson& value, const LineJson& metadata, std::optional<double> at, LogBuilder& log) {
   Entry entry;
   entry.at = at;
   entry.step = static_cast<std::int64_t>(number_in(metadata, "step").value_or(0));
@@ -31,7 +31,7 @@ void take_statistics(const Json& value, const Json& metadata, std::optional<doub
   if (entry.seconds || entry.samples_per_s) log.add(Format::kMlperf, entry);
 }
 
-void take_header(const std::string& key, const Json& value, TrainingLog& log) {
+void take_header(const std::string& key, const LineJson& value, TrainingLog& log) {
   const auto whole = [&](std::optional<std::int64_t>& into) {
     if (value.is_number() && value.get<double>() >= 1 && value.get<double>() < kLargestValue)
       into = static_cast<std::int64_t>(value.get<double>());
@@ -49,13 +49,13 @@ bool take_mlperf(std::string_view line, LogBuilder& log) {
   if (mark == line.npos) return false;
   std::string_view text = line.substr(mark + kMark.size());
   if (const std::size_t end = text.rfind('}'); end != text.npos) text = text.substr(0, end + 1);
-  const Json object = Json::parse(text, nullptr, false);
+  const LineJson object = LineJson::parse(text, nullptr, false);
   if (!object.is_object()) {
     log.add_broken(Format::kMlperf);
     return true;
   }
   const std::string key = object.contains("key") && object["key"].is_string() ? object["key"].get<std::string>() : "";
-  const Json value = object.value("value", Json()), metadata = object.value("metadata", Json());
+  const LineJson value = object.value("value", LineJson()), metadata = object.value("metadata", LineJson());
   const auto ms = number_in(object, "time_ms");
   TrainingLog& mine = log.of(Format::kMlperf);
   if (key == "tracked_stats") take_statistics(value, metadata, ms ? std::optional(*ms / 1000) : std::nullopt, log);
