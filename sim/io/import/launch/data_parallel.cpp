@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "sim/base/text.h"
+#include "sim/model/tuning/fine_tuning.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -18,6 +19,32 @@ bool holds(const std::string& text, std::string_view word) { return text.find(wo
 std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
+}
+
+// Names of lists that frameworks have for products, as a scenario has them.
+constexpr std::pair<std::string_view, std::string_view> kTargetLists[] = {
+    {"all", "all-linear"}, {"all-linear", "all-linear"}, {"attention", "attention"}, {"mlp", "mlp"}};
+
+// Returns the targets as a scenario states them. Refuses products beside which no adapter is modelled.
+Json targets_of(std::string text, const std::string& from, Report& report) {
+  std::ranges::replace(text, ',', ' ');
+  Json targets = Json::array();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string name = text.substr(at, end - at);
+    at = end + 1;
+    if (name.empty()) continue;
+    const auto* const list =
+        std::ranges::find(kTargetLists, name, &std::pair<std::string_view, std::string_view>::first);
+    const bool known = std::ranges::any_of(model::kTargetNames, [&](const auto& each) { return each.key == name; });
+    if (list != std::end(kTargetLists))
+      targets.push_back(std::string(list->second));
+    else if (known)
+      targets.push_back(name);
+    else
+      report.refuse("targets " + printable(name, 40), "no adapter is modelled beside this product", from);
+  }
+  return targets;
 }
 
 // The member of micro x accumulation x ranks = global that follows from the others.
@@ -69,16 +96,35 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
 
 void map_sharding(std::int64_t stage, const std::string& from, Report& report) {
   report.map("optimizer.zero_stage", stage, from);
-  report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+  if (!report.has("runtime"))
+    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
 }
 
 void map_adapter(const Adapter& adapter, Report& report) {
-  report.refuse(adapter.method, "adapters beside frozen weights are not modelled", adapter.from);
+  const bool narrow = adapter.base_bits == 4 || adapter.method == "qlora";
+  if (adapter.method != "lora" && adapter.method != "qlora")
+    return report.refuse(adapter.method, "these adapters are not modelled; LoRA and QLoRA are", adapter.from);
+  if (adapter.base_bits == 8)
+    return report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; 4 and 16 bits are",
+                         adapter.from);
+  Json targets = targets_of(adapter.targets, adapter.from, report);
+  report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
+  if (adapter.rank)
+    report.map("training.rank", *adapter.rank, adapter.from);
+  else
+    report.assume("training.rank", adapter.usual_rank, "the default of the library");
+  if (!targets.empty()) report.map("training.targets", std::move(targets), adapter.from);
+  report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");
 }
 
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report) {
-  report.refuse(from, fmt::format("{} in the memory of the host ({}) are not modelled", what, printable(device, 20)),
-                from);
+  const bool states = what == "optimizer states";
+  if ((!states && what != "parameters") || (device != "cpu" && device != "nvme") || report.framework == "GPT-NeoX")
+    return report.refuse(
+        from, fmt::format("{} in the memory of the host ({}) are not modelled", what, printable(device, 20)), from);
+  report.map(states ? "offload.optimizer" : "offload.parameters", device, from);
+  if (states || device == "nvme" || holds(from, "zero_optimization") || holds(from, "deepspeed"))
+    report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");
 }
 
 }  // namespace foretoken::io::launch

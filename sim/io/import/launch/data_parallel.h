@@ -29,14 +29,20 @@ void map_sharding(std::int64_t stage, const std::string& from, Report& report);
 struct Adapter {
   std::string method{};  ///< "lora", "qlora"
   std::string from{};
-  std::optional<std::int64_t> rank{};
-  std::string targets{};  ///< "all", or names of products parted by spaces
-  int base_bits = 16;     ///< of the frozen weights
+  std::optional<std::int64_t> rank{};  ///< none: `usual_rank` is assumed
+  std::string targets{};               ///< "all", or names of products parted by spaces or commas; empty: the default
+  int base_bits = 16;                  ///< of the frozen weights
+  std::int64_t usual_rank = 8;         ///< peft/tuners/lora/config.py; torchtune's recipes
+  std::string runtime = "huggingface-trainer";
 };
+
+/// Maps LoRA and QLoRA, and assumes their runtime. Refuses other methods, frozen weights of 8 bits, and products beside
+/// which no adapter is modelled.
 void map_adapter(const Adapter& adapter, Report& report);
 
-/// Maps states or parameters that stand in the host's memory: `what` is "optimizer" or "parameters", `device` "cpu" or
-/// "nvme".
+/// Maps states or parameters that stand in the host's memory: `what` is "optimizer states", "parameters" or
+/// "activations", `device` "cpu" or "nvme". DeepSpeed's settings assume its runtime. Activations are refused: no
+/// runtime of PyTorch's data parallelism moves them.
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
 
 }  // namespace foretoken::io::launch

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
@@ -221,6 +222,49 @@ TEST(Frameworks, ADeepSpeedConfigurationMayBeAHereDocument) {
                                 "--micro-batch-size 1 --fp16 --deepspeed --deepspeed_config $CONFIG --zero-stage 1\n");
   EXPECT_EQ(report.at("optimizer.zero_stage"), Json(2)) << "the configuration wins over the flag";
   EXPECT_EQ(refusals_of(report), "");
+}
+
+TEST(Adapters, AreMappedWithRankTargetsAndRuntime) {
+  const Report axolotl =
+      read_as("a.yaml",
+              "base_model: meta-llama/Llama-2-7b-hf\nadapter: qlora\nload_in_4bit: true\nlora_r: 32\n"
+              "lora_target_linear: true\nsequence_len: 2048\nmicro_batch_size: 1\n"
+              "gradient_accumulation_steps: 4\nbf16: true\n");
+  EXPECT_EQ(axolotl.at("training"),
+            (Json{{"method", "qlora"}, {"rank", 32}, {"targets", Json::array({"all-linear"})}}));
+  EXPECT_EQ(axolotl.at("runtime"), Json("huggingface-trainer"));
+  EXPECT_EQ(refusals_of(axolotl), "");
+  const Report torchtune = read_as("b.yaml",
+                                   "model: {_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 16, "
+                                   "lora_attn_modules: [q_proj, output_proj], apply_lora_to_mlp: true}\n"
+                                   "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: "
+                                   "2048}\nbatch_size: 2\ngradient_accumulation_steps: 8\n"
+                                   "dtype: bf16\ncheckpointer: {}\n");
+  EXPECT_EQ(torchtune.at("training.targets"), Json::array({"q_proj", "output_proj", "mlp"}));
+  EXPECT_EQ(torchtune.at("runtime"), Json("torchtune"));
+}
+
+TEST(Adapters, OtherWaysAndProductsAreRefused) {
+  const auto refused = [](const std::string& lines) {
+    return refusals_of(read_as("a.yaml",
+                               "base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\n"
+                               "micro_batch_size: 1\ngradient_accumulation_steps: 4\nbf16: true\n" +
+                                   lines));
+  };
+  EXPECT_THAT(refused("adapter: llama-adapter\n"), HasSubstr("llama-adapter"));
+  EXPECT_THAT(refused("adapter: lora\nload_in_8bit: true\n"), HasSubstr("8 bits"));
+  EXPECT_THAT(refused("adapter: lora\nlora_target_modules: [q_proj, lm_head]\n"), HasSubstr("targets lm_head"));
+}
+
+TEST(Adapters, BytesOnTheHostAreMapped) {
+  const Report report = read_as("a.json",
+                                R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4,
+                                    "bf16": {"enabled": true}, "zero_optimization": {"stage": 3,
+                                    "offload_optimizer": {"device": "nvme"}, "offload_param": {"device": "cpu"}}})");
+  EXPECT_EQ(report.at("offload"), (Json{{"optimizer", "nvme"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(report.at("runtime"), Json("deepspeed"));
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(std::ranges::count(report.assumed, "runtime", &Assumed::key), 1) << "the last reason counts";
 }
 
 constexpr const char* kSmallMpt =

@@ -58,6 +58,7 @@ void Report::map(std::string_view key, Json value, std::string from) {
 }
 
 void Report::assume(std::string_view key, Json value, std::string because) {
+  std::erase_if(assumed, [&](const Assumed& one) { return one.key == key; });  // a better reason replaces another
   assumed.push_back({std::string(key), short_text(value), std::move(because)});
   set(key, std::move(value));
 }

@@ -47,7 +47,7 @@ class Report {
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);
 
-  /// Sets a key that the file does not state.
+  /// Sets a key that the file does not state. The last reason for a key counts.
   void assume(std::string_view key, Json value, std::string because);
 
   /// Lists something that is taken as different from the file, without a key: "all layers run in fp8".

@@ -12,6 +12,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/mlperf/defaults.h"
 
 namespace foretoken::io::launch::mlperf {
@@ -100,7 +101,12 @@ void map_model(const Settings& settings, const std::string& path, Report& report
     }
     report.map("model", model, from);
     if (benchmark.folder == "llama2_70b_lora")
-      report.refuse("LoRA", "training of adapters beside frozen weights is not modelled", from);
+      map_adapter({.method = "lora",
+                   .from = from,
+                   .rank = 16,  // mlcommons/training, llama2_70b_lora/README.md
+                   .targets = "linear_qkv linear_proj",
+                   .runtime = "megatron-lora"},
+                  report);
     const auto length = settings.find({"MAX_SEQLEN", "SEQ_LEN"});
     const auto tokens = length ? whole_of(length->value) : std::nullopt;
     if (tokens && *tokens > 0)
@@ -236,6 +242,7 @@ void map_recompute(const Settings& settings, Report& report) {
 
 // The rounds of the benchmark belong to software of 2023, 2024 and 2025 (validate/cases/mlperf-*.json).
 void map_runtime(const std::string& path, Report& report) {
+  if (report.has("training")) return;  // LoRA has a runtime of its own
   const char* runtime = "megatron-core";
   if (path.find("results_v3.") != path.npos) runtime = "megatron-core-2023";
   if (path.find("results_v4.") != path.npos) runtime = "megatron-core-2024";

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/model_names.h"
 
@@ -132,7 +133,12 @@ void map_recommended_run(const Settings& row, const RecommendedRun& run, Report&
   map_run_recompute(row, report);
   map_run_stages(row, run, report);
   if (run.task == "lora")
-    report.refuse("task lora", "LoRA trains adapters beside frozen weights, which is not read here");
+    map_adapter({.method = "lora",
+                 .from = "task lora",
+                 .targets = "linear_qkv linear_proj linear_fc1 linear_fc2",
+                 .usual_rank = 32,  // nemo/collections/llm/peft/lora.py
+                 .runtime = "megatron-lora"},
+                report);
   if (run.task == "sft") report.approximate("task sft", "packed sequences are taken as whole ones");
 }
 

@@ -24,7 +24,7 @@ constexpr KeyRule kAxolotlKeys[] = {
      "dp_replicate_size "
      "heads_k_stride",
      "it cuts the model in other ways", true},
-    {"dp_shard_size quantize_moe_experts", "weights are sharded over all data ranks"},
+    {"dp_shard_size quantize_moe_experts fsdp_version", "weights are sharded over all data ranks"},
     {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
     {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation flash_attention "

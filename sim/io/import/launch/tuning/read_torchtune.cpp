@@ -67,7 +67,8 @@ void map_torchtune_method(const Settings& settings, const std::string& builder, 
                  .from = "model._component_",
                  .rank = rank,
                  .targets = targets,
-                 .base_bits = quantised ? 4 : 16},
+                 .base_bits = quantised ? 4 : 16,
+                 .runtime = "torchtune"},
                 report);
 }
 
