@@ -4,6 +4,8 @@
 // nemo/collections/nlp/models/language_modeling/megatron_base_model.py.
 #include "sim/io/import/launch/nemo/read_nemo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/base/text.h"
@@ -26,6 +28,10 @@ constexpr Word kNemoWords[] = {
     {"model.seq_length", "seq-length"},
     {"model.max_position_embeddings", "max-position-embeddings"},
     {"model.num_layers", "num-layers"},
+    {"model.encoder_num_layers", "encoder-num-layers"},
+    {"model.decoder_num_layers", "decoder-num-layers"},
+    {"model.data.seq_length_dec", "decoder-seq-length"},
+    {"model.pipeline_model_parallel_split_rank", "pipeline-model-parallel-split-rank"},
     {"model.hidden_size", "hidden-size"},
     {"model.ffn_hidden_size", "ffn-hidden-size"},
     {"model.num_attention_heads", "num-attention-heads"},
@@ -82,10 +88,9 @@ constexpr KeyRule kNemoKeys[] = {
      "tokens are spread evenly"},
     {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
     {"model.peft.* model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
-    {"model.encoder.* model.decoder.* model.mcore_t5 model.pipeline_model_parallel_split_rank model.share_* "
-     "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "
-     "model.num_self_attention_per_cross_attention",
-     "parts of an encoder-decoder are not read here"},
+    {"model.encoder.* model.decoder.* model.mcore_t5 model.share_* model.masked_lm_prob model.short_seq_prob "
+     "model.embedding_* model.hidden_steps model.num_self_attention_per_cross_attention model.relative_* model.arch",
+     "parts of an encoder-decoder are taken as Megatron-LM's T5 has them"},
     {"model.retro.*", "RETRO retrieves neighbours", true}};
 
 void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
@@ -144,7 +149,7 @@ void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
   const auto method = settings.text({"model.activations_checkpoint_method"});
   const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
-  if (!granularity) return;
+  if (!granularity || (method == "block" && layers == "0")) return;  // no layer is recomputed
   const std::string place = "model.activations_checkpoint_granularity";
   arguments.push_back({"recompute-granularity", {*granularity}, place});
   if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
@@ -157,18 +162,38 @@ void refuse_fsdp(const Settings& settings) {
   for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
 }
 
-std::string section_of(const Json& document) {
-  for (const char* section : {"encoder", "decoder"})
-    if (document.at("model").contains(section)) return section;
-  return "";
+bool has_halves(const Json& model) {
+  const auto section = [&](const char* name) { return model.contains(name) && model.at(name).is_object(); };
+  return section("encoder") && section("decoder");
+}
+
+/// Writes the keys of an encoder and a decoder as keys of the model. Both halves share all but their layers.
+void join_halves(Json& model, Report& report) {
+  constexpr std::string_view kShared[] = {"hidden_size", "ffn_hidden_size", "num_attention_heads",
+                                          "kv_channels", "activation",      "normalization",
+                                          "bias",        "hidden_dropout",  "position_embedding_type"};
+  const Json encoder = model.at("encoder"), decoder = model.at("decoder");
+  for (const std::string_view key : kShared)
+    if (encoder.value(key, Json()) != decoder.value(key, Json()))
+      report.refuse(fmt::format("model.decoder.{}", key), "the encoder has another value; one is modelled");
+  for (const auto& [key, value] : encoder.items())
+    if (key != "num_layers" && !model.contains(key)) model[key] = value;
+  model["encoder_num_layers"] = encoder.value("num_layers", Json());
+  model["decoder_num_layers"] = decoder.value("num_layers", Json());
+  model.erase("encoder");
+  model.erase("decoder");
+  Json& data = model["data"];
+  if (!data.is_object()) data = Json::object();
+  if (data.contains("seq_length_dec")) return;
+  data["seq_length_dec"] = "128";
+  report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
 }
 
 void refuse_other_models(const Settings& settings, const std::string& path) {
   Report& report = settings.report();
-  const std::string section = section_of(settings.document());
-  if (!section.empty() || path.find("/t5/") != path.npos || path.find("mt5") != path.npos ||
-      path.find("_t5_") != path.npos)
-    report.refuse("T5", "an encoder and a decoder are not read here");
+  const bool named = path.find("/t5/") != path.npos || path.find("mt5") != path.npos || path.find("_t5_") != path.npos;
+  if (named && !settings.has({"model.encoder_num_layers"}))
+    report.refuse("T5", "the file has no sections of an encoder and a decoder");
   if (settings.has({"model.retro"})) report.refuse("RETRO", "it retrieves neighbours");
   for (const char* word : {"vlm", "neva", "clip", "vit", "stable_diffusion", "imagen", "dreambooth", "controlnet"})
     if (path.find(std::string("/") + word) != path.npos) report.refuse(word, "not a language model");
@@ -196,12 +221,15 @@ bool is_nemo(const Json& document) {
 void read_nemo(const Json& document, const std::string& path, Report& report) {
   Json resolved = document;
   resolve_references(resolved);
+  const bool halves = has_halves(resolved.at("model"));
+  if (halves) join_halves(resolved["model"], report);
   const Settings settings(std::move(resolved), report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
   add_layers(settings, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
-  megatron::read_arguments(std::move(arguments), report);
+  megatron::read_arguments(std::move(arguments), report, false,
+                           halves ? megatron::Program::kT5 : megatron::Program::kOther);
   report.framework = "NeMo";
   refuse_fsdp(settings);
   refuse_other_models(settings, path);
