@@ -1,4 +1,4 @@
-// Compares step times of three schedules with the zero-bubble paper's measurements: 36 runs that no fit used.
+// Compares step times of four schedules with the zero-bubble paper's measurements: 48 runs that no fit used.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,9 +20,9 @@ struct Timed {
 
 // The fork of Megatron-LM behind the paper has no runtime here. Its passes were a twelfth slower in the runs than in
 // its own profile (Table 9), so predictions are fast on the whole. The set is kept out of docs/modeller/validation.md.
-TEST(ZeroBubble, MeasuredStepsAreMetWithinSevenPercentOnAverage) {
+TEST(ZeroBubble, MeasuredStepsAreMetWithinSixPercentOnAverage) {
   const CaseSet set = read_case_set(FORETOKEN_SOURCE_DIR "/validate/testdata/zero-bubble.json");
-  ASSERT_EQ(set.cases.size(), 36U);
+  ASSERT_EQ(set.cases.size(), 48U);
   std::map<std::string, std::vector<Timed>> groups;  // by model and batch
   double errors = 0;
   for (const Case& row : set.cases) {
@@ -32,7 +32,7 @@ TEST(ZeroBubble, MeasuredStepsAreMetWithinSevenPercentOnAverage) {
     errors += std::abs(predicted / measured - 1);
     groups[run.job.model.name + std::to_string(run.job.batch.global)].push_back({measured, predicted});
   }
-  EXPECT_LT(errors / 36, 0.062);
+  EXPECT_LT(errors / 48, 0.06);
   int pairs = 0, right = 0;
   for (const auto& [name, timed] : groups)
     for (std::size_t a = 0; a < timed.size(); ++a)
@@ -41,8 +41,8 @@ TEST(ZeroBubble, MeasuredStepsAreMetWithinSevenPercentOnAverage) {
         ++pairs;
         right += (timed[a].measured < timed[b].measured) == (timed[a].predicted < timed[b].predicted) ? 1 : 0;
       }
-  EXPECT_EQ(pairs, 35);
-  EXPECT_EQ(right, 33) << "wrong: interleaved 1F1B and zb-h1 with 64 micro-batches, measured 2 and 0.2 % apart";
+  EXPECT_EQ(pairs, 71);
+  EXPECT_EQ(right, 69) << "wrong: interleaved 1F1B and ZB-1p with 64 micro-batches, measured 2 and 0.2 % apart";
 }
 
 }  // namespace

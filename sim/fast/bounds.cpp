@@ -40,7 +40,7 @@ std::optional<observe::MostAlive> most_of(const std::optional<observe::MostAlive
 }  // namespace
 
 PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(std::move(passes)) {
-  const bool may_share = job.groups.empty() && !job.schedule.without_flush && !job.schedule.moves_activations;
+  const bool may_share = job.groups.empty() && !job.overlaps_steps() && !job.schedule.moves_activations;
   std::vector<std::vector<job::ChunkContents>> contents;  // by kind
   for (const Stage stage : program.stages.ids()) {
     std::vector<job::ChunkContents> held = contents_of(job, stage);

@@ -167,7 +167,7 @@ void add_busy_times(observe::Observations& observed, const step::LoweredStep& st
 }  // namespace
 
 bool has_observed_step(const job::Job& job) {
-  return !job.optimizer.shards_gradients() && !job.offload.any() && !job.schedule.without_flush &&
+  return !job.optimizer.shards_gradients() && !job.offload.any() && !job.overlaps_steps() &&
          job.imperfections.imbalanced_experts.empty();
 }
 

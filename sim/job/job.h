@@ -101,6 +101,9 @@ struct Optimizer {
   std::string name = "adam";
   /// The parts that data-parallel ranks shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
   int zero_stage = 0;
+  /// No stage waits for the others before its update: the gradient norm is checked afterwards, and a bad update is
+  /// taken back (arXiv:2401.10241, section 4).
+  bool post_validation = false;
   bool paged = false;  ///< states stand in unified memory, and leave the GPU when it runs short (bitsandbytes)
   [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }
 };
@@ -157,6 +160,8 @@ struct Job {
   Stragglers stragglers;
   std::optional<TrainingRun> run;
 
+  /// Returns true when a stage starts a step before all stages have ended the one before: no barrier stands between.
+  [[nodiscard]] bool overlaps_steps() const { return schedule.without_flush || optimizer.post_validation; }
   [[nodiscard]] int microbatches() const {  ///< m, for one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }

@@ -23,6 +23,7 @@ void take_given_parts(const Question& question, Job& job) {
   job.routing = question.routing.value_or(Routing{});
   job.optimizer.name = question.optimizer;
   job.optimizer.paged = question.paged_optimizer;
+  job.optimizer.post_validation = question.post_validation;
   if (question.tuning) job.model.tuning = *question.tuning;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;

@@ -79,6 +79,7 @@ Question question_of(const Job& job) {
           .routing = job.model.experts ? std::optional(job.routing) : std::nullopt,
           .optimizer = job.optimizer.name,
           .paged_optimizer = job.optimizer.paged,
+          .post_validation = job.optimizer.post_validation,
           .tuning = job.model.tuning.freezes() ? std::optional(job.model.tuning) : std::nullopt,
           .imperfections = job.imperfections,
           .stragglers = job.stragglers,

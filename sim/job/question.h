@@ -92,7 +92,7 @@ struct Question {
   bool compile = false;
   std::optional<Routing> routing;  ///< its dispatcher is a choice; absent: balanced
   std::string optimizer = "adam";
-  bool paged_optimizer = false;
+  bool paged_optimizer = false, post_validation = false;
   std::optional<model::FineTuning> tuning;  ///< absent: every weight trains
   Imperfections imperfections;              ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;

@@ -44,6 +44,7 @@ schedule::Program as_ready(const schedule::Placement& placement, int microbatche
 
 job::Job evaluation_of(job::Job job) {
   job.model.hidden_dropout = job.model.attention_dropout = 0;
+  job.optimizer.post_validation = false;  // nothing is updated
   return job;
 }
 

@@ -67,11 +67,20 @@ des::Duration pass_overhead(const job::Job& job) {
   return stands_still ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }
 
+namespace {
+
+// Returns the program of one step of a schedule with a flush.
+schedule::Program program_of_a_step(const job::Job& job) {
+  return job.schedule.made ? made_order(job) : job.schedule.build(job::pipeline_shape(job));
+}
+
+}  // namespace
+
 schedule::Program program_of(const job::Job& job) {
-  if (job.schedule.made) return made_order(job);
   const schedule::PipelineShape step = job::pipeline_shape(job);
+  if (job.optimizer.post_validation) return schedule::repeated(program_of_a_step(job), step, true);
   const std::optional<schedule::WithoutFlush>& rule = job.schedule.without_flush;
-  if (!rule) return job.schedule.build(step);
+  if (!rule) return program_of_a_step(job);
   return schedule::with_updates(schedule::steady_program(job.schedule, step), *rule, step);
 }
 
@@ -111,7 +120,7 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
   step.imbalance = job.routing.imbalance;
   step.passes = std::make_unique<Passes>(job);
   step.program = std::move(program);
-  if (job.schedule.without_flush) step.steady = schedule::steady_run(job::pipeline_shape(job));
+  if (job.overlaps_steps()) step.steady = schedule::steady_run(job::pipeline_shape(job));
   step.message = message_bytes(job);
   add_stage_streams(step.workload, job.parallelism.pipeline, stage_axes(job));
   add_pass_rows(step.workload, job, *step.passes);

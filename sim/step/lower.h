@@ -22,7 +22,7 @@ struct LoweredStep {
   Workload workload;
   Bytes message;                                   ///< one pipeline message of one rank
   std::int64_t most_sends = 0;                     ///< messages that the busiest stage sends a step
-  std::optional<schedule::SteadyRun> steady = {};  ///< of a schedule without a flush: the program has several steps
+  std::optional<schedule::SteadyRun> steady = {};  ///< of steps that overlap: the program has several
   double imbalance = 1;                            ///< of the experts on all ranks
   /// The same step, task by task, with every other imbalance that the job states for a group of experts.
   std::vector<LoweredStep> imbalanced;
@@ -37,7 +37,8 @@ struct LoweredStep {
 /// Lowers `job` for transfers that become flows, on full bisection.
 [[nodiscard]] LoweredStep lower_for_flows(job::Job job, Fidelity fidelity);
 
-/// Returns the schedule's program for this job. Without a flush it has the steps of schedule::steady_run, and updates.
+/// Returns the schedule's program for this job. Without a flush, or without a barrier before the optimizer, it has the
+/// steps of schedule::steady_run, and updates.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
 /// Returns the way in which messages between stages are posted.

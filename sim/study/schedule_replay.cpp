@@ -57,10 +57,9 @@ Replay replay(const schedule::Program& program, const ReplayTimes& times) {
   return result;
 }
 
-Duration steady_step(const schedule::Schedule& schedule, schedule::PipelineShape shape, const ReplayTimes& times) {
-  expects(schedule.without_flush.has_value(), "a steady state has no flush");
+Duration steady_step(const schedule::Program& program, schedule::PipelineShape shape, const ReplayTimes& times) {
   const schedule::SteadyRun steady = schedule::steady_run(shape);
-  const Replay whole = replay(schedule::steady_program(schedule, shape), times);
+  const Replay whole = replay(program, times);
   const auto start_of = [&](int steps) {
     for (const step::PassTasks& pass : whole.workload.passes.front())
       if (pass.op.kind == schedule::OpKind::kForward && pass.op.microbatch.number() == steps * shape.microbatches)

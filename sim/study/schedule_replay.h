@@ -30,9 +30,9 @@ struct Replay {
 /// blocking messages, fills Replay::run.stuck and leaves the figures zero.
 [[nodiscard]] Replay replay(const schedule::Program& program, const ReplayTimes& times);
 
-/// Returns the mean time of a step in the steady state of a schedule without a flush, on stage 0. The updates of
-/// weights take no time. `shape` counts one step. Precondition: the schedule takes it.
-[[nodiscard]] des::Duration steady_step(const schedule::Schedule& schedule, schedule::PipelineShape shape,
+/// Returns the mean time of a step in the steady state of steps that overlap, on stage 0: schedule::steady_program() or
+/// schedule::repeated() without updates. `shape` counts one step.
+[[nodiscard]] des::Duration steady_step(const schedule::Program& steps, schedule::PipelineShape shape,
                                         const ReplayTimes& times);
 
 }  // namespace foretoken::study

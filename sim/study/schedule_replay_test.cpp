@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/schedule/async/versions.h"
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/test_programs.h"
@@ -227,8 +228,12 @@ TEST(ScheduleReplay, WithoutAFlushAStepTakesTheWorkOfOneStage) {
       for (int m = 1; m <= 8; ++m) {
         const schedule::PipelineShape shape{.stages = p, .microbatches = m};
         if (why_not(each, shape)) continue;
-        EXPECT_EQ(steady_step(each, shape, times(1, ms(10), ms(19), ms(0))), m * ms(29)) << each.name << p << m;
-        EXPECT_GE(steady_step(each, shape, times(1, ms(10), ms(19), ms(1))), m * ms(29)) << each.name << p << m;
+        EXPECT_EQ(steady_step(schedule::steady_program(each, shape), shape, times(1, ms(10), ms(19), ms(0))),
+                  m * ms(29))
+            << each.name << p << m;
+        EXPECT_GE(steady_step(schedule::steady_program(each, shape), shape, times(1, ms(10), ms(19), ms(1))),
+                  m * ms(29))
+            << each.name << p << m;
         ++steps;
       }
   EXPECT_EQ(steps, 2 * 7 * 8 + 28);

@@ -151,7 +151,7 @@ void read_recompute(const Node& root, Question& question) {
 
 void read_optimizer(const Node& root, Question& question) {
   const Node node = root.object_or_empty("optimizer");
-  node.allow_only({"name", "zero_stage"});
+  node.allow_only({"name", "zero_stage", "post_validation"});
   const auto name = node.one_of_or<std::string>("name", "adam",
                                                 {{"adam", "adam"},
                                                  {"adamw", "adam"},
@@ -162,6 +162,7 @@ void read_optimizer(const Node& root, Question& question) {
   question.paged_optimizer = name == "paged";
   question.optimizer = question.paged_optimizer ? "adam" : name;
   question.choices.zero_stage = find_degree(node, "zero_stage", {.low = 0, .high = 3});
+  question.post_validation = node.boolean_or("post_validation", false);
 }
 
 namespace {

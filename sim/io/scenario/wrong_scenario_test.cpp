@@ -35,7 +35,7 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
     {"swapped letters", R"({"bacth": {}})", {"/bacth: unknown key; did you mean \"batch\"?"}},
     {"unknown key",
      R"({"optimizer": {"momentum": 0.9}})",
-     {"/optimizer/momentum: unknown key; known here: name, zero_stage"}},
+     {"/optimizer/momentum: unknown key; known here: name, zero_stage, post_validation"}},
     {"key of another tool",
      R"({"parallelism": {"zero": 1}})",
      {"/parallelism/zero: unknown key; known here: tensor, context, pipeline, data, virtual_pipeline, "

@@ -148,6 +148,24 @@ void check_without_flush(Draft& draft) {
       "taken over all ranks");
 }
 
+// A stage updates by itself, and what stages share over the pipeline would have to wait for others.
+void check_post_validation(Draft& draft) {
+  const Job& job = draft.job;
+  const auto refuse = [&](const std::string& why) {
+    draft.complain("/optimizer/post_validation", "expected false " + why);
+  };
+  if (job.parallelism.pipeline == 1) refuse("without a pipeline: no stage waits for another");
+  if (job.schedule.without_flush || job.schedule.posting != schedule::Posting::kAsProduced ||
+      job.parallelism.copies > 1)
+    refuse(fmt::format("with the schedule {}; try zb-h1, zb-h2 or zb-v", job.schedule.name));
+  if (job.optimizer.zero_stage > 0) refuse("with optimizer.zero_stage: shards are gathered after the norm is known");
+  if (job.offload.any()) refuse("with offload: the host updates once the norm is known");
+  if (stages_share_embedding(job)) refuse("where the first and the last stage share the embedding; untie it");
+  draft.notes.assumptions.emplace_back(
+      "with post-validation, the step is the mean of a full pipeline: stages update by themselves, the norm is checked "
+      "beside the next step, and no update is taken back");
+}
+
 }  // namespace
 
 void check_schedule(Draft& draft) {
@@ -156,7 +174,7 @@ void check_schedule(Draft& draft) {
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
   const schedule::PipelineShape a_step{.stages = job.parallelism.pipeline,
                                        .microbatches = static_cast<int>(std::min(microbatches, kMostPasses))};
-  const std::int64_t steps = job.schedule.without_flush ? schedule::steady_run(a_step).steps() : 1;
+  const std::int64_t steps = job.overlaps_steps() ? schedule::steady_run(a_step).steps() : 1;
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
   if (microbatches > kMostPasses / (2 * chunks * steps)) {
     draft.complain("/batch/global",
@@ -170,6 +188,7 @@ void check_schedule(Draft& draft) {
                                       .group = job.batch.microbatch_group.value_or(0)};
   const auto wrong = schedule::why_not(job.schedule, shape);
   if (job.schedule.without_flush) check_without_flush(draft);
+  if (job.optimizer.post_validation) check_post_validation(draft);
   // The schedule's own advice does not know the other rules.
   if (wrong)
     draft.complain("/schedule", wrong->substr(0, wrong->find("; try ")), [&] { return shapes_near(job, shape); });

@@ -98,6 +98,23 @@ SteadyRun steady_run(PipelineShape shape) {
   return {.before = 1 + steps_of(2 * shape.stages), .measured = steps_of(2 * shape.stages)};
 }
 
+Program repeated(const Program& a_step, PipelineShape shape, bool updates) {
+  Program program = a_step;
+  for (const Stage stage : program.stages.ids()) {
+    StageProgram& ops = program.stages[stage];
+    const StageProgram once = std::exchange(ops, {});
+    for (int step = 0; step < steady_run(shape).steps(); ++step) {
+      const int first = step * shape.microbatches;
+      for (StageOp op : once) {
+        op.microbatch = id_of<MicroBatch>(first + op.microbatch.number());
+        ops.push_back(op);
+      }
+      if (updates) ops.push_back({OpKind::kUpdate, id_of<MicroBatch>(first + shape.microbatches - 1), {}});
+    }
+  }
+  return program;
+}
+
 Program steady_program(const Schedule& schedule, PipelineShape shape) {
   shape.microbatches *= steady_run(shape).steps();
   return schedule.build(shape);

@@ -43,6 +43,10 @@ struct SteadyRun {
 /// p - r micro-batches only; then a step is the mean of `measured` ones.
 [[nodiscard]] SteadyRun steady_run(PipelineShape shape);
 
+/// Returns the program of that run for a schedule with a flush: `a_step` again and again. No stage waits for the
+/// others. With `updates` each stage updates its weights after its last pass of a step.
+[[nodiscard]] Program repeated(const Program& a_step, PipelineShape shape, bool updates);
+
 /// Returns the program of that run, without updates. Precondition: `schedule` has no flush and takes the shape.
 [[nodiscard]] Program steady_program(const Schedule& schedule, PipelineShape shape);
 

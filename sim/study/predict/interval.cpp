@@ -121,6 +121,7 @@ void add_switches(trust::Place& place, const job::Job& job) {
   place.exchange = model::exchange_name(job.layer_context());
   place.recompute = recompute_of(job.recompute);
   place.schedule = job.schedule.name;
+  if (job.optimizer.post_validation) place.schedule += ", post-validated";
   place.zero = std::to_string(job.optimizer.zero_stage);
   place.sequence_parallel = on_or_off(job.parallelism.sequence_parallel);
   place.grad_reduce = on_or_off(job.overlap.grad_reduce);

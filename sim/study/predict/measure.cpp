@@ -91,7 +91,14 @@ double ideal_bubble(const Job& job, const step::Passes& passes) {
   ReplayTimes times;
   for (const schedule::OpKind kind : schedule::pass_kinds(job.schedule))
     times.passes[kind] = mean_times(job, passes, kind);
-  return replay(step::program_of(job), times).bubble_fraction();
+  Job a_step = job;
+  a_step.optimizer.post_validation = false;
+  const schedule::Program program = step::program_of(a_step);
+  const Replay flushed = replay(program, times);
+  if (!job.optimizer.post_validation) return flushed.bubble_fraction();
+  const schedule::PipelineShape shape = job::pipeline_shape(job);
+  const des::Duration step = steady_step(schedule::repeated(program, shape, false), shape, times);
+  return static_cast<double>((step - flushed.work).ps) / static_cast<double>(flushed.work.ps);
 }
 
 // Without a pipeline no stage waits for another. A stage that waits for parameters has no bubble.

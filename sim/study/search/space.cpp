@@ -79,6 +79,9 @@ std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
     : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
   const job::Choices& asked = question.asked().choices;
+  if (question.asked().post_validation)
+    throw ConfigError({{"search", "/optimizer/post_validation",
+                        "expected false: no search tries steps that overlap; try a scenario that states all degrees"}});
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
   for (const int gpus : options_.gpus) add_cuts(gpus);
 }

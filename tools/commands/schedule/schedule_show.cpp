@@ -133,7 +133,7 @@ void add_steady_state(Shown& shown, const schedule::Schedule& chosen, const Opti
   const schedule::WithoutFlush& rule = *chosen.without_flush;
   shown.weights = schedule::weight_versions(schedule::steady_program(chosen, options.shape), rule, options.shape);
   shown.weights->used = schedule::weight_versions(shown.program, rule, options.shape).used;
-  shown.steady = study::steady_step(chosen, options.shape, times);
+  shown.steady = study::steady_step(schedule::steady_program(chosen, options.shape), options.shape, times);
 }
 
 Shown build(const Options& options, const schedule::Schedule& chosen) {
