@@ -24,6 +24,12 @@ constexpr Word kNemoWords[] = {
     {"model.expert_model_parallel_size", "expert-model-parallel-size"},
     {"model.encoder_seq_length", "seq-length"},
     {"model.seq_length", "seq-length"},
+    {"model.data.seq_length_dec", "decoder-seq-length"},
+    {"model.encoder_num_layers", "encoder-num-layers"},
+    {"model.decoder_num_layers", "decoder-num-layers"},
+    {"model.pipeline_model_parallel_split_rank", "pipeline-model-parallel-split-rank"},
+    {"model.relative_attention_num_buckets", "relative-attention-num-buckets"},
+    {"model.share_decoder_tokens_head_embeddings", "untie-embeddings-and-output-weights", Form::kInverse},
     {"model.max_position_embeddings", "max-position-embeddings"},
     {"model.num_layers", "num-layers"},
     {"model.hidden_size", "hidden-size"},
@@ -53,7 +59,8 @@ constexpr Word kNemoWords[] = {
 constexpr KeyRule kNemoKeys[] = {
     {"run.* exp_manager.* hydra.* defaults name restore_from_path trainer.* model.data.* model.tokenizer.* "
      "model.optim.* model.nsys_profile.* model.native_amp* model.hysteresis model.seed model.resume_from_checkpoint "
-     "model.init_method* model.use_scaled_init_method model.layernorm_* model.do_layer_norm_weight_decay "
+     "model.relative_attention_max_distance model.arch model.mcore_t5 model.init_method* model.use_scaled_init_method "
+     "model.layernorm_* model.do_layer_norm_weight_decay "
      "model.apply_query_key_layer_scaling model.make_vocab_size_divisible_by model.pre_process model.post_process "
      "model.onnx_safe model.apex_transformer_log_level model.gradient_as_bucket_view model.sync_batch_comm "
      "model.use_cpu_initialization model.headscale model.openai_gelu model.attention_type "
@@ -82,7 +89,7 @@ constexpr KeyRule kNemoKeys[] = {
      "tokens are spread evenly"},
     {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
     {"model.peft.* model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
-    {"model.encoder.* model.decoder.* model.mcore_t5 model.pipeline_model_parallel_split_rank model.share_* "
+    {"model.encoder.* model.decoder.* model.share_* "
      "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "
      "model.num_self_attention_per_cross_attention",
      "parts of an encoder-decoder are not read here"},
@@ -144,7 +151,8 @@ void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
   const auto method = settings.text({"model.activations_checkpoint_method"});
   const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
-  if (!granularity) return;
+  const bool no_layers = method == "block" && layers == "0";
+  if (!granularity || no_layers) return;
   const std::string place = "model.activations_checkpoint_granularity";
   arguments.push_back({"recompute-granularity", {*granularity}, place});
   if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
@@ -157,18 +165,46 @@ void refuse_fsdp(const Settings& settings) {
   for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
 }
 
-std::string section_of(const Json& document) {
-  for (const char* section : {"encoder", "decoder"})
-    if (document.at("model").contains(section)) return section;
-  return "";
+bool is_section(const Json& model, const char* name) { return model.contains(name) && model.at(name).is_object(); }
+
+// Lifts the keys that both halves of a T5 share to its model. Halves of two forms are refused.
+bool lift_halves(Json& document, Report& report) {
+  Json& model = document.at("model");
+  if (!is_section(model, "encoder") || !is_section(model, "decoder")) return false;
+  const Json encoder = model.at("encoder"), decoder = model.at("decoder");
+  model["encoder_num_layers"] = encoder.value("num_layers", Json());
+  model["decoder_num_layers"] = decoder.value("num_layers", Json());
+  for (const auto& [key, value] : encoder.items()) {
+    if (key == "num_layers") continue;
+    if (decoder.value(key, Json()) != value)
+      report.refuse("T5", "the encoder and the decoder differ in " + printable(key, 60));
+    if (!model.contains(key)) model[key] = value;
+  }
+  for (const auto& [key, value] : decoder.items())
+    if (!encoder.contains(key)) report.refuse("T5", "the decoder alone states " + printable(key, 60));
+  model.erase("encoder");
+  model.erase("decoder");
+  return true;
 }
 
-void refuse_other_models(const Settings& settings, const std::string& path) {
+// Parts of a T5 that are not modelled.
+void check_halves(const Settings& settings) {
   Report& report = settings.report();
-  const std::string section = section_of(settings.document());
-  if (!section.empty() || path.find("/t5/") != path.npos || path.find("mt5") != path.npos ||
-      path.find("_t5_") != path.npos)
-    report.refuse("T5", "an encoder and a decoder are not read here");
+  const auto is_off = [&](const char* key) { return settings.has({key}) && !settings.on({key}); };
+  if (is_off("model.share_token_embeddings"))
+    report.refuse("model.share_token_embeddings", "two tables of embeddings are not modelled");
+  const char* const kSelfOnly = "model.relative_position_bias_self_attention_only";
+  if (is_off(kSelfOnly)) report.refuse(kSelfOnly, "relative positions of cross-attention are not modelled");
+  if (const auto arch = settings.text({"model.arch"}); arch && *arch != "transformer")
+    report.refuse("model.arch", in_quotes(*arch) + " is not modelled");
+}
+
+void refuse_other_models(const Settings& settings, const std::string& path, bool has_halves) {
+  Report& report = settings.report();
+  const bool named = path.find("/t5/") != path.npos || path.find("mt5") != path.npos || path.find("_t5_") != path.npos;
+  const Json& model = settings.document().at("model");
+  if (!has_halves && (named || model.contains("encoder") || model.contains("decoder")))
+    report.refuse("T5", "expected the sections encoder and decoder of its model");
   if (settings.has({"model.retro"})) report.refuse("RETRO", "it retrieves neighbours");
   for (const char* word : {"vlm", "neva", "clip", "vit", "stable_diffusion", "imagen", "dreambooth", "controlnet"})
     if (path.find(std::string("/") + word) != path.npos) report.refuse(word, "not a language model");
@@ -196,15 +232,18 @@ bool is_nemo(const Json& document) {
 void read_nemo(const Json& document, const std::string& path, Report& report) {
   Json resolved = document;
   resolve_references(resolved);
+  const bool has_halves = lift_halves(resolved, report);
   const Settings settings(std::move(resolved), report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
   add_layers(settings, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
-  megatron::read_arguments(std::move(arguments), report);
+  using megatron::Program;
+  megatron::read_arguments(std::move(arguments), report, false, has_halves ? Program::kT5 : Program::kOther);
   report.framework = "NeMo";
   refuse_fsdp(settings);
-  refuse_other_models(settings, path);
+  refuse_other_models(settings, path, has_halves);
+  if (has_halves) check_halves(settings);
   check_length(settings);
   settings.sort_rest(kNemoKeys);
 }
