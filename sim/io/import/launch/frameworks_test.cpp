@@ -227,6 +227,12 @@ constexpr RefusedCase kRefusedCases[] = {
      "decoder: {num_layers: 2, hidden_size: 128}}\n",
      "differ in hidden_size"}};
 
+TEST(Frameworks, ASectionThatIsOffIsIgnored) {
+  EXPECT_EQ(refusals_of(read_as("a.json", R"({"train_batch_size": 8, "bf16": {"enabled": true},
+    "curriculum_learning": {"enabled": false, "curriculum_type": "seqlen", "min_difficulty": 8}})")),
+            "");
+}
+
 TEST(Frameworks, WhatChangesTheAnswerIsRefusedByName) {
   for (const RefusedCase& one : kRefusedCases) {
     SCOPED_TRACE(one.what);
