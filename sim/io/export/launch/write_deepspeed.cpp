@@ -20,6 +20,10 @@ constexpr std::string_view kCoreFlags[] = {"--use-distributed-optimizer",
                                            "--data-parallel-sharding-strategy",
                                            "--attention-backend",
                                            "--overlap-param-gather",
+                                           "--optimizer-cpu-offload",
+                                           "--optimizer-offload-fraction",
+                                           "--use-precision-aware-optimizer",
+                                           "--cpu-offloading",
                                            "--ckpt-format",
                                            "--tokenizer-type"};
 

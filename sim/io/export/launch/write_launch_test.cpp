@@ -28,7 +28,7 @@ std::string losses_of(const ExportedLaunch& exported) {
 
 struct KeptCase {
   const char *what, *format, *scenario;
-  const char* set = nullptr;
+  const char *set = nullptr, *second = nullptr;
 };
 
 constexpr KeptCase kKeptCases[] = {
@@ -45,13 +45,16 @@ constexpr KeptCase kKeptCases[] = {
     {"an optimizer on the host", "megatron", "llama-3-70b-256-h100", "offload.optimizer=cpu"},
     {"half of it", "megatron", "llama-3-70b-256-h100", "offload.optimizer=0.5"},
     {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
+    {"an optimizer on the host of DeepSpeed", "deepspeed", "gpt3-175b-384-a100-zero3",
+     R"(offload={"optimizer": "cpu", "parameters": "cpu"})", "runtime=deepspeed"},
     {"ZeRO-3", "deepspeed", "gpt3-175b-384-a100-zero3"}};
 
 TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   for (const KeptCase& one : kKeptCases) {
     SCOPED_TRACE(one.what);
-    const std::vector<std::string> sets =
-        one.set == nullptr ? std::vector<std::string>{} : std::vector{std::string(one.set)};
+    std::vector<std::string> sets;
+    for (const char* set : {one.set, one.second})
+      if (set != nullptr) sets.emplace_back(set);
     EXPECT_EQ(losses_of(exported_as(one.format, one.scenario, sets)), "");
   }
 }
