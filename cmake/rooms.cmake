@@ -113,7 +113,12 @@ function(foretoken_room NAME)
     if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
       set(LABEL PROPERTIES LABELS slow)
     endif()
-    gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." ${LABEL})
+    if(FORETOKEN_TESTS_AT_ONCE)  # set by a room whose tests share work that takes seconds: one process runs them all
+      add_test(NAME ${NAME} COMMAND ${NAME}_test)
+      set_tests_properties(${NAME} PROPERTIES COST 100)  # the longest start first
+    else()
+      gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." ${LABEL})
+    endif()
   endif()
   if(BENCHES AND FORETOKEN_BENCHMARKS_BUILT)
     add_executable(${NAME}_bench ${BENCHES})

@@ -3,6 +3,7 @@
 
 #include "sim/base/check.h"
 #include "validate/plots.h"
+#include "validate/served_sets.h"
 #include "validate/split_text.h"
 #include "validate/validate.h"
 
@@ -108,7 +109,8 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
   return {{"docs/modeller/validation.md", page},
           {"docs/modeller/validation/errors.svg", errors_plot(validation, false)},
           {"validate/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
-          {"docs/modeller/validation/steps.svg", steps_plot(validation, false)}};
+          {"docs/modeller/validation/steps.svg", steps_plot(validation, false)},
+          {"validate/serving_residuals.json", served_residuals_json(predict_served_sets())}};
 }
 
 }  // namespace foretoken::validate

@@ -76,7 +76,8 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->excludes(csv);
   command
       ->add_option("--write-docs", options->docs,
-                   "Write docs/modeller/validation.md, its plots and validate/residuals.json below this folder")
+                   "Write docs/modeller/validation.md, its plots, validate/residuals.json and validate/serving_residuals.json below "
+                   "this folder")
       ->excludes(sets);
   command->footer(
       "Exit status 1: a set is worse than its bound in validate/bounds.json.\n\n"

@@ -334,6 +334,19 @@ TEST(ServeCommand, PoolsNeedANetworkBetweenNodes) {
   EXPECT_THAT(ran.err, HasSubstr("the nodes of \"rtx4090-24gb\" have no NICs, found 16"));
 }
 
+TEST(ServeCommand, SaysHowFarItMayBeTrusted) {
+  const json answer = json::parse(run_foretoken({"serve", "llama-3-70b-8-h100", "--json"}).out);
+  const json& tpot = answer["interval"]["tpot_s"];
+  EXPECT_LT(tpot["low"], answer["tpot_s"]["mean"]);
+  EXPECT_GT(tpot["high"], answer["tpot_s"]["mean"]);
+  EXPECT_TRUE(tpot["outside"]);
+  EXPECT_EQ(answer["nearest"]["place"]["engine"], "vllm");
+  const std::string text = run_foretoken({"serve", "llama-3-70b-8-h100"}).out;
+  EXPECT_THAT(text, HasSubstr("  90 %        TTFT "));
+  EXPECT_THAT(text, HasSubstr("  Untried     model llama-3-70b (nearest: qwen3-32b), parameters 70.6B"));
+  EXPECT_THAT(text, HasSubstr("  Nearest     vLLM 0.12.0, Qwen3-32B on H100"));
+}
+
 TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
   const std::vector<std::string> words{"serve", "--model", "llama-3-70b", "--cluster", "dgx-h100-ndr"};
   const Ran ran = run_foretoken(words);

@@ -13,6 +13,7 @@
 
 #include "sim/io/json/parse_json.h"
 #include "sim/io/serve/read_service.h"
+#include "sim/io/serve/served_residuals.h"
 #include "sim/serve/predict.h"
 #include "tools/commands.h"
 #include "tools/commands/serve/serve_search.h"
@@ -109,8 +110,11 @@ void write_trace(const Options& options, const serve::Service& service, const se
 }
 
 std::string answer_text(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
-  if (options.form == Form::kText) return serve_text(service, prediction, page_paint(options.colour));
-  const std::string json = serve_json(service, prediction);
+  static const trust::ServedEvidence evidence = io::read_shipped_served_residuals();
+  const study::ServiceTrust trusted =
+      prediction.fits ? study::trust_of(service, prediction, evidence) : study::ServiceTrust();
+  if (options.form == Form::kText) return serve_text(service, prediction, trusted, page_paint(options.colour));
+  const std::string json = serve_json(service, prediction, trusted);
   return options.form == Form::kJson ? json
                                      : csv_of(nlohmann::ordered_json::array({nlohmann::ordered_json::parse(json)}));
 }

@@ -98,15 +98,38 @@ void add_run(const serve::Prediction& prediction, ServeJson& json) {
                  {"preemptions", prediction.preemptions}};
 }
 
+/// Returns the 90 % intervals of means by quantity; null where nobody has published it.
+ServeJson interval_json(const study::ServiceTrust& trusted) {
+  if (trusted.intervals.empty()) return nullptr;
+  ServeJson json = {{"level", 0.9}};
+  for (const auto& [quantity, interval] : trusted.intervals)
+    json[std::string(name_of(quantity)) + (quantity == trust::Served::kThroughput ? "_per_s" : "_s")] = {
+        {"low", interval.low},   {"high", interval.high},         {"cases", interval.cases},
+        {"sets", interval.sets}, {"distance", interval.distance}, {"outside", interval.outside()},
+        {"away", interval.away}};
+  return json;
+}
+
+ServeJson nearest_json(const study::ServiceTrust& trusted) {
+  if (trusted.nearest == nullptr) return nullptr;
+  const trust::ServedCase& one = *trusted.nearest;
+  ServeJson place = ServeJson::object();
+  for (const trust::ServedKey& key : trust::served_keys()) place[std::string(key.name)] = value_of(key, one.place);
+  return {{"set", one.set},           {"title", one.title},         {"quantity", name_of(one.quantity)},
+          {"measured", one.measured}, {"predicted", one.predicted}, {"place", place}};
+}
+
 }  // namespace
 
-std::string serve_json(const serve::Service& service, const serve::Prediction& prediction) {
+std::string serve_json(const serve::Service& service, const serve::Prediction& prediction,
+                       const study::ServiceTrust& trusted) {
   ServeJson json;
   add_question(service, json);
   json.update(answer_json(prediction));
   add_run(prediction, json);
   json["memory"] = memories_json(prediction);
-  json["interval"] = nullptr;  // no service has enough measured neighbours yet
+  json["interval"] = interval_json(trusted);
+  json["nearest"] = nearest_json(trusted);
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.notes.begin(), service.engine.notes.end());
   json["assumptions"] = assumptions;

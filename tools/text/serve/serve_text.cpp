@@ -2,6 +2,10 @@
 #include "tools/text/serve/serve_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 
 #include "sim/report/text/number.h"
 
@@ -58,6 +62,37 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
   if (prediction.preemptions > 0)
     text += fmt::format("  Preempted   {} times: the cache was full\n", prediction.preemptions);
   return text;
+}
+
+/// Returns a quantity as the table above names it: "16.0 ms", "1,933 tokens/s".
+std::string quantity_text(trust::Served quantity, double value) {
+  return quantity == trust::Served::kThroughput ? fmt::format("{:.4g} tokens/s", value)
+                                                : report::time_text(Seconds(value));
+}
+
+std::string_view short_name(trust::Served quantity) {
+  constexpr std::array<std::string_view, trust::kServed.size()> kNames{"TTFT", "TPOT", "latency", "throughput"};
+  return kNames.at(static_cast<std::size_t>(quantity));
+}
+
+/// Returns the lines that say how far the means may be trusted.
+std::string trust_text(const study::ServiceTrust& trusted, const Paint& paint) {
+  if (trusted.nearest == nullptr || trusted.intervals.empty())
+    return "  90 %        unknown: no published service is like this one\n";
+  std::string ranges;
+  for (const auto& [quantity, interval] : trusted.intervals) {
+    ranges += fmt::format("{}{} {} to {}", ranges.empty() ? "" : ", ", short_name(quantity),
+                          quantity_text(quantity, interval.low), quantity_text(quantity, interval.high));
+  }
+  ranges += fmt::format(" ({} published values of {})", trusted.cases, report::counted(trusted.sets, "table"));
+  std::string text = paint.paragraph("  90 %        ", ranges);
+  const trust::ServedInterval& founded = trusted.best_founded();
+  if (founded.outside()) text += paint.paragraph("  Untried     ", fmt::format("{}", fmt::join(founded.away, ", ")));
+  const trust::ServedCase& nearest = *trusted.nearest;
+  return text + paint.paragraph("  Nearest     ", fmt::format("{}: {} {} measured, {} predicted", nearest.title,
+                                                              short_name(nearest.quantity),
+                                                              quantity_text(nearest.quantity, nearest.measured),
+                                                              quantity_text(nearest.quantity, nearest.predicted)));
 }
 
 std::string memory_text(std::string_view name, const serve::Memory& memory, const Paint& paint) {
@@ -118,9 +153,13 @@ std::string service_limits_words(const serve::Limits& limits) {
   return words;
 }
 
-std::string serve_text(const serve::Service& service, const serve::Prediction& prediction, const Paint& paint) {
+std::string serve_text(const serve::Service& service, const serve::Prediction& prediction,
+                       const study::ServiceTrust& trusted, const Paint& paint) {
   std::string text = heading(service, paint);
-  if (prediction.fits) text += times_text(service, prediction, paint) + rates_text(service, prediction);
+  if (prediction.fits) {
+    text += times_text(service, prediction, paint) + rates_text(service, prediction);
+    text += trust_text(trusted, paint);
+  }
   if (prediction.memory.size() == 1) return text + memory_text("Memory", prediction.memory.front(), paint);
   text += memory_text("Prefill", prediction.memory.front(), paint);
   return text + memory_text("Decode", prediction.memory.back(), paint);

@@ -8,11 +8,12 @@
 
 #include "sim/report/text/layout.h"
 #include "sim/serve/predict.h"
+#include "sim/study/serve/served_trust.h"
 
 namespace foretoken::tools {
 
 [[nodiscard]] std::string serve_text(const serve::Service& service, const serve::Prediction& prediction,
-                                     const report::Paint& paint);
+                                     const study::ServiceTrust& trusted, const report::Paint& paint);
 
 /// Writes the degrees of an instance and how many there are: "tensor 4 x pipeline 2, 2 instances".
 [[nodiscard]] std::string pool_words(const serve::Pool& pool);
@@ -39,7 +40,8 @@ namespace foretoken::tools {
 [[nodiscard]] nlohmann::ordered_json spread_json(const serve::Spread& spread);
 
 /// Writes one line of JSON (docs/user/serve.md). Numbers of a service that does not fit are null.
-[[nodiscard]] std::string serve_json(const serve::Service& service, const serve::Prediction& prediction);
+[[nodiscard]] std::string serve_json(const serve::Service& service, const serve::Prediction& prediction,
+                                     const study::ServiceTrust& trusted);
 
 /// Writes passes, batch, queue and cache as a Chrome trace, piece by piece.
 void write_serve_trace(const serve::Service& service, const serve::Prediction& prediction,

@@ -184,6 +184,11 @@ bool lift_halves(Json& document, Report& report) {
     if (!encoder.contains(key)) report.refuse("T5", "the decoder alone states " + printable(key, 60));
   model.erase("encoder");
   model.erase("decoder");
+  Json& data = model["data"];
+  if (!data.is_object()) data = Json::object();
+  if (data.contains("seq_length_dec")) return true;
+  data["seq_length_dec"] = "128";
+  report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
   return true;
 }
 

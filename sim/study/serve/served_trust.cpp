@@ -1,0 +1,98 @@
+#include "sim/study/serve/served_trust.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "sim/model/counts/parameters.h"
+
+namespace foretoken::study {
+namespace {
+
+std::string arrivals_of(serve::ArrivalKind kind) {
+  switch (kind) {
+    case serve::ArrivalKind::kBatch:
+      return "batch";
+    case serve::ArrivalKind::kClosed:
+      return "users";
+    case serve::ArrivalKind::kPoisson:
+      return "poisson";
+    case serve::ArrivalKind::kTrace:
+      return "trace";
+  }
+  return "";
+}
+
+/// fp16 and bf16 take as long.
+std::string width_words(std::string_view precision) {
+  return precision == "fp16" || precision == "bf16" ? "16 bits" : std::string(precision);
+}
+
+double load_of(const serve::Requests& requests) {
+  if (requests.kind == serve::ArrivalKind::kPoisson) return requests.rate_per_s;
+  return requests.kind == serve::ArrivalKind::kTrace ? 1 : real(requests.at_once);
+}
+
+}  // namespace
+
+trust::ServedPlace place_of(const serve::Service& service) {
+  const serve::Pool& pool = service.disaggregated ? service.disaggregated->prefill : service.pool;
+  const serve::Degrees& cut = pool.degrees;
+  return {.model = service.model.name,
+          .layers = service.model.experts ? "experts" : "dense",
+          .engine = service.engine.name,
+          .gpu = service.cluster.gpu.name,
+          .arrivals = arrivals_of(service.requests.kind),
+          .batching = service.batching == serve::Batching::kStatic ? "static" : "continuous",
+          .weights = width_words(name_of(service.precision)),
+          .cache = width_words(service.cache_precision),
+          .pools = service.disaggregated ? "two" : "one",
+          .draft = service.speculation ? "on" : "none",
+          .parameters = model::total_parameters(service.model),
+          .tensor = real(cut.tensor),
+          .pipeline = real(cut.pipeline),
+          .expert = real(cut.expert),
+          .attention_data = real(cut.attention_data),
+          .instances = real(pool.instances()),
+          .input = std::max(1.0, real(service.requests.input_tokens)),
+          .output = std::max(1.0, real(service.requests.output_tokens)),
+          .load = load_of(service.requests)};
+}
+
+std::optional<double> predicted(const serve::Prediction& prediction, trust::Served quantity) {
+  switch (quantity) {
+    case trust::Served::kTtft:
+      return prediction.ttft.mean;
+    case trust::Served::kTpot:
+      return prediction.tpot ? std::optional(prediction.tpot->mean) : std::nullopt;
+    case trust::Served::kLatency:
+      return prediction.latency.mean;
+    case trust::Served::kThroughput:
+      return prediction.output_tokens_per_s;
+  }
+  return std::nullopt;
+}
+
+const trust::ServedInterval& ServiceTrust::best_founded() const {
+  return std::ranges::min_element(intervals, {}, [](const auto& one) { return one.second.distance; })->second;
+}
+
+ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& prediction,
+                      const trust::ServedEvidence& evidence) {
+  const trust::ServedPlace place = place_of(service);
+  ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence),
+                       .cases = static_cast<int>(evidence.cases.size())};
+  std::set<std::string_view> sets;
+  for (const trust::ServedCase& one : evidence.cases) sets.insert(one.set);
+  trusted.sets = static_cast<int>(sets.size());
+  for (const trust::Served quantity : trust::kServed) {
+    const auto value = predicted(prediction, quantity);
+    const bool means_nothing = service.model.encoder && quantity != trust::Served::kLatency;
+    if (!value || *value <= 0 || means_nothing) continue;
+    if (auto interval = trust::served_interval(place, quantity, *value, evidence))
+      trusted.intervals.emplace(quantity, *std::move(interval));
+  }
+  return trusted;
+}
+
+}  // namespace foretoken::study
