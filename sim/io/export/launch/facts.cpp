@@ -68,8 +68,18 @@ void add_layer(const model::Transformer& m, Facts& facts) {
   if (m.local.window > 0) facts.add("model.local_every", m.local.every);
   facts.add("model.attention_sinks", m.attention_sinks);
   facts.add("model.stack", m.stack.has_value());
-  facts.add("model.encoder", m.encoder.has_value());
   facts.add("model.activation_dropout", m.activation_dropout);
+}
+
+void add_encoder(const model::Transformer& m, Facts& facts) {
+  facts.add("model.encoder", m.encoder.has_value());
+  if (!m.encoder) return;
+  facts.add("model.token_types", m.encoder->token_types);
+  facts.add("model.embedding_width", m.encoder->embedding_width);
+  facts.add("model.masked_head", m.encoder->masked_head);
+  facts.add("model.pooler", m.encoder->pooler);
+  facts.add("model.sequence_classes", m.encoder->sequence_classes);
+  facts.add("model.token_classes", m.encoder->token_classes);
 }
 
 void add_halves(const Job& job, Facts& facts) {
@@ -155,6 +165,23 @@ void add_execution(const Job& job, Facts& facts) {
   for (const auto& [name, member] : job::kOverlaps) facts.add("overlap." + std::string(name), job.overlap.*member);
 }
 
+std::string place_of(const job::Offloaded& part) {
+  if (!part.any()) return "none";
+  const std::string much = part.layers ? fmt::format("{} layers", *part.layers) : fmt::format("{}", part.fraction);
+  return fmt::format("{} on {}", much, part.to == job::Tier::kDisk ? "nvme" : "cpu");
+}
+
+void add_offload(const Job& job, Facts& facts) {
+  for (const auto& [name, member] : job::kOffloadedParts)
+    facts.add("offload." + std::string(name), place_of(job.offload.*member));
+  facts.add("offload.delayed_update", job.offload.delayed_update);
+}
+
+void add_training(const model::FineTuning& tuning, Facts& facts) {
+  facts.add("training.method", name_of(tuning.method));
+  if (tuning.freezes()) facts.add("training.rank", tuning.rank);
+}
+
 void add_machine(const Job& job, Facts& facts) {
   facts.add("cluster", job.cluster.name);
   facts.add("profile", job.profile.name);
@@ -169,11 +196,14 @@ Facts facts_of(const Job& job) {
   Facts facts;
   add_sizes(job.model, facts);
   add_layer(job.model, facts);
+  add_encoder(job.model, facts);
   add_halves(job, facts);
   add_experts(job, facts);
   add_parallelism(job, facts);
   add_numbers(job, facts);
   add_execution(job, facts);
+  add_offload(job, facts);
+  add_training(job.model.tuning, facts);
   add_machine(job, facts);
   return facts;
 }

@@ -197,6 +197,20 @@ void add_narrow_states(const Job& job, Flags& flags) {
   flags.set("--exp-avg-sq-dtype", state_format(recipe.moment_bytes / 2, "bf16"));
 }
 
+// Tensors that stand in the host's memory. The optimizer there is a precision-aware one.
+void add_offloading(const Job& job, Flags& flags) {
+  const job::Offloaded &optimizer = job.offload.optimizer, &activations = job.offload.activations;
+  if (optimizer.any()) {
+    flags.on("--optimizer-cpu-offload");
+    if (optimizer.fraction < 1) flags.set("--optimizer-offload-fraction", optimizer.fraction);
+    flags.on("--use-precision-aware-optimizer", job.recipe.moment_bytes >= 8 && job.recipe.master_bytes != 2);
+  }
+  if (activations.any() && activations.layers) {
+    flags.on("--cpu-offloading");
+    flags.set("--cpu-offloading-num-layers", *activations.layers);
+  }
+}
+
 // fp16 reduces gradients in 16 bits and bf16 in 32 unless a flag says otherwise.
 void add_precision(const Job& job, Flags& flags) {
   const bool fp16 = job.precision == Precision::kFp16;
@@ -219,6 +233,7 @@ void add_training(const Job& job, Flags& flags) {
     flags.set("--train-samples",
               static_cast<std::int64_t>(job.run->tokens / static_cast<double>(job.batch.sequence_length)));
   add_precision(job, flags);
+  add_offloading(job, flags);
   flags.set("--attention-backend", job.attention == model::AttentionKind::kFlash ? "flash" : "unfused");
   const job::Recompute& recompute = job.recompute;
   if (recompute.granularity == RecomputeGranularity::kFull) {
@@ -242,13 +257,57 @@ void add_training(const Job& job, Flags& flags) {
   flags.set("--optimizer", "adam");
 }
 
+// BERT's own pre-training: masked tokens, and two classes for the next sentence.
+bool is_bert(const model::Transformer& m) {
+  return m.encoder && m.encoder->masked_head && m.encoder->sequence_classes == 2 && m.encoder->token_classes == 0;
+}
+
+const char* program_of(const model::Transformer& m) {
+  if (m.encoder_decoder) return "pretrain_t5.py";
+  return is_bert(m) ? "pretrain_bert.py" : "pretrain_gpt.py";
+}
+
+// Collects remarks.
+class Remarks {
+ public:
+  void operator()(bool condition, std::string remark) {
+    if (condition) remarks_.push_back(std::move(remark));
+  }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(remarks_); }
+
+ private:
+  std::vector<std::string> remarks_;
+};
+
+void add_model_remarks(const Job& job, Remarks& add) {
+  add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
+  add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
+  add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
+  add(job.model.encoder && !is_bert(job.model),
+      "pretrain_bert.py trains masked tokens and the next sentence; other heads of encoders are not written here");
+  add(job.model.activation_dropout > 0, "Megatron-LM has no dropout between activation and second product");
+  add(job.optimizer.name == "adafactor", "Adafactor is not an optimizer of Megatron-LM");
+  add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
+  add(job.model.tuning.freezes(),
+      "pretrain_gpt.py trains every weight: frozen weights and adapters are not written here");
+  add(job.offload.parameters.any(), "Megatron-LM keeps parameters on the GPU: offload.parameters is not written here");
+  add(job.offload.activations.any() && !job.offload.activations.layers,
+      "Megatron-LM offloads whole layers of activations, or modules: a fraction is not written here");
+  add(job.batch.packed.has_value(), "packed sequences are the data set's affair, not a flag of pretrain_gpt.py");
+  add(job.model.normed_behind() && !is_bert(job.model),
+      "norms behind attention and MLP are not a flag of pretrain_gpt.py");
+  add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
+  add(job.model.local.window > 0, "windows and sinks of attention are not written here");
+  add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
+}
+
 }  // namespace
 
 std::vector<std::string> megatron_command(const Job& job) {
   const int per_node = std::min(job.gpus, job.cluster.gpus_per_node);
   Flags flags;
   flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} {}", per_node, (job.gpus + per_node - 1) / per_node,
-                       job.model.encoder_decoder ? "pretrain_t5.py" : "pretrain_gpt.py")
+                       program_of(job.model))
                .c_str());
   add_model(job, flags);
   add_experts(job, flags);
@@ -259,10 +318,7 @@ std::vector<std::string> megatron_command(const Job& job) {
 }
 
 std::vector<std::string> megatron_remarks(const Job& job) {
-  std::vector<std::string> remarks;
-  const auto add = [&](bool condition, std::string remark) {
-    if (condition) remarks.push_back(std::move(remark));
-  };
+  Remarks add;
   add(job.schedule.name != "1f1b" && job.schedule.name != "interleaved-1f1b",
       fmt::format("Megatron-LM has no schedule {}", job.schedule.name));
   add(job.overlap.param_gather && !job.overlap.grad_reduce && job.optimizer.zero_stage == 1,
@@ -287,21 +343,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.overlap.exchanges && job.parallelism.pipeline > 1 && job.parallelism.virtual_pipeline == 1,
       "Megatron-LM hides exchanges of experts in pipelines of several chunks a stage only");
   add(job.routing.imbalance > 1, "moe.imbalance is what the router is expected to do, not a flag");
-  add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
-  add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
-  add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
-  add(job.model.encoder.has_value(), "pretrain_gpt.py trains decoders; encoders are not written here");
-  add(job.model.activation_dropout > 0, "Megatron-LM has no dropout between activation and second product");
-  add(job.optimizer.name == "adafactor", "Adafactor is not an optimizer of Megatron-LM");
-  add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
-  add(job.model.tuning.freezes(),
-      "pretrain_gpt.py trains every weight: frozen weights and adapters are not written here");
-  add(job.batch.packed.has_value(), "packed sequences are the data set's affair, not a flag of pretrain_gpt.py");
-  add(job.model.normed_behind(), "norms behind attention and MLP are not a flag of pretrain_gpt.py");
-  add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
-  add(job.model.local.window > 0, "windows and sinks of attention are not written here");
-  add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
-  return remarks;
+  add_model_remarks(job, add);
+  return add.take();
 }
 
 }  // namespace foretoken::io

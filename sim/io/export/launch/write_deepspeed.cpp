@@ -20,6 +20,10 @@ constexpr std::string_view kCoreFlags[] = {"--use-distributed-optimizer",
                                            "--data-parallel-sharding-strategy",
                                            "--attention-backend",
                                            "--overlap-param-gather",
+                                           "--optimizer-cpu-offload",
+                                           "--optimizer-offload-fraction",
+                                           "--use-precision-aware-optimizer",
+                                           "--cpu-offloading",
                                            "--ckpt-format",
                                            "--tokenizer-type"};
 
@@ -33,6 +37,11 @@ nlohmann::ordered_json config_of_job(const job::Job& job) {
                                    {"gradient_accumulation_steps", job.microbatches()},
                                    {"zero_optimization", {{"stage", job.optimizer.zero_stage}}}};
   config["zero_optimization"]["overlap_comm"] = job.overlap.grad_reduce;
+  const auto place = [](const job::Offloaded& part) { return part.to == job::Tier::kDisk ? "nvme" : "cpu"; };
+  if (job.offload.optimizer.any())
+    config["zero_optimization"]["offload_optimizer"]["device"] = place(job.offload.optimizer);
+  if (job.offload.parameters.any())
+    config["zero_optimization"]["offload_param"]["device"] = place(job.offload.parameters);
   const char* const type = job.precision == Precision::kFp16 ? "fp16" : "bf16";
   config[type] = {{"enabled", true}};
   if (job.recipe.extra_gradient_bytes > 0) config["data_types"] = {{"grad_accum_dtype", "fp32"}};

@@ -28,7 +28,7 @@ std::string losses_of(const ExportedLaunch& exported) {
 
 struct KeptCase {
   const char *what, *format, *scenario;
-  const char* set = nullptr;
+  const char *set = nullptr, *second = nullptr;
 };
 
 constexpr KeptCase kKeptCases[] = {
@@ -42,16 +42,29 @@ constexpr KeptCase kKeptCases[] = {
     {"a T5 on two stages", "megatron", "t5-41b-320-a100", "model.activation=gelu"},
     {"a T5 with relative positions", "megatron", "t5-41b-320-a100",
      "model={\"base\": \"nemo-t5-3b\", \"position_embedding_type\": \"relative\", \"activation\": \"swiglu\"}"},
+    {"an optimizer on the host", "megatron", "llama-3-70b-256-h100", "offload.optimizer=cpu"},
+    {"half of it", "megatron", "llama-3-70b-256-h100", "offload.optimizer=0.5"},
     {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
+    {"an optimizer on the host of DeepSpeed", "deepspeed", "gpt3-175b-384-a100-zero3",
+     R"(offload={"optimizer": "cpu", "parameters": "cpu"})", "runtime=deepspeed"},
     {"ZeRO-3", "deepspeed", "gpt3-175b-384-a100-zero3"}};
 
 TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   for (const KeptCase& one : kKeptCases) {
     SCOPED_TRACE(one.what);
-    const std::vector<std::string> sets =
-        one.set == nullptr ? std::vector<std::string>{} : std::vector{std::string(one.set)};
+    std::vector<std::string> sets;
+    for (const char* set : {one.set, one.second})
+      if (set != nullptr) sets.emplace_back(set);
     EXPECT_EQ(losses_of(exported_as(one.format, one.scenario, sets)), "");
   }
+}
+
+TEST(ExportLaunch, BertHasAProgramOfItsOwn) {
+  const std::string with_heads = R"(model={"base": "bert-large", "architectures": ["BertForPreTraining"]})";
+  const ExportedLaunch bert = exported_as("megatron", "bert-large-1-a100", {with_heads, "batch.masked_fraction=null"});
+  EXPECT_EQ(losses_of(bert), "");
+  EXPECT_THAT(bert.text, HasSubstr("pretrain_bert.py "));
+  EXPECT_THAT(losses_of(exported_as("megatron", "bert-large-1-a100")), HasSubstr("batch.masked_fraction 0.15625 1"));
 }
 
 TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
@@ -74,6 +87,12 @@ TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
 }
 
 TEST(ExportLaunch, LossesAreNamed) {
+  EXPECT_THAT(losses_of(exported_as("megatron", "gpt3-175b-384-a100-zero3",
+                                    {"runtime=deepspeed", "offload.parameters=cpu", "recompute=none"})),
+              HasSubstr("offload.parameters 1 on cpu none"));
+  EXPECT_THAT(losses_of(exported_as("megatron", "llama-3-70b-256-h100",
+                                    {"training.method=lora", "training.rank=16", "runtime=megatron-lora"})),
+              HasSubstr("training.method lora full"));
   EXPECT_THAT(losses_of(exported_as("megatron", "bloom-176b-384-a100")), HasSubstr("model.embedding_norm"));
   EXPECT_THAT(
       losses_of(exported_as("megatron", "gpt3-175b-1024-a100", {"schedule=gpipe", "parallelism.virtual_pipeline=1"})),

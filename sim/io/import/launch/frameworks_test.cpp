@@ -34,6 +34,33 @@ std::string questions_of(const Report& report) {
   return text;
 }
 
+constexpr const char* kNemoT5 = R"(trainer: {num_nodes: 2, devices: 8, precision: bf16}
+model:
+  micro_batch_size: 4
+  global_batch_size: 64
+  tensor_model_parallel_size: 1
+  pipeline_model_parallel_size: 2
+  pipeline_model_parallel_split_rank: ${divide_floor:${.pipeline_model_parallel_size}, 2}
+  seq_length: 512
+  encoder:
+    num_layers: 8
+    hidden_size: 512
+    num_attention_heads: 8
+    activation: geglu
+    activations_checkpoint_granularity: full
+    activations_checkpoint_method: block
+    activations_checkpoint_num_layers: 0
+  decoder:
+    num_layers: 6
+    hidden_size: 512
+    num_attention_heads: 8
+    activation: geglu
+    activations_checkpoint_granularity: full
+    activations_checkpoint_method: block
+    activations_checkpoint_num_layers: 0
+  data: {seq_length: 512, seq_length_dec: 128}
+)";
+
 constexpr const char* kNemo =
     "trainer: {num_nodes: 4, devices: 8, precision: bf16}\n"
     "model:\n"
@@ -83,6 +110,11 @@ struct FrameworkCase {
 constexpr FrameworkCase kFrameworkCases[] = {
     {"NeMo multiplies", "a.yaml", kNemo, "model.ffn_hidden_size", "16384"},
     {"NeMo divides", "a.yaml", kNemo, "model.kv_channels", "128"},
+    {"NeMo's T5 has two halves", "a.yaml", kNemoT5, "model.decoder_num_layers", "6"},
+    {"the same width in both", "a.yaml", kNemoT5, "model.hidden_size", "512"},
+    {"its decoder is shorter", "a.yaml", kNemoT5, "batch.decoder_sequence_length", "128"},
+    {"its encoder takes the first stages", "a.yaml", kNemoT5, "parallelism.encoder_pipeline", "1"},
+    {"none of its layers is recomputed", "a.yaml", kNemoT5, "recompute.granularity", "\"none\""},
     {"NeMo counts its nodes", "a.yaml", kNemo, "gpus", "32"},
     {"a recipe of fp8 without fp8 is off", "a.yaml", kNemo, "precision", "\"bf16\""},
     {"a method without a granularity recomputes nothing", "a.yaml", kNemo, "recompute.granularity", "\"none\""},
@@ -187,20 +219,31 @@ constexpr RefusedCase kRefusedCases[] = {
     {"a part of NeoX's settings", "a.yml",
      "{\"checkpoint_activations\": true, \"synchronize_each_layer\": true, \"train_micro_batch_size_per_gpu\": 4}",
      "part of a configuration"},
-    {"unequal halves of NeMo's T5", "a.yaml",
-     "trainer: {devices: 8}\nmodel: {micro_batch_size: 4, encoder: {num_layers: 12, hidden_size: 512}, "
-     "decoder: {num_layers: 12, hidden_size: 768}}\n",
-     "model.decoder.hidden_size"}};
+    {"an encoder of NeMo without a decoder", "a.yaml",
+     "trainer: {precision: bf16}\nmodel: {micro_batch_size: 1, encoder: {num_layers: 2}}\n",
+     "sections encoder and decoder"},
+    {"halves of two widths", "a.yaml",
+     "trainer: {precision: bf16}\nmodel: {micro_batch_size: 1, encoder: {num_layers: 2, hidden_size: 64}, "
+     "decoder: {num_layers: 2, hidden_size: 128}}\n",
+     "differ in hidden_size"}};
+
+TEST(Frameworks, ASectionThatIsOffIsIgnored) {
+  EXPECT_EQ(refusals_of(read_as("a.json", R"({"train_batch_size": 8, "bf16": {"enabled": true},
+    "curriculum_learning": {"enabled": false, "curriculum_type": "seqlen", "min_difficulty": 8}})")),
+            "");
+}
 
 TEST(Frameworks, TheHalvesOfNemosT5AreRead) {
-  const Report report = read_as("a.yaml",
-                                "trainer: {devices: 8, num_nodes: 4, precision: bf16}\n"
-                                "model: {micro_batch_size: 4, global_batch_size: 512, tensor_model_parallel_size: 2, "
-                                "seq_length: 512, mcore_t5: true, encoder: {num_layers: 12, hidden_size: 768, "
-                                "num_attention_heads: 12, activation: geglu, activations_checkpoint_granularity: full, "
-                                "activations_checkpoint_method: block, activations_checkpoint_num_layers: 0}, "
-                                "decoder: {num_layers: 10, hidden_size: 768, num_attention_heads: 12, "
-                                "activation: geglu}, data: {seq_length_dec: 114}}\n");
+  const Report report =
+      read_as("a.yaml",
+              "trainer: {devices: 8, num_nodes: 4, precision: bf16}\n"
+              "model: {micro_batch_size: 4, global_batch_size: 512, tensor_model_parallel_size: 2, "
+              "seq_length: 512, mcore_t5: true, encoder: {num_layers: 12, hidden_size: 768, "
+              "num_attention_heads: 12, activation: geglu, activations_checkpoint_granularity: full, "
+              "activations_checkpoint_method: block, activations_checkpoint_num_layers: 0}, "
+              "decoder: {num_layers: 10, hidden_size: 768, num_attention_heads: 12, "
+              "activation: geglu, activations_checkpoint_granularity: full, activations_checkpoint_method: block, "
+              "activations_checkpoint_num_layers: 0}, data: {seq_length_dec: 114}}\n");
   EXPECT_EQ(report.at("model.encoder_num_layers"), Json(12));
   EXPECT_EQ(report.at("model.decoder_num_layers"), Json(10));
   EXPECT_EQ(report.at("model.activation"), Json("geglu"));

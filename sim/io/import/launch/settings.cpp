@@ -30,6 +30,20 @@ void collect(const Json& value, const std::string& key, std::vector<std::pair<st
 
 bool is_open(std::string_view text) { return text == "auto" || text.starts_with("${") || text.starts_with("<"); }
 
+// Returns true where a section that holds the key says of itself that it is off: {"enabled": false, ...}.
+bool in_unused_section(const Json& document, std::string_view key) {
+  const Json* place = &document;
+  for (std::size_t begin = 0, dot = key.find('.'); dot != key.npos; begin = dot + 1, dot = key.find('.', begin)) {
+    const auto section = place->find(std::string(key.substr(begin, dot - begin)));
+    if (section == place->end() || !section->is_object()) return false;
+    const auto enabled = section->find("enabled");
+    if (enabled != section->end() && enabled->is_string() && !switch_of(enabled->get<std::string>()).value_or(true))
+      return true;
+    place = &*section;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool lists_key(std::string_view keys, std::string_view key) {
@@ -141,7 +155,8 @@ void Settings::sort_rest(std::span<const KeyRule> rules) const {
         std::ranges::find_if(rules, [&key = key](const KeyRule& one) { return lists_key(one.keys, key); });
     const bool empty = value->is_null() || (value->is_structured() && value->empty());
     const std::string text = value->is_string() ? value->get<std::string>() : "";
-    const bool off = empty || (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
+    const bool off = empty || in_unused_section(document_, key) ||
+                     (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
     if (off || (rule != rules.end() && rule->because.empty()))
       report_.ignore(setting, "");
     else if (rule == rules.end())

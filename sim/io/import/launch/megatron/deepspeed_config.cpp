@@ -79,6 +79,9 @@ void map_deepspeed_config(const Json& config, Report& report) {
                "zero_optimization of the DeepSpeed configuration");
   else if (report.has("optimizer.zero_stage"))
     report.approximate("--zero-stage", "the DeepSpeed configuration states no zero_optimization");
+  for (const char* part : {"offload.optimizer", "offload.parameters"})
+    if (own.has(part)) report.map(part, own.at(part), "zero_optimization of the DeepSpeed configuration");
+  if (own.has("offload")) report.assume("runtime", own.at("runtime"), "the runtime that moves states to the host");
   for (Refused& one : own.refused)
     if (!one.setting.starts_with("precision")) report.refused.push_back(std::move(one));
   for (Ignored& one : own.ignored) report.ignored.push_back(std::move(one));

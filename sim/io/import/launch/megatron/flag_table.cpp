@@ -41,7 +41,8 @@ constexpr std::string_view kReadFlags =
     "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
     "decoder-num-layers encoder-num-layers pipeline-model-parallel-split-rank relative-attention-num-buckets "
     "encoder-pipeline-model-parallel-size encoder-tensor-model-parallel-size "
-    "bert-no-binary-head optimizer-cpu-offload use-bnb-optimizer "
+    "bert-no-binary-head optimizer-cpu-offload optimizer-offload-fraction cpu-offloading cpu-offloading-num-layers "
+    "use-bnb-optimizer "
     "rampup-batch-size "
     "moe-layer-recompute spec";
 
@@ -121,8 +122,8 @@ constexpr Row kRefused[] = {
     {"enable-zbh1-pipeline enable-zbh1-exact-semantics enable-zero-bubble zero-bubble-v-schedule enable-zb-runtime "
      "enable-1f1b-v zero-bubble-max-pending-backward",
      "a zero-bubble schedule; state the schedule with --set schedule=zb-h1 and allow this flag"},
-    {"cpu-offloading cpu-offloading-num-layers fine-grained-activation-offloading offload-modules offload-chunk-num "
-     "cpu-offload offload-optimizer-states optimizer-offload-fraction optimizer-offload-policy cpu-optimizer",
+    {"cpu-offloading-weights fine-grained-activation-offloading offload-modules offload-chunk-num cpu-offload "
+     "offload-optimizer-states optimizer-offload-policy cpu-optimizer",
      "tensors that move to the host's memory"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},

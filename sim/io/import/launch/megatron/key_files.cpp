@@ -58,7 +58,7 @@ constexpr KeyRule kCodeKeys[] = {
      "log_throughput* check_for_nan* padded_vocab_size* tokenizer_* recompute_layer_ids pp_warmup pp_algorithm "
      "num_seq_splits "
      "offload mem_* primus_* precision_* manual_gc* moe_router_* moe_aux* moe_z* moe_input* num_shared_experts "
-     "use_rocm_* "
+     "use_rocm_* bert_binary_head sample_rate mask_prob short_seq_prob "
      "create_attention_mask* data_* decoupled_* lr* min_* eval_* exit_* adam_* sgd_* hysteresis seed no_* async_* "
      "norm_* query_* beta_* mscale* original_* rope_* world_size rank local_rank "
      "transformer_pipeline_model_parallel_size "

@@ -169,6 +169,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_precision(flags, fragment);
   map_recompute(flags);
   map_optimizer(flags, era);
+  map_offloading(flags, era);
   map_overlap(flags, era);
   map_attention(flags, era);
   report.assume("runtime", runtime_of(era),

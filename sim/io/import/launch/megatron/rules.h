@@ -37,6 +37,9 @@ void map_optimizer(const Flags& flags, Era era);
 void map_overlap(const Flags& flags, Era era);
 void map_attention(const Flags& flags, Era era);
 
+/// Maps the optimizer and the layers of activations that stand on the host. Only Megatron-Core has them.
+void map_offloading(const Flags& flags, Era era);
+
 /// Refuses --spec with layers that are no GPT's.
 void check_layers_of_code(const Flags& flags);
 

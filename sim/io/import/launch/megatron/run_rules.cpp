@@ -116,7 +116,8 @@ Era era_of(const Flags& flags) {
 
 void check_layers_of_code(const Flags& flags) {
   const auto spec = flags.text("spec", "");
-  if (spec && spec->find("gpt") == std::string::npos)
+  const bool local = spec && (*spec == "local" || *spec == "[local]");  // plain kernels of the same layers
+  if (spec && !local && spec->find("gpt") == std::string::npos)
     flags.report().refuse("--spec", "layers of the code's own: " + printable(*spec, 80), flags.from("spec"));
 }
 
@@ -168,7 +169,6 @@ namespace {
 // Refuses states of the optimizer that stand elsewhere, have other sizes, or follow from a file that is not read.
 void refuse_other_states(const Flags& flags) {
   constexpr std::pair<const char*, const char*> kOthers[] = {
-      {"optimizer-cpu-offload", "an optimizer on the host is not modelled"},
       {"use-bnb-optimizer", "states of 8 bits are not modelled"},
       {"deepspeed-config",
        "its file decides about ZeRO, offload and precision, and is not read; go on with --set "

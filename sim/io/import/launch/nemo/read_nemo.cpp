@@ -4,8 +4,6 @@
 // nemo/collections/nlp/models/language_modeling/megatron_base_model.py.
 #include "sim/io/import/launch/nemo/read_nemo.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sim/base/text.h"
@@ -26,12 +24,14 @@ constexpr Word kNemoWords[] = {
     {"model.expert_model_parallel_size", "expert-model-parallel-size"},
     {"model.encoder_seq_length", "seq-length"},
     {"model.seq_length", "seq-length"},
-    {"model.max_position_embeddings", "max-position-embeddings"},
-    {"model.num_layers", "num-layers"},
+    {"model.data.seq_length_dec", "decoder-seq-length"},
     {"model.encoder_num_layers", "encoder-num-layers"},
     {"model.decoder_num_layers", "decoder-num-layers"},
-    {"model.data.seq_length_dec", "decoder-seq-length"},
     {"model.pipeline_model_parallel_split_rank", "pipeline-model-parallel-split-rank"},
+    {"model.relative_attention_num_buckets", "relative-attention-num-buckets"},
+    {"model.share_decoder_tokens_head_embeddings", "untie-embeddings-and-output-weights", Form::kInverse},
+    {"model.max_position_embeddings", "max-position-embeddings"},
+    {"model.num_layers", "num-layers"},
     {"model.hidden_size", "hidden-size"},
     {"model.ffn_hidden_size", "ffn-hidden-size"},
     {"model.num_attention_heads", "num-attention-heads"},
@@ -59,7 +59,8 @@ constexpr Word kNemoWords[] = {
 constexpr KeyRule kNemoKeys[] = {
     {"run.* exp_manager.* hydra.* defaults name restore_from_path trainer.* model.data.* model.tokenizer.* "
      "model.optim.* model.nsys_profile.* model.native_amp* model.hysteresis model.seed model.resume_from_checkpoint "
-     "model.init_method* model.use_scaled_init_method model.layernorm_* model.do_layer_norm_weight_decay "
+     "model.relative_attention_max_distance model.arch model.mcore_t5 model.init_method* model.use_scaled_init_method "
+     "model.layernorm_* model.do_layer_norm_weight_decay "
      "model.apply_query_key_layer_scaling model.make_vocab_size_divisible_by model.pre_process model.post_process "
      "model.onnx_safe model.apex_transformer_log_level model.gradient_as_bucket_view model.sync_batch_comm "
      "model.use_cpu_initialization model.headscale model.openai_gelu model.attention_type "
@@ -88,9 +89,10 @@ constexpr KeyRule kNemoKeys[] = {
      "tokens are spread evenly"},
     {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
     {"model.peft.* model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
-    {"model.encoder.* model.decoder.* model.mcore_t5 model.share_* model.masked_lm_prob model.short_seq_prob "
-     "model.embedding_* model.hidden_steps model.num_self_attention_per_cross_attention model.relative_* model.arch",
-     "parts of an encoder-decoder are taken as Megatron-LM's T5 has them"},
+    {"model.encoder.* model.decoder.* model.share_* "
+     "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "
+     "model.num_self_attention_per_cross_attention",
+     "parts of an encoder-decoder are not read here"},
     {"model.retro.*", "RETRO retrieves neighbours", true}};
 
 void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
@@ -149,7 +151,8 @@ void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
   const auto method = settings.text({"model.activations_checkpoint_method"});
   const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
-  if (!granularity || (method == "block" && layers == "0")) return;  // no layer is recomputed
+  const bool no_layers = method == "block" && layers == "0";
+  if (!granularity || no_layers) return;
   const std::string place = "model.activations_checkpoint_granularity";
   arguments.push_back({"recompute-granularity", {*granularity}, place});
   if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
@@ -162,38 +165,51 @@ void refuse_fsdp(const Settings& settings) {
   for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
 }
 
-bool has_halves(const Json& model) {
-  const auto section = [&](const char* name) { return model.contains(name) && model.at(name).is_object(); };
-  return section("encoder") && section("decoder");
-}
+bool is_section(const Json& model, const char* name) { return model.contains(name) && model.at(name).is_object(); }
 
-/// Writes the keys of an encoder and a decoder as keys of the model. Both halves share all but their layers.
-void join_halves(Json& model, Report& report) {
-  constexpr std::string_view kShared[] = {"hidden_size", "ffn_hidden_size", "num_attention_heads",
-                                          "kv_channels", "activation",      "normalization",
-                                          "bias",        "hidden_dropout",  "position_embedding_type"};
+// Lifts the keys that both halves of a T5 share to its model. Halves of two forms are refused.
+bool lift_halves(Json& document, Report& report) {
+  Json& model = document.at("model");
+  if (!is_section(model, "encoder") || !is_section(model, "decoder")) return false;
   const Json encoder = model.at("encoder"), decoder = model.at("decoder");
-  for (const std::string_view key : kShared)
-    if (encoder.value(key, Json()) != decoder.value(key, Json()))
-      report.refuse(fmt::format("model.decoder.{}", key), "the encoder has another value; one is modelled");
-  for (const auto& [key, value] : encoder.items())
-    if (key != "num_layers" && !model.contains(key)) model[key] = value;
   model["encoder_num_layers"] = encoder.value("num_layers", Json());
   model["decoder_num_layers"] = decoder.value("num_layers", Json());
+  for (const auto& [key, value] : encoder.items()) {
+    if (key == "num_layers") continue;
+    if (decoder.value(key, Json()) != value)
+      report.refuse("T5", "the encoder and the decoder differ in " + printable(key, 60));
+    if (!model.contains(key)) model[key] = value;
+  }
+  for (const auto& [key, value] : decoder.items())
+    if (!encoder.contains(key)) report.refuse("T5", "the decoder alone states " + printable(key, 60));
   model.erase("encoder");
   model.erase("decoder");
   Json& data = model["data"];
   if (!data.is_object()) data = Json::object();
-  if (data.contains("seq_length_dec")) return;
+  if (data.contains("seq_length_dec")) return true;
   data["seq_length_dec"] = "128";
   report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
+  return true;
 }
 
-void refuse_other_models(const Settings& settings, const std::string& path) {
+// Parts of a T5 that are not modelled.
+void check_halves(const Settings& settings) {
+  Report& report = settings.report();
+  const auto is_off = [&](const char* key) { return settings.has({key}) && !settings.on({key}); };
+  if (is_off("model.share_token_embeddings"))
+    report.refuse("model.share_token_embeddings", "two tables of embeddings are not modelled");
+  const char* const kSelfOnly = "model.relative_position_bias_self_attention_only";
+  if (is_off(kSelfOnly)) report.refuse(kSelfOnly, "relative positions of cross-attention are not modelled");
+  if (const auto arch = settings.text({"model.arch"}); arch && *arch != "transformer")
+    report.refuse("model.arch", in_quotes(*arch) + " is not modelled");
+}
+
+void refuse_other_models(const Settings& settings, const std::string& path, bool has_halves) {
   Report& report = settings.report();
   const bool named = path.find("/t5/") != path.npos || path.find("mt5") != path.npos || path.find("_t5_") != path.npos;
-  if (named && !settings.has({"model.encoder_num_layers"}))
-    report.refuse("T5", "the file has no sections of an encoder and a decoder");
+  const Json& model = settings.document().at("model");
+  if (!has_halves && (named || model.contains("encoder") || model.contains("decoder")))
+    report.refuse("T5", "expected the sections encoder and decoder of its model");
   if (settings.has({"model.retro"})) report.refuse("RETRO", "it retrieves neighbours");
   for (const char* word : {"vlm", "neva", "clip", "vit", "stable_diffusion", "imagen", "dreambooth", "controlnet"})
     if (path.find(std::string("/") + word) != path.npos) report.refuse(word, "not a language model");
@@ -221,18 +237,18 @@ bool is_nemo(const Json& document) {
 void read_nemo(const Json& document, const std::string& path, Report& report) {
   Json resolved = document;
   resolve_references(resolved);
-  const bool halves = has_halves(resolved.at("model"));
-  if (halves) join_halves(resolved["model"], report);
+  const bool has_halves = lift_halves(resolved, report);
   const Settings settings(std::move(resolved), report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
   add_layers(settings, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
-  megatron::read_arguments(std::move(arguments), report, false,
-                           halves ? megatron::Program::kT5 : megatron::Program::kOther);
+  using megatron::Program;
+  megatron::read_arguments(std::move(arguments), report, false, has_halves ? Program::kT5 : Program::kOther);
   report.framework = "NeMo";
   refuse_fsdp(settings);
-  refuse_other_models(settings, path);
+  refuse_other_models(settings, path, has_halves);
+  if (has_halves) check_halves(settings);
   check_length(settings);
   settings.sort_rest(kNemoKeys);
 }

@@ -130,7 +130,7 @@ Outcome Interpreter::simple(Mode mode) {
   const Simple command = simple_words(mode);
   if (mode == Mode::kSkip) return Outcome::kYes;
   const Texts& raw = command.raw;
-  if (!command.target.empty()) script_.documents[command.target] = command.document;
+  if (!command.target.empty() && !command.document.empty()) script_.documents[command.target] = command.document;
   if (raw.empty()) {
     for (const std::string& assignment : command.assignments) assign(assignment, mode);
     const bool runs = std::ranges::any_of(command.assignments, [](const std::string& text) {
@@ -158,6 +158,7 @@ Outcome Interpreter::simple(Mode mode) {
     for (std::string& field : tests ? expander_.known_fields(word) : expander_.fields(word))
       words.push_back(std::move(field));
   const std::size_t first = script_.commands.size();
+  edit(words, command.target);
   const Outcome outcome = words.empty() ? Outcome::kYes : perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i)
     if (script_.commands[i].line == 0) script_.commands[i].line = command.line;

@@ -253,6 +253,8 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   const Value value = read(name);
   if (change.empty()) return out.results(value.texts, quoted);
   if (choose(name, value, change, quoted, out)) return;
+  if (change[0] == ':' && (name.ends_with("[@]") || name.ends_with("[*]")))
+    return out.results(elements_in(value.texts, text(change)), quoted);
   Texts texts;
   for (const std::string& text_of_element : value.texts)
     texts.push_back(is_unknown(text_of_element) ? text_of_element : substituted(text_of_element, text(change)));

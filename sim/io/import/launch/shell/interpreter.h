@@ -73,6 +73,7 @@ class Interpreter {
   void start_script(const std::string& path, const Texts& arguments, Mode mode);
   void inner_text(const std::string& text, Mode mode, bool other_shell);
   void record(const Texts& words, Mode mode);
+  void edit(const Texts& words, const std::string& target);  ///< does nothing but for sed
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
 
@@ -89,8 +90,9 @@ class Interpreter {
   std::map<std::string, Tokens, std::less<>> functions_{};
   int depth_ = 0, files_ = 0;
   Jump jump_ = Jump::kNone;
-  Jump doubt_ = Jump::kNone;  ///< a jump that an open branch may have made
-  int levels_ = 1;            ///< of break and continue
+  Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
+  std::optional<std::string> piped_ = std::nullopt;  ///< the text that the command before a | writes
+  int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
   Outcome returned_ = Outcome::kOpen;
   std::vector<std::map<std::string, std::optional<Texts>>> locals_{};  ///< of each function: the outer values

@@ -190,8 +190,7 @@ void Interpreter::redirection(Mode mode, Simple* command) {
     const Token& token = (*tokens_)[at_];
     if (here && mode != Mode::kSkip) (void)expander_.text(token.text);
     if (command != nullptr) note_document(token, mode, *command);
-    if (writes && command != nullptr && !command->document.empty() && mode != Mode::kSkip)
-      command->target = expander_.known_text(token.text);
+    if (writes && command != nullptr && mode != Mode::kSkip) command->target = expander_.known_text(token.text);
     ++at_;
   }
 }

@@ -47,6 +47,10 @@ constexpr ValueCase kValues[] = {
     {"the length of a text", "A=abc; X=${#A}", "3"},
     {"the elements of an array", "A=(a b c); X=${#A[@]}", "3"},
     {"an element of an array", "A=(a b c); X=${A[1]}", "b"},
+    {"some elements of an array", "A=(a b c d); X=\"${A[@]:1:2}\"", "b c"},
+    {"the first element", "A=(a b c); X=${A[*]:0:1}", "a"},
+    {"the last element", "A=(a b c); X=${A[@]: -1}", "c"},
+    {"no element behind the end", "A=(a b); X=x${A[@]:5}", "x"},
     {"appending to an array, with a comment", "A=(a # first\n b)\nA+=(c); X=${A[2]}", "c"},
     {"appending to a text", "X=a; X+=b", "ab"},
     {"a name behind a name", "B=5; A=B; X=${!A}", "5"},
@@ -137,6 +141,7 @@ constexpr UnknownCase kUnknowns[] = {
     {"branches inside a branch", "X=2; if [ -f a ]; then if [ -f b ]; then X=1; else X=2; fi; fi", "an open condition"},
     {"a later round of a loop", "X=2; i=0; while [ $i -lt 3 ]; do if [ $i = 2 ]; then X=8; fi; i=$((i + 1)); done",
      "an open condition"},
+    {"some elements that nobody can count", "A=(a b); X=${A[@]:$(nproc):1}", "a part of an array"},
     {"the length of an unknown text", "A=$(date); X=${#A}", "the output of `date`"},
     {"input", "read X", "input of the script"}};
 
@@ -174,6 +179,24 @@ TEST(ReadScript, ListsTheCommandsThatItWouldStart) {
   EXPECT_THAT(script.commands[0].words, ElementsAre("python", "train.py", "--x", "1"));
   EXPECT_THAT(script.commands[1].words, ElementsAre("torchrun", "train.py", "--a", "b c"));
   EXPECT_EQ(script.commands[1].line, 3);
+}
+
+std::string document_of(const std::string& edit) {
+  const Script script = read("cat <<EOF > t.json\n{A: ZERO, B: ZERO ZERO}\nEOF\nN=4; rest() { :; }\n" + edit + "\n");
+  const auto found = script.documents.find("c.json");
+  return found == script.documents.end() ? "(unwritten)" : found->second;
+}
+
+TEST(ReadScript, SedFillsInATemplate) {
+  EXPECT_EQ(document_of("sed \"s/ZERO/$N/\" t.json > c.json"), "{A: 4, B: ZERO ZERO}\n");
+  EXPECT_EQ(document_of("sed 's#ZERO#1/2#g' t.json > c.json"), "{A: 1/2, B: 1/2 1/2}\n");
+  EXPECT_EQ(document_of("sed s/ZERO/$N/ t.json \\\n | sed -e s/A/C/ -e s/B/D/ \\\n > c.json"),
+            "{C: 4, D: ZERO ZERO}\n");
+  EXPECT_EQ(document_of("sed -i s/A/C/ t.json; sed s/C/D/ t.json > c.json"), "{D: ZERO, B: ZERO ZERO}\n");
+  EXPECT_THAT(document_of("sed \"s/ZERO/$(cat a/b)/\" t.json > c.json"), HasSubstr("the output of `cat a/b`"));
+  for (const char* other : {"sed 's/Z.*/1/' t.json > c.json", "sed -n 1p t.json > c.json", "sed s/A/&/ t.json > c.json",
+                            "sed s/A/B/ absent.json > c.json", "sed s/A/B/ t.json | sort | sed s/B/C/ > c.json"})
+    EXPECT_EQ(document_of(other), "(unwritten)") << other;
 }
 
 TEST(ReadScript, KnowsSlurm) {

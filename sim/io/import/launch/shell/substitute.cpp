@@ -53,14 +53,24 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::string sliced(const std::string& value, std::string_view change) {
+struct Slice {
+  std::size_t begin = 0, length = 0;
+};
+
+// "1:3" and "1" of something that is `whole_size` long; nothing for places that are no numbers.
+std::optional<Slice> slice_of(std::string_view change, std::size_t whole_size) {
   const std::size_t colon = change.find(':');
   const auto begin = whole(change.substr(0, colon));
-  const auto length = colon == change.npos ? std::optional<std::int64_t>(1 << 20) : whole(change.substr(colon + 1));
-  const auto size = static_cast<std::int64_t>(value.size());
-  if (!begin || !length || *length < 0) return unknown_because("a part of a text");
+  const auto size = static_cast<std::int64_t>(whole_size);
+  const auto length = colon == change.npos ? std::optional(size) : whole(change.substr(colon + 1));
+  if (!begin || !length || *length < 0) return std::nullopt;
   const std::int64_t from = std::clamp<std::int64_t>(*begin < 0 ? size + *begin : *begin, 0, size);
-  return value.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(*length));
+  return Slice{static_cast<std::size_t>(from), static_cast<std::size_t>(std::min(*length, size - from))};
+}
+
+std::string sliced(const std::string& value, std::string_view change) {
+  const auto slice = slice_of(change, value.size());
+  return slice ? value.substr(slice->begin, slice->length) : unknown_because("a part of a text");
 }
 
 std::string in_case(std::string value, bool upper) {
@@ -91,6 +101,13 @@ std::size_t behind_character(std::string_view pattern, std::size_t in, char c) {
 }
 
 }  // namespace
+
+Texts elements_in(const Texts& elements, std::string_view change) {
+  const auto slice = is_unknown(change) ? std::nullopt : slice_of(change.substr(1), elements.size());
+  if (!slice) return {unknown_because("a part of an array")};
+  const auto begin = elements.begin() + static_cast<std::ptrdiff_t>(slice->begin);
+  return {begin, begin + static_cast<std::ptrdiff_t>(slice->length)};
+}
 
 bool matches_pattern(std::string_view text, std::string_view pattern) {
   std::size_t at = 0, in = 0, star = pattern.npos, mark = 0;

@@ -1,0 +1,107 @@
+// Reads sed where it replaces words of one file, which is the way of scripts that fill in a template.
+//
+// Known are s/A/B/ and s/A/B/g with an A without patterns, several of them, -e, -i, and a pipeline of such commands.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/io/import/launch/shell/interpreter.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+struct Replacement {
+  std::string from{}, to{};
+  bool all = false;  ///< places of a line, not the first one only
+};
+
+// Parts between the marks of s/A/B/g. The reason of an unknown value may hold the mark.
+Texts split_at(std::string_view text, char mark) {
+  Texts parts(1);
+  bool unknown = false;
+  for (const char c : text) {
+    if (c == kUnknown) unknown = !unknown;
+    if (c == mark && !unknown)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+std::optional<Replacement> replacement_of(std::string_view word) {
+  if (word.size() < 4 || word[0] != 's') return std::nullopt;
+  const Texts parts = split_at(word.substr(2), word[1]);
+  if (parts.size() != 3 || parts[0].empty() || is_unknown(parts[0])) return std::nullopt;
+  const bool plain = parts[0].find_first_of("\\.*[]^$") == std::string::npos &&
+                     (is_unknown(parts[1]) || parts[1].find_first_of("\\&") == std::string::npos);
+  if (!plain || (!parts[2].empty() && parts[2] != "g")) return std::nullopt;
+  return Replacement{parts[0], parts[1], parts[2] == "g"};
+}
+
+std::string replaced_in(const std::string& text, const Replacement& one) {
+  std::string result;
+  bool done = false;  // in this line
+  for (std::size_t at = 0; at < text.size();) {
+    const bool here = !done && text.compare(at, one.from.size(), one.from) == 0;
+    result += here ? one.to : std::string(1, text[at]);
+    done = (done || (here && !one.all)) && text[at] != '\n';
+    at += here ? one.from.size() : 1;
+  }
+  return result;
+}
+
+struct Edit {
+  std::vector<Replacement> replacements{};
+  std::string file{};
+  bool in_place = false;
+};
+
+// Nothing for a command that does something else.
+std::optional<Edit> edit_of(const Texts& words) {
+  Edit edit;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool option = words[i].starts_with('-');
+    if (words[i] == "-i") edit.in_place = true;
+    if (option && words[i] != "-i" && words[i] != "-e") return std::nullopt;
+    if (option) continue;
+    const bool script = words[i - 1] == "-e" || edit.replacements.empty();
+    const auto replacement = script ? replacement_of(words[i]) : std::nullopt;
+    if (script != replacement.has_value() || (!script && !edit.file.empty())) return std::nullopt;
+    if (script)
+      edit.replacements.push_back(*replacement);
+    else
+      edit.file = words[i];
+  }
+  return edit.replacements.empty() || is_unknown(edit.file) ? std::nullopt : std::optional(std::move(edit));
+}
+
+}  // namespace
+
+void Interpreter::edit(const Texts& words, const std::string& target) {
+  std::optional<std::string> text = std::exchange(piped_, std::nullopt);
+  const auto edit = words.empty() || words[0] != "sed" ? std::nullopt : edit_of(words);
+  if (!edit) return;
+  if (!edit->file.empty()) {
+    const auto written = script_.documents.find(edit->file);
+    text = written == script_.documents.end() ? text_of_file(edit->file) : std::optional(written->second);
+  }
+  constexpr std::size_t kLongest = 1 << 18;
+  for (const Replacement& one : edit->replacements) {
+    if (!text || text->size() > kLongest) return;
+    budget_.take(text->size());
+    text = replaced_in(*text, one);
+  }
+  if (!text || text->size() > kLongest) return;
+  budget_.take(text->size());
+  const std::string& place = edit->in_place ? edit->file : target;
+  if (place.empty())
+    piped_ = std::move(text);
+  else
+    script_.documents[place] = std::move(*text);
+}
+
+}  // namespace foretoken::io::shell
