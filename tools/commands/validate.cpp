@@ -76,7 +76,8 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->excludes(csv);
   command
       ->add_option("--write-docs", options->docs,
-                   "Write docs/modeller/validation.md, its plots, validate/residuals.json and validate/serving_residuals.json below "
+                   "Write docs/modeller/validation.md, its plots, validate/residuals.json and "
+                   "validate/serving_residuals.json below "
                    "this folder")
       ->excludes(sets);
   command->footer(
