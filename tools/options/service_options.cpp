@@ -35,7 +35,7 @@ constexpr ServiceKey kArrivalKeys[] = {
     {"--concurrency", "requests.concurrency", &ServiceOptions::concurrency, "N", ""},
     {"--batch", "requests.batch", &ServiceOptions::batch, "N", ""}};
 
-// A load at which engines are commonly compared, and one at which a node is not idle.
+// Prompts as vLLM's own benchmark has them (vllm/benchmarks/datasets.py: 1,024 tokens); the others are round numbers.
 constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
 constexpr const char* kEncoderEngine = "fastertransformer-bert";
 

@@ -11,7 +11,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr int kCards = 8;  // as servers of PCIe cards have (Supermicro SYS-420GP-TNR, ASUS ESC8000)
+constexpr int kCards = 8;  // as servers of PCIe cards have (ASUS ESC8000, Supermicro SYS-4029GP-TRT)
 
 std::optional<Document> gpu_of(std::string_view name, Findings& findings) {
   const auto path = find_data_file(kGpus, name);
