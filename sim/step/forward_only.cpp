@@ -52,7 +52,9 @@ job::Job evaluation_of(job::Job job) {
 schedule::Program forward_passes(const job::Job& job) {
   if (job.schedule.place && job::placement_of(job).ways() == 1)
     return as_ready(job::placement_of(job), job::pipeline_shape(job).microbatches);
-  schedule::Program program = program_of(job);
+  // Without a flush the program has several steps.
+  schedule::Program program =
+      job.schedule.without_flush ? job.schedule.build(job::pipeline_shape(job)) : program_of(job);
   for (schedule::StageProgram& ops : program.stages) {
     for (schedule::StageOp& op : ops) op.kind = schedule::unpaired(op.kind);
     std::erase_if(ops, [](const schedule::StageOp& op) { return op.kind != schedule::OpKind::kForward; });

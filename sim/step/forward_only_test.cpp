@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/des/engine.h"
+#include "sim/schedule/catalogue.h"
 #include "sim/step/lower.h"
 #include "sim/step/test_job.h"
 
@@ -38,6 +39,15 @@ TEST(ForwardOnly, FillsThePipelineOnceAndWaitsForTheSlowestStage) {
   const double least = fill + 11 * slowest;
   EXPECT_GE(forward_only_time(job).value(), least);
   EXPECT_LT(forward_only_time(job).value(), 1.02 * least) << "messages are short";
+}
+
+TEST(ForwardOnly, IsOneStepWithoutAFlush) {
+  job::Job job = evaluated(4, 12);
+  const Seconds flushed = forward_only_time(job);
+  for (const char* name : {"pipedream", "pipedream-2bw", "pipemare"}) {
+    job.schedule = schedule::schedule_named(name);
+    EXPECT_NEAR(forward_only_time(job) / flushed, 1, 0.05) << name;
+  }
 }
 
 TEST(ForwardOnly, DropsNothing) {

@@ -88,7 +88,8 @@ int run(const Options& options) {
 }
 
 constexpr const char* kFooter =
-    "Nothing is executed. Words behind -- are arguments of the script, or flags of Megatron-LM.\n"
+    "Nothing is executed. Words behind -- are arguments of the script, flags of Megatron-LM, or KEY=VALUE of a "
+    "configuration.\n"
     "Exit status: 0 a whole scenario; 1 a setting is refused or a fact is missing; 2 unreadable.\n\nExamples:\n"
     "  foretoken import train.sh --cluster dgx-h100-ndr --set model.vocab_size=32000 --out mine.json\n"
     "  foretoken import train.sh --env NNODES=16 --cluster dgx-h100-ndr --json -- /data/corpus\n"

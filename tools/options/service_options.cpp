@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/base/parse_count.h"
+#include "sim/io/hardware/read_cluster.h"
 #include "sim/io/json/document.h"
 #include "sim/io/model/read_model.h"
 #include "sim/io/serve/read_service.h"
@@ -62,7 +66,7 @@ serve::Service read_stated(nlohmann::ordered_json json, int tensor, const std::v
 
 bool has_room(const serve::Service& service) {
   const serve::Memory memory = serve::memory_of(service, service.pool);
-  return memory.fits() && memory.max_batch >= kUsualUsers;
+  return memory.fits() && memory.max_batch * service.pool.instances() >= kUsualUsers;
 }
 
 /// A service and the degree with which it was read.
@@ -73,9 +77,8 @@ struct Sized {
 
 /// Doubles the tensor-parallel degree until there is room for the usual requests. Returns the widest valid one if none
 /// has it.
-Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<std::string>& sets,
-                         serve::Service first) {
-  Sized widest{std::move(first), 1};
+Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<std::string>& sets, Sized first) {
+  Sized widest = std::move(first);
   while (!has_room(widest.service) && widest.tensor < kMostTensor) {
     try {
       widest = {read_stated(json, 2 * widest.tensor, sets), 2 * widest.tensor};
@@ -89,7 +92,8 @@ Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<s
 model::Transformer model_of(const ServiceOptions& options) {
   const nlohmann::json asked = {{"model", options.model}};
   io::Findings findings;
-  const io::Node root(asked, io::Source{.file = kStatedOrigin}, findings);
+  const io::Source source{.file = kStatedOrigin};
+  const io::Node root(asked, source, findings);
   const auto document = io::open_reference(root.child("model"), io::kModels);
   model::Transformer model;
   if (document) model = io::read_model(document->root(findings), document->name);
@@ -126,6 +130,35 @@ std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered
   return assumptions;
 }
 
+/// Returns the name of the cluster's GPU where it has no bf16, as Volta and Turing; nothing for others, and for
+/// clusters that cannot be read: the question complains about them.
+std::string gpu_without_bf16(const ServiceOptions& options) {
+  const nlohmann::json asked = {{"cluster", options.cluster}};
+  io::Findings ignored;
+  const io::Source source{.file = kStatedOrigin};
+  const io::Node root(asked, source, ignored);
+  const auto document = io::open_reference(root.child("cluster"), io::kClusters);
+  if (!document || !document->root(ignored).has("gpu")) return "";
+  const net::Gpu gpu = io::read_cluster(document->root(ignored)).gpu;
+  return ignored.complaints.empty() && !gpu.peak.contains(Precision::kBf16) ? gpu.name : "";
+}
+
+/// Returns true when an override states when requests come.
+bool sets_arrivals(const std::vector<std::string>& sets) {
+  return std::ranges::any_of(sets, [](const std::string& set) {
+    if (set.starts_with("requests=")) return true;
+    return std::ranges::any_of(std::array{"batch", "concurrency", "rate_per_s", "trace"}, [&](const char* key) {
+      return set.starts_with(fmt::format("requests.{}=", key)) && !set.ends_with("=null");
+    });
+  });
+}
+
+/// Returns the least tensor-parallel degree over which the stated experts can be dealt out.
+int least_tensor(const ServiceOptions& options) {
+  const double experts = foretoken::parse_count(options.expert, kThousand).value_or(1);
+  return experts >= 1 && experts <= kMostTensor ? static_cast<int>(experts) : 1;
+}
+
 /// Returns the overrides with those of the options. `users` stand for arrivals that no option states.
 std::vector<std::string> stated_sets(const ServiceOptions& options, const std::vector<std::string>& sets,
                                      const char* users) {
@@ -151,6 +184,7 @@ std::vector<std::string> sets_of(const ServiceOptions& options) {
   if (states_arrivals(options))
     for (const char* key : {"batch", "concurrency", "rate_per_s", "trace"})
       sets.push_back(fmt::format("requests.{}=null", key));
+  if (!options.batch.empty()) sets.emplace_back("requests.count=null");  // a batch has as many as it says
   append_sets<ServiceOptions>(sets, options, kArrivalKeys);
   return sets;
 }
@@ -182,28 +216,37 @@ StatedService stated_service(const ServiceOptions& options, const std::vector<st
   require_model_and_cluster(options);
   nlohmann::ordered_json json;
   std::vector<std::string> assumptions = assume(options, json);
-  const bool arrives = states_arrivals(options);
+  const bool arrives = states_arrivals(options) || sets_arrivals(sets);
+  const std::string old_gpu = options.precision.empty() ? gpu_without_bf16(options) : "";
+  if (!old_gpu.empty()) {
+    json["precision"] = json["kv_precision"] = "fp16";
+    assumptions.push_back(fmt::format("Precision fp16: {} has no bf16 (state it with --precision).", old_gpu));
+  }
+  const int least = least_tensor(options);
   std::vector<std::string> all = stated_sets(options, sets, arrives ? nullptr : "batch");
-  serve::Service service = read_stated(json, 1, all);
+  serve::Service service = read_stated(json, least, all);
   if (!arrives && service.batching == serve::Batching::kContinuous) {
     all = stated_sets(options, sets, "concurrency");
-    service = read_stated(json, 1, all);
+    service = read_stated(json, least, all);
   }
+  std::vector<std::string> varied;
   if (!arrives)
-    assumptions.push_back(
+    varied.push_back(
         fmt::format("{} requests at once (state them with --rate, --concurrency or --batch).", kUsualUsers));
   if (options.tensor.empty() && !service.disaggregated) {
-    Sized sized = smallest_with_room(json, all, std::move(service));
+    Sized sized = smallest_with_room(json, all, {std::move(service), least});
     service = std::move(sized.service);
     if (service.pool.degrees.tensor == sized.tensor)
-      assumptions.push_back(fmt::format("Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
-                                        has_room(service)
-                                            ? fmt::format("the smallest with room for {} requests", kUsualUsers)
-                                            : "no wider one is valid"));
+      varied.push_back(fmt::format("Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
+                                   has_room(service)
+                                       ? fmt::format("the smallest with room for {} requests", kUsualUsers)
+                                       : "no wider one is valid"));
   }
   service.name = fmt::format("{} on {}", service.model.name, service.cluster.name);
-  service.notes.assumptions.insert(service.notes.assumptions.begin(), assumptions.begin(), assumptions.end());
-  return {std::move(service), std::move(assumptions)};
+  std::vector<std::string>& noted = service.notes.assumptions;
+  noted.insert(noted.begin(), varied.begin(), varied.end());
+  noted.insert(noted.begin(), assumptions.begin(), assumptions.end());
+  return {std::move(service), std::move(assumptions), std::move(varied)};
 }
 
 }  // namespace foretoken::tools

@@ -33,6 +33,7 @@ void add_service_options(CLI::App& command, ServiceOptions& options);
 struct StatedService {
   serve::Service service;
   std::vector<std::string> assumptions{};
+  std::vector<std::string> varied{};  ///< assumptions about what a search varies: load and degree
 };
 
 /// Reads the question of the options alone, changed by `sets`. Engine, lengths, arrivals and the tensor-parallel degree

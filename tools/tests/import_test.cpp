@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/test_sanitized.h"
@@ -36,6 +37,21 @@ TEST(Import, ARelativePathFindsSourcedFiles) {
   const Ran ran = run_foretoken({"import", "sim/io/testdata/launch/train.sh", "--cluster", "dgx-h100-ndr", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
   EXPECT_EQ(json::parse(ran.out).at("scenario").at("model").at("num_layers"), 24);
+}
+
+TEST(Import, ADeepSpeedConfigurationStandsForAScenario) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("ds.json");
+  std::ofstream(file) << R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 8,
+                             "bf16": {"enabled": true}, "zero_optimization": {"stage": 2}})";
+  const Ran missing = run_foretoken({"simulate", file});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("missing model"));
+  const Ran ran = run_foretoken({"simulate", file, "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--gpus", "8",
+                                 "--seq", "2048", "--set", "batch.global=64", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NEAR(json::parse(ran.out)["tokens_per_s"].get<double>() * json::parse(ran.out)["step_time_s"].get<double>(),
+              64 * 2048, 1);
 }
 
 TEST(Import, MissingFactsAreNamedAndNothingIsWritten) {

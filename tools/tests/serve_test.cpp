@@ -383,6 +383,38 @@ TEST(ServeCommand, AnEncoderIsAskedAsOne) {
               HasSubstr("serves encoders, and gpt3-175b generates tokens"));
 }
 
+TEST(ServeOptions, TheCommandOfASearchRunsAndSetsStateArrivals) {
+  const std::vector<std::string> words{"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr"};
+  const Ran by_set =
+      run_foretoken(with_sets(words, {"gpus=1", "parallelism={\"tensor\":1}", "requests.concurrency=8"}));
+  ASSERT_EQ(by_set.status, 0) << by_set.err;
+  EXPECT_THAT(by_set.out, HasSubstr("by 8 users at once"));
+  EXPECT_THAT(run_foretoken(with_sets(words, {"requests.rate_per_s=2"})).out, HasSubstr("at 2 a second (Poisson)"));
+}
+
+TEST(ServeOptions, ABatchReplacesACount) {
+  EXPECT_THAT(run_foretoken({"serve", "llama-3-70b-8-h100", "--batch", "4"}).out, HasSubstr("one batch of 4"));
+}
+
+TEST(ServeOptions, OldCardsAnswerInFp16AndExpertsAskForTheirRanks) {
+  const Ran old = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "t4-16gb", "--tp", "2"});
+  ASSERT_EQ(old.status, 0) << old.err;
+  EXPECT_THAT(old.out, HasSubstr("assumed: Precision fp16: t4-16gb has no bf16"));
+  const Ran experts = run_foretoken({"serve", "--model", "mixtral-8x7b", "--cluster", "dgx-h100-ndr", "--ep", "4"});
+  ASSERT_EQ(experts.status, 0) << experts.err;
+  EXPECT_THAT(experts.out, HasSubstr("tensor 4, expert 4"));
+  EXPECT_THAT(run_foretoken({"serve", "--model", "llama-3-9b", "--cluster", "t4-16gb"}).err,
+              testing::StartsWith("--model llama-3-9b: unknown model"));
+}
+
+TEST(ServeOptions, NothingIsPredictedBeyondTheOfferedLoad) {
+  const Ran ran =
+      run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--rate", "4", "--json"});
+  const json answer = json::parse(ran.out);
+  EXPECT_LE(answer["interval"]["throughput_per_s"]["high"],
+            std::max(4 * 256.0, answer["output_tokens_per_s"].get<double>()));
+}
+
 TEST(ServeOptions, AnEncoderNeedsNoFile) {
   const Ran ran =
       run_foretoken({"serve", "--model", "bert-large", "--cluster", "t4-16gb", "--precision", "fp16", "--batch", "2"});

@@ -36,6 +36,24 @@ std::vector<std::string> clusters_with(std::string_view gpu) {
   return names;
 }
 
+/// Words the complaint about a name that is neither a cluster nor a GPU. A part of a card's name finds the card.
+std::string unknown_machine(std::string_view name) {
+  std::string small(name);
+  for (char& letter : small)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  std::vector<std::string> cards;
+  for (const std::string& gpu : list_names(kGpus)) {
+    Findings ignored;
+    if (gpu_server(gpu, ignored)) cards.push_back(gpu);
+  }
+  for (const std::string& card : cards)
+    if (!small.empty() && card.starts_with(small))
+      return fmt::format("unknown cluster {}; did you mean \"{}\"?", in_quotes(name), card);
+  const std::string meant = did_you_mean(name, list_names(kClusters));
+  const std::string card = meant.empty() ? did_you_mean(small, cards) : "";
+  return card.empty() ? unknown_name(kClusters, name) : fmt::format("unknown cluster {}{}", in_quotes(name), card);
+}
+
 }  // namespace
 
 std::optional<Document> gpu_server(std::string_view name, Findings& findings) {
@@ -56,7 +74,7 @@ std::optional<Document> gpu_server(std::string_view name, Findings& findings) {
 std::string unknown_cluster(std::string_view name) {
   Findings ignored;
   const std::optional<Document> gpu = gpu_of(name, ignored);
-  if (!gpu) return unknown_name(kClusters, name);
+  if (!gpu) return unknown_machine(name);
   const std::vector<std::string> clusters = clusters_with(gpu->name);
   const std::string text = fmt::format("{} is a GPU, not a cluster", in_quotes(name));
   if (!clusters.empty()) return text + fmt::format("; clusters with it: {}", fmt::join(clusters, ", "));

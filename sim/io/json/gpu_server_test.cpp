@@ -51,6 +51,7 @@ TEST(GpuServer, ComplaintsNameTheClustersWithAGpu) {
   EXPECT_EQ(unknown_cluster("h20-96gb"),
             "\"h20-96gb\" is a GPU, not a cluster; no shipped cluster has it: name one and replace its GPU, "
             "{\"base\": \"dgx-h100-ndr\", \"gpu\": \"h20-96gb\"}");
+  EXPECT_EQ(unknown_cluster("RTX4090"), "unknown cluster \"RTX4090\"; did you mean \"rtx4090-24gb\"?");
   EXPECT_THAT(unknown_cluster("dgx-h1000"), testing::StartsWith("unknown cluster \"dgx-h1000\""));
 }
 

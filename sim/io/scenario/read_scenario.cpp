@@ -154,8 +154,11 @@ Document scenario_document(const fs::path& path, std::span<const std::string> se
   std::error_code error;
   if (launch::is_launch_file(path) && fs::exists(path, error))
     return complete(launch_document(path, sets, findings), sets, findings);
-  if (fs::exists(path, error) || is_path(path.string()))
-    return complete(document_from_file(path, findings), sets, findings);
+  if (fs::exists(path, error) || is_path(path.string())) {
+    std::optional<Document> document = document_from_file(path, findings);
+    if (document && launch::is_launch_document(document->value)) document = launch_document(path, sets, findings);
+    return complete(std::move(document), sets, findings);
+  }
   const auto named = find_data_file(kScenarios, path.string());
   if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kScenarios, path.string())});
   findings.throw_if_wrong();

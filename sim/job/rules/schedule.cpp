@@ -157,7 +157,7 @@ void check_post_validation(Draft& draft) {
   if (job.parallelism.pipeline == 1) refuse("without a pipeline: no stage waits for another");
   if (job.schedule.without_flush || job.schedule.posting != schedule::Posting::kAsProduced ||
       job.parallelism.copies > 1)
-    refuse(fmt::format("with the schedule {}; try zb-h1, zb-h2 or zb-v", job.schedule.name));
+    refuse(fmt::format("with the schedule {}; try zb-h1 or zb-h2", job.schedule.name));
   if (job.optimizer.zero_stage > 0) refuse("with optimizer.zero_stage: shards are gathered after the norm is known");
   if (job.offload.any()) refuse("with offload: the host updates once the norm is known");
   if (stages_share_embedding(job)) refuse("where the first and the last stage share the embedding; untie it");

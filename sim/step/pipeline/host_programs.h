@@ -160,7 +160,9 @@ class HostProgram {
 
   void update(const schedule::StageOp& op) {
     ++computed_;
-    last_ = tasks_.update(stage_, op, backwards_.at(op.microbatch.index()), *last_);
+    // Of several chunks each micro-batch has several backward passes. The update then counts the last pass of all.
+    const bool one_chunk = gradient_blocks_.size() <= 1;
+    last_ = tasks_.update(stage_, op, one_chunk ? backwards_.at(op.microbatch.index()) : *last_, *last_);
   }
 
   void move(const schedule::StageOp& op) {

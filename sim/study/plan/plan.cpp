@@ -33,7 +33,10 @@ double checkpoint_bytes(const job::Job& scenario) {
 std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
   for (const Complaint& complaint : why_none_is_valid(question, space)) {
     const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
-    if (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")) continue;
+    const bool no_network = complaint.message.find("have no NICs") != std::string::npos;
+    if (!no_network &&
+        (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")))
+      continue;
     return reason(complaint);
   }
   return "no valid configuration: the batch or the layers do not divide over these GPUs";

@@ -60,8 +60,20 @@ PerStage<Gpu> gpus_of(StageRank rank, const Job& job) {
   return gpus;
 }
 
-ShownRun shown(const Unfolded& every, const Job& job) {
+// Makes waits of a run of several steps those of a mean step.
+void divide(observe::Waits& waits, int steps) {
+  const auto each = [&](auto& times) {
+    for (auto& [key, time] : times) time.ps /= steps;
+  };
+  each(waits.by_gpu);
+  each(waits.by_link);
+  each(waits.by_experts);
+  each(waits.by_stage_rank);
+}
+
+ShownRun shown(const Unfolded& every, const Job& job, int steps) {
   observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
+  divide(waits, steps);
   const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
           gpus_of(rank, job)};
@@ -73,7 +85,7 @@ des::RunResult run_folded(const step::LoweredStep& step) {
 
 ShownRun run_step(const step::LoweredStep& step, const Job& job, const How& how) {
   if (!how.unfolded) return {run_folded(step)};
-  return shown(run_every_gpu(step, job, *how.traffic), job);
+  return shown(run_every_gpu(step, job, *how.traffic), job, step.steady ? step.steady->steps() : 1);
 }
 
 step::LoweredStep lower(const Job& job, const How& how) {

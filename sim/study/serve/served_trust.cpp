@@ -1,7 +1,7 @@
 #include "sim/study/serve/served_trust.h"
 
 #include <algorithm>
-#include <set>
+#include <limits>
 #include <string_view>
 
 #include "sim/model/counts/parameters.h"
@@ -31,6 +31,13 @@ std::string width_words(std::string_view precision) {
 double load_of(const serve::Requests& requests) {
   if (requests.kind == serve::ArrivalKind::kPoisson) return requests.rate_per_s;
   return requests.kind == serve::ArrivalKind::kTrace ? 1 : real(requests.at_once);
+}
+
+/// Returns the output tokens a second that are asked for; infinity where each request waits for an answer.
+double most_throughput(const serve::Service& service) {
+  const serve::Requests& requests = service.requests;
+  if (requests.kind != serve::ArrivalKind::kPoisson) return std::numeric_limits<double>::infinity();
+  return requests.rate_per_s * real(requests.output_tokens);
 }
 
 }  // namespace
@@ -80,17 +87,16 @@ const trust::ServedInterval& ServiceTrust::best_founded() const {
 ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& prediction,
                       const trust::ServedEvidence& evidence) {
   const trust::ServedPlace place = place_of(service);
-  ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence),
-                       .cases = static_cast<int>(evidence.cases.size())};
-  std::set<std::string_view> sets;
-  for (const trust::ServedCase& one : evidence.cases) sets.insert(one.set);
-  trusted.sets = static_cast<int>(sets.size());
+  ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence)};
   for (const trust::Served quantity : trust::kServed) {
     const auto value = predicted(prediction, quantity);
     const bool means_nothing = service.model.encoder && quantity != trust::Served::kLatency;
     if (!value || *value <= 0 || means_nothing) continue;
-    if (auto interval = trust::served_interval(place, quantity, *value, evidence))
-      trusted.intervals.emplace(quantity, *std::move(interval));
+    auto interval = trust::served_interval(place, quantity, *value, evidence);
+    if (!interval) continue;
+    if (quantity == trust::Served::kThroughput) interval->high = std::min(interval->high, most_throughput(service));
+    interval->high = std::max(interval->high, *value);
+    trusted.intervals.emplace(quantity, *std::move(interval));
   }
   return trusted;
 }

@@ -18,7 +18,6 @@ namespace foretoken::study {
 struct ServiceTrust {
   std::map<trust::Served, trust::ServedInterval> intervals{};  ///< of means; without quantities nobody has published
   const trust::ServedCase* nearest = nullptr;                  ///< of `evidence`; nullptr: none was published
-  int cases = 0, sets = 0;                                     ///< all published values, and the tables they are of
 
   /// Returns the interval with the nearest cases. Precondition: there is one.
   [[nodiscard]] const trust::ServedInterval& best_founded() const;

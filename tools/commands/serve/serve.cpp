@@ -129,16 +129,22 @@ std::vector<std::string> words_of(const Options& options, const Question& questi
 /// Answers one question. Returns the exit status that it asks for.
 int answer(const Options& options, const Question& question) {
   try {
-    const auto [service, assumptions] = service_of(options, question);
+    const auto [service, assumptions, varied] = service_of(options, question);
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
                       service.files);
-    if (options.search)
-      return search_services(service, options.searched, options.form, options.colour, words_of(options, question),
-                             options.sets);
+    if (options.search) {
+      const int status = search_services(service, options.searched, options.form, options.colour,
+                                         words_of(options, question), options.sets);
+      if (options.form == Form::kText) print(assumed_text(assumptions, page_paint(options.colour)));
+      return status;
+    }
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
     if (!options.trace.empty()) write_trace(options, service, prediction);
     print(answer_text(options, service, prediction));
-    if (options.form == Form::kText) print(assumed_text(assumptions, page_paint(options.colour)));
+    if (options.form == Form::kText) {
+      const report::Paint paint = page_paint(options.colour);
+      print(assumed_text(assumptions, paint) + assumed_text(varied, paint));
+    }
     return options.require_fit && !prediction.fits ? kRefused : 0;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = as_given(error.complaints(), options.stated);

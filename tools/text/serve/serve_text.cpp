@@ -81,10 +81,10 @@ std::string trust_text(const study::ServiceTrust& trusted, const Paint& paint) {
     return "  90 %        unknown: no published service is like this one\n";
   std::string ranges;
   for (const auto& [quantity, interval] : trusted.intervals) {
-    ranges += fmt::format("{}{} {} to {}", ranges.empty() ? "" : ", ", short_name(quantity),
-                          quantity_text(quantity, interval.low), quantity_text(quantity, interval.high));
+    ranges += fmt::format("{}{} {} to {} ({} values, {})", ranges.empty() ? "" : ", ", short_name(quantity),
+                          quantity_text(quantity, interval.low), quantity_text(quantity, interval.high), interval.cases,
+                          report::counted(interval.sets, "table"));
   }
-  ranges += fmt::format(" ({} published values of {})", trusted.cases, report::counted(trusted.sets, "table"));
   std::string text = paint.paragraph("  90 %        ", ranges);
   const trust::ServedInterval& founded = trusted.best_founded();
   if (founded.outside()) text += paint.paragraph("  Untried     ", fmt::format("{}", fmt::join(founded.away, ", ")));

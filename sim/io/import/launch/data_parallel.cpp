@@ -105,8 +105,8 @@ void map_adapter(const Adapter& adapter, Report& report) {
   if (adapter.method != "lora" && adapter.method != "qlora")
     return report.refuse(adapter.method, "these adapters are not modelled; LoRA and QLoRA are", adapter.from);
   if (adapter.base_bits == 8)
-    return report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; 4 and 16 bits are",
-                         adapter.from);
+    report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; allowed, it is LoRA beside 16 bits",
+                  adapter.from);
   Json targets = targets_of(adapter.targets, adapter.from, report);
   report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
   if (adapter.rank)

@@ -240,4 +240,6 @@ bool is_launch_file(const fs::path& path) {
   return false;
 }
 
+bool is_launch_document(const nlohmann::json& document) { return deepspeed::is_deepspeed(Json(document)); }
+
 }  // namespace foretoken::io::launch

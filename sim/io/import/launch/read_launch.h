@@ -33,4 +33,7 @@ struct Launch {
 /// .csv.
 [[nodiscard]] bool is_launch_file(const std::filesystem::path& path);
 
+/// Returns true for a DeepSpeed configuration, whose name ends in .json as that of a scenario.
+[[nodiscard]] bool is_launch_document(const nlohmann::json& document);
+
 }  // namespace foretoken::io::launch
