@@ -89,12 +89,17 @@ Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<s
   return widest;
 }
 
-model::Transformer model_of(const ServiceOptions& options) {
-  const nlohmann::json asked = {{"model", options.model}};
-  io::Findings findings;
+/// Opens the document of a name or a path that an option states.
+std::optional<io::Document> stated_document(const char* key, const std::string& name, const io::DataKind& kind,
+                                            io::Findings& findings) {
+  const nlohmann::json asked = {{key, name}};
   const io::Source source{.file = kStatedOrigin};
-  const io::Node root(asked, source, findings);
-  const auto document = io::open_reference(root.child("model"), io::kModels);
+  return io::open_reference(io::Node(asked, source, findings).child(key), kind);
+}
+
+model::Transformer model_of(const ServiceOptions& options) {
+  io::Findings findings;
+  const auto document = stated_document("model", options.model, io::kModels, findings);
   model::Transformer model;
   if (document) model = io::read_model(document->root(findings), document->name);
   findings.throw_if_wrong();
@@ -133,11 +138,8 @@ std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered
 /// Returns the name of the cluster's GPU where it has no bf16, as Volta and Turing; nothing for others, and for
 /// clusters that cannot be read: the question complains about them.
 std::string gpu_without_bf16(const ServiceOptions& options) {
-  const nlohmann::json asked = {{"cluster", options.cluster}};
   io::Findings ignored;
-  const io::Source source{.file = kStatedOrigin};
-  const io::Node root(asked, source, ignored);
-  const auto document = io::open_reference(root.child("cluster"), io::kClusters);
+  const auto document = stated_document("cluster", options.cluster, io::kClusters, ignored);
   if (!document || !document->root(ignored).has("gpu")) return "";
   const net::Gpu gpu = io::read_cluster(document->root(ignored)).gpu;
   return ignored.complaints.empty() && !gpu.peak.contains(Precision::kBf16) ? gpu.name : "";

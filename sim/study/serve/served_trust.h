@@ -1,4 +1,5 @@
-// How far the prediction of a service may be trusted: its place among published services, intervals, and the nearest.
+// This room says how far the prediction of a service may be trusted: its place among published services, intervals, and
+// the nearest of them.
 #pragma once
 
 #include <map>

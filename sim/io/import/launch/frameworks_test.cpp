@@ -233,25 +233,6 @@ TEST(Frameworks, ASectionThatIsOffIsIgnored) {
             "");
 }
 
-TEST(Frameworks, TheHalvesOfNemosT5AreRead) {
-  const Report report =
-      read_as("a.yaml",
-              "trainer: {devices: 8, num_nodes: 4, precision: bf16}\n"
-              "model: {micro_batch_size: 4, global_batch_size: 512, tensor_model_parallel_size: 2, "
-              "seq_length: 512, mcore_t5: true, encoder: {num_layers: 12, hidden_size: 768, "
-              "num_attention_heads: 12, activation: geglu, activations_checkpoint_granularity: full, "
-              "activations_checkpoint_method: block, activations_checkpoint_num_layers: 0}, "
-              "decoder: {num_layers: 10, hidden_size: 768, num_attention_heads: 12, "
-              "activation: geglu, activations_checkpoint_granularity: full, activations_checkpoint_method: block, "
-              "activations_checkpoint_num_layers: 0}, data: {seq_length_dec: 114}}\n");
-  EXPECT_EQ(report.at("model.encoder_num_layers"), Json(12));
-  EXPECT_EQ(report.at("model.decoder_num_layers"), Json(10));
-  EXPECT_EQ(report.at("model.activation"), Json("geglu"));
-  EXPECT_EQ(report.at("batch.decoder_sequence_length"), Json(114));
-  EXPECT_NE(report.at("recompute.granularity"), Json("full")) << "a block of no layers";
-  EXPECT_EQ(refusals_of(report), "");
-}
-
 TEST(Frameworks, WhatChangesTheAnswerIsRefusedByName) {
   for (const RefusedCase& one : kRefusedCases) {
     SCOPED_TRACE(one.what);
