@@ -134,6 +134,7 @@ class Slotted {
   void find_slots();
   [[nodiscard]] Before before(std::size_t stage, VPass pass) const;
   [[nodiscard]] int earliest(std::size_t stage, const Cell& cell) const;
+  void count(std::size_t stage, const Cell& cell);
   void hoist(std::size_t stage, std::size_t from, bool fills, int limit);
   [[nodiscard]] bool holds(std::size_t stage, std::size_t from, std::size_t to, bool fills, int limit) const;
   [[nodiscard]] std::size_t length() const;
@@ -142,6 +143,12 @@ class Slotted {
   int microbatches_;
   std::vector<int> slot_;                // [stage][pass][micro-batch]
   std::vector<std::vector<Held>> held_;  // [stage][slot]
+
+  /// The slots of the backwards for input and for weight that a squeeze has placed, in order.
+  struct Backwards {
+    std::vector<int> inputs, weights;
+  };
+  std::vector<Backwards> backwards_;  // [stage]
 };
 
 void Slotted::find_slots() {
@@ -178,15 +185,27 @@ Slotted::Before Slotted::before(std::size_t stage, VPass pass) const {
   }
 }
 
-/// Returns the first slot that the inputs of a pass allow, and the same pass of the micro-batch before it.
+/// Returns the first slot that the inputs of a pass allow, and the same pass of the micro-batch before it. The n-th
+/// backward for weight follows the n-th for input, whichever they are: place_weights() names them.
 int Slotted::earliest(std::size_t stage, const Cell& cell) const {
+  if (is_weight(cell.pass)) {
+    const auto& [inputs, weights] = backwards_[stage];
+    return std::max(inputs[weights.size()], weights.empty() ? -1 : weights.back()) + 1;
+  }
   int after = -1;
   const Before needed = before(stage, cell.pass);
   if (needed.stage != stage || needed.pass != cell.pass)
     after = slot_[index(needed.stage, needed.pass, cell.microbatch)];
-  if (cell.microbatch > 0 && !is_weight(cell.pass))
-    after = std::max(after, slot_[index(stage, cell.pass, cell.microbatch - 1)]);
+  if (cell.microbatch > 0) after = std::max(after, slot_[index(stage, cell.pass, cell.microbatch - 1)]);
   return after + 1;
+}
+
+/// Notes a backward pass that has its place.
+void Slotted::count(std::size_t stage, const Cell& cell) {
+  const int slot = slot_[index(stage, cell.pass, cell.microbatch)];
+  auto& [inputs, weights] = backwards_[stage];
+  if (is_input(cell.pass)) inputs.insert(std::upper_bound(inputs.begin(), inputs.end(), slot), slot);
+  if (is_weight(cell.pass)) weights.push_back(slot);
 }
 
 /// Returns true when the stage holds at most `limit` once the pass in slot `from` stands in slot `to`.
@@ -222,6 +241,7 @@ void Slotted::squeeze(bool fills) {
   find_slots();
   int limit = 0;
   held_.clear();
+  backwards_.assign(stages_.size(), {});
   for (const Slots& slots : stages_) {
     limit = std::max(limit, most_held(slots, fills));
     Held held;
@@ -233,12 +253,14 @@ void Slotted::squeeze(bool fills) {
   for (std::size_t at = 0, end = length(); at < end; ++at)
     for (std::size_t stage = 0; stage < original.size(); ++stage) {
       if (at >= original[stage].size() || original[stage][at].empty()) continue;
-      const auto& [pass, microbatch] = original[stage][at];
+      const Cell& cell = original[stage][at];
+      const auto& [pass, microbatch] = cell;
       if (phase == Phase::kWarmUp && stage == 0 && pass == VPass::kInputDown) phase = Phase::kSteady;
       const bool stays = phase == Phase::kSteady || (phase == Phase::kWarmUp && fills);
       if (phase == Phase::kSteady && pass == VPass::kForwardDown && microbatch + 1 == microbatches_)
         phase = Phase::kDrain;
       if (!stays) hoist(stage, at, fills, limit);
+      count(stage, cell);
     }
 }
 
