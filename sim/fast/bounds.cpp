@@ -181,9 +181,22 @@ Duration least_step_time_of_any(const job::Job& job, std::span<const step::Passe
   return fast::finish_step(job, passes.front(), ends);
 }
 
+// Bounds the mean step of a full pipeline: between the first passes of two steps, a stage runs all passes of one.
+Duration least_steady_step(const job::Job& job, std::span<const step::Passes> passes) {
+  Duration longest;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    Duration work;
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      work += least_work(job, passes, stage, chunk);
+    longest = std::max(longest, static_cast<std::int64_t>(job.microbatches()) * work);
+  }
+  return longest;
+}
+
 }  // namespace
 
 Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes, bool hides_reduction) {
+  if (job.overlaps_steps()) return least_steady_step(job, passes);
   if (job.schedule.splits_backward || job.schedule.place) return least_step_time_of_any(job, passes);
   const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
   const auto microbatches = static_cast<std::int64_t>(job.microbatches());

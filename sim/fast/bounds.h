@@ -49,6 +49,8 @@ struct PassOrder {
 /// docs/user/search.md. Schedules that split their backward passes, or place stages otherwise, have the first bound
 /// only: no gradient need climb after the last pass of a stage. Messages then take the shorter of both directions.
 ///
+/// Where steps overlap, the mean step of a full pipeline takes at least all passes of its busiest stage.
+///
 /// It bounds several jobs at once that differ from `job` in overlaps only. `passes` then holds the passes of each, and
 /// every pass counts as long as the shortest of its kind. Messages take the same time in all. `job` has the overlap of
 /// parameter gathers if one of them has it, because a gather at the end only adds time. With `hides_reduction` some

@@ -6,6 +6,7 @@
 #include "sim/base/check.h"
 #include "sim/des/engine.h"
 #include "sim/fast/step_end.h"
+#include "sim/observe/stage_times.h"
 #include "sim/step/lower.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
@@ -88,12 +89,12 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   return run.makespan - Instant{};
 }
 
-// Returns the step time of a job that offloads. Its copies stand between passes and their blocks: it is lowered whole.
-Duration offloading_step_time(const job::Job& job) {
+// Returns the step time of a job that has no plan: copies to the host stand between its passes, or its steps overlap.
+Duration unplanned_step_time(const job::Job& job) {
   const step::LoweredStep lowered = step::lower(job, step::Fidelity::kStage);
   const des::RunResult run = des::run(lowered.workload.graph);
-  expects(run.stuck.empty(), "a step that offloads does not deadlock");
-  return run.makespan - Instant{};
+  expects(run.stuck.empty(), "a lowered step does not deadlock");
+  return observe::observe_stages(lowered, run).makespan;
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ step::Passes Replayer::passes(const job::Job& job) {
 }
 
 Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, std::vector<std::int64_t>& scratch) {
-  if (job.offload.any()) return offloading_step_time(job);
+  if (job.offload.any() || job.overlaps_steps()) return unplanned_step_time(job);
   if (job.optimizer.shards_gradients()) return sharded_step_time(job, passes);
   constexpr double kLongest = 9e18;  // picoseconds over all tasks, as in lower()
   const PlannedPipeline pipeline = pipeline_of(job, passes);

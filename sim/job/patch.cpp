@@ -2,6 +2,7 @@
 #include "sim/job/patch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -111,6 +112,10 @@ void put(std::optional<Recompute>& field, const Value& value) {
     field.emplace().granularity = held<model::RecomputeGranularity, model::RecomputeGranularity>(value);
 }
 
+void put(std::vector<int>& field, const Value& value) {
+  field = is_none(value) ? std::vector<int>{} : held<std::vector<int>, std::vector<int>>(value);
+}
+
 void put(std::optional<Precision>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<Precision, Precision>(value));
 }
@@ -173,9 +178,7 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
     case Key::kSequenceParallel:
       return put(degrees.sequence_parallel, edit.value);
     case Key::kLayersPerStage:
-      expects(is_none(edit.value), "an edit can only remove the list of layers");
-      degrees.layers_per_stage.clear();
-      return;
+      return put(degrees.layers_per_stage, edit.value);
     case Key::kSchedule:
       return put(choices.schedule, edit.value);
     case Key::kMicroBatch:
@@ -208,6 +211,7 @@ struct Spelled {
   }
   std::string operator()(Precision value) const { return fmt::format("\"{}\"", foretoken::name_of(value)); }
   std::string operator()(model::Dispatcher value) const { return fmt::format("\"{}\"", model::name_of(value)); }
+  std::string operator()(const std::vector<int>& value) const { return fmt::format("[{}]", fmt::join(value, ",")); }
   std::string operator()(const schedule::Schedule& value) const {
     if (value.made) return R"({"search": true})";
     if (value.only_shape) return fmt::format("{{\"file\": \"{}\"}}", value.name);

@@ -61,10 +61,10 @@ inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
-/// A whole number, a switch, a factor or fraction, or a value named by the key (recomputation, schedule, precision,
-/// dispatcher). `std::monostate` removes a statement, so the default holds again.
+/// A whole number, a switch, a factor or fraction, a list of layers, or a value named by the key (recomputation,
+/// schedule, precision, dispatcher). `std::monostate` removes a statement, so the default holds again.
 using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule,
-                           Precision, model::Dispatcher>;
+                           Precision, model::Dispatcher, std::vector<int>>;
 
 struct Edit {
   Key key;

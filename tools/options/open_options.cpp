@@ -68,6 +68,11 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
       ->type_name("NAME,...");
   command.add_flag("--cross-node-tensor", options.cross_node_tensor,
                    "Also try tensor and expert-tensor degrees that leave an NVLink domain");
+  command
+      .add_option("--partition", options.partition,
+                  "Deal layers out to stages evenly (even), or also so that the slowest stage is fastest (pipedream)")
+      ->type_name("WAY")
+      ->check(CLI::IsMember({"even", "pipedream"}));
 }
 
 std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,
@@ -83,10 +88,12 @@ std::vector<std::string> overrides(const study::ScenarioSource& source, const Op
 }
 
 search::SpaceOptions space_of(const OpenOptions& options) {
-  search::SpaceOptions space{.gpus = {},
-                             .schedules = parse_schedules(options.schedules),
-                             .cross_node_tensor = options.cross_node_tensor,
-                             .requested = {}};
+  search::SpaceOptions space{
+      .gpus = {},
+      .schedules = parse_schedules(options.schedules),
+      .cross_node_tensor = options.cross_node_tensor,
+      .requested = {},
+      .partition = options.partition == "pipedream" ? search::Partition::kPipeDream : search::Partition::kEven};
   if (!options.gpus.empty()) space.gpus = parse_gpus(options.gpus);
   for (const job::Key key : job::requested_keys())
     for (const std::string& free : options.frees)

@@ -85,6 +85,13 @@ void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedCo
                          return or_dash(f.candidate.microbatch_group > 0,
                                         fmt::format("{}", f.candidate.microbatch_group));
                        }});
+  if (any(answer, [](const auto& f) { return !f.candidate.layers_per_stage.empty(); }))
+    columns.push_back({"layers",
+                       [](const auto& f) {
+                         const std::vector<int>& layers = f.candidate.layers_per_stage;
+                         return layers.empty() ? "even" : study::layers_words(layers);
+                       },
+                       1, Table::Align::kLeft});
   if (any(answer, [](const auto& f) { return f.candidate.precision.has_value(); }))
     columns.push_back({"precision", [](const auto& f) { return std::string(name_of(*f.candidate.precision)); }, 0,
                        Table::Align::kLeft});

@@ -43,10 +43,13 @@ std::string numerics_text(const study::SearchAnswer& answer, const Paint& paint)
   std::vector<std::string> changes;
   if (best.precision) changes.push_back(fmt::format("trains in {}", name_of(*best.precision)));
   if (best.short_gradients) changes.emplace_back("reduces gradients in 16 bits");
+  const bool chose_schedule = std::ranges::count(answer.searched, name_of(job::Key::kSchedule)) > 0;
+  if (chose_schedule && answer.ranked.front().metrics->weights)
+    changes.emplace_back("updates its weights without a flush");
   if (changes.empty()) return "";
-  return paint.paragraph("  ", fmt::format("The best {}, which was searched on request: precision changes the "
-                                           "numbers of a training. Check that the model still converges.",
-                                           fmt::join(changes, " and ")));
+  return paint.paragraph("  ", fmt::format("The best {}, which was searched on request and changes the numbers of a "
+                                           "training. Check that the model still converges.",
+                                           fmt::join(changes, ", ")));
 }
 
 // Gives time and cost of the whole run with the best configuration.

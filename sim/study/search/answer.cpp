@@ -138,10 +138,12 @@ void rename(FoundConfiguration& found, const std::string& cluster) {
 namespace {
 
 // Returns a complaint when the stated chunks a stage suit none of the schedules to try.
-std::optional<Complaint> chunks_of_no_schedule(const job::Choices& asked, const search::SpaceOptions& space) {
+std::optional<Complaint> chunks_of_no_schedule(const job::Question& question, const search::SpaceOptions& space) {
+  const job::Choices& asked = question.choices;
   if (!asked.parallelism.virtual_pipeline || asked.schedule) return std::nullopt;
   const int chunks = *asked.parallelism.virtual_pipeline;
-  const std::vector<std::string> names = space.schedules.empty() ? search::default_schedules() : space.schedules;
+  const std::vector<std::string> names =
+      space.schedules.empty() ? search::default_schedules(question) : space.schedules;
   for (const std::string& name : names)
     if (schedule::schedule_named(name).interleaves == (chunks > 1)) return std::nullopt;
   return Complaint{"", "/parallelism/virtual_pipeline",
@@ -155,7 +157,7 @@ std::optional<Complaint> chunks_of_no_schedule(const job::Choices& asked, const 
 std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
   job::Question asked = question.asked();
   if (!space.gpus.empty()) asked.choices.gpus = space.gpus.front();
-  if (std::optional<Complaint> wrong = chunks_of_no_schedule(asked.choices, space)) {
+  if (std::optional<Complaint> wrong = chunks_of_no_schedule(asked, space)) {
     wrong->file = question.asked().name;
     return {*std::move(wrong)};
   }
@@ -183,6 +185,16 @@ std::string configuration_words(const FoundConfiguration& found) {
   return configuration_words(found.candidate, found.scenario.overlap);
 }
 
+std::string layers_words(const std::vector<int>& layers) {
+  std::vector<std::string> runs;
+  for (auto from = layers.begin(); from != layers.end();) {
+    const auto to = std::find_if(from, layers.end(), [&](int each) { return each != *from; });
+    runs.push_back(to - from > 1 ? fmt::format("{}x{}", to - from, *from) : fmt::format("{}", *from));
+    from = to;
+  }
+  return fmt::format("{}", fmt::join(runs, "-"));
+}
+
 std::string configuration_words(const search::Candidate& c, const job::Overlap& overlap) {
   constexpr AxisSet kAlwaysNamed = {Axis::kTensor, Axis::kPipeline, Axis::kData};
   std::vector<std::string> parts;
@@ -198,6 +210,7 @@ std::string configuration_words(const search::Candidate& c, const job::Overlap& 
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (product(c.degrees, {Axis::kExpert, Axis::kExpertTensor}) > 1 && c.dispatcher)
     words += fmt::format(", {}", model::name_of(*c.dispatcher));
+  if (!c.layers_per_stage.empty()) words += fmt::format(", layers {}", layers_words(c.layers_per_stage));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);
   if (c.precision) words += fmt::format(", {}", name_of(*c.precision));

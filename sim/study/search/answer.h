@@ -61,6 +61,9 @@ void rename(FoundConfiguration& found, const std::string& cluster);
 [[nodiscard]] std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question,
                                                        const search::SpaceOptions& space);
 
+/// Returns the layers of every stage, equal neighbours together: "11-2x12-11".
+[[nodiscard]] std::string layers_words(const std::vector<int>& layers);
+
 /// Describes a configuration: "TP8 PP8 VPP3 DP16 SP, micro-batch 1, recompute none, overlap grad_reduce, p2p".
 [[nodiscard]] std::string configuration_words(const FoundConfiguration& found);
 [[nodiscard]] std::string configuration_words(const search::Candidate& candidate, const job::Overlap& overlap);

@@ -22,11 +22,9 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   for (const auto& [axis, member] : job::kDegrees)
     if (net::kLayerAxes.contains(axis) && axis != Axis::kTensor)
       open.push_back(job::as_set({job::key_of(axis), std::int64_t{degrees[axis]}}));
-  if (base.optimizer.post_validation) open.emplace_back("optimizer.post_validation=null");  // no search tries it
   const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, open);
   SearchRequest request;
   request.question = question.question();
-  request.space.schedules = search::default_schedules();
   request.top = count;
   const search::Space space(question, request.space);
   search::SearchOptions options;

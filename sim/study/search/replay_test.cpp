@@ -29,11 +29,11 @@ void expect_the_same(const Job& job, fast::Replayer& replayer) {
   const des::Duration bound = least_step_time(job, {&passes, 1});
   step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
-  EXPECT_EQ(replayed.ps, run.makespan.ps);
-  EXPECT_LE(bound.ps, run.makespan.ps);
+  const observe::Observations observations = observe::observe_stages(step, run);
+  EXPECT_EQ(replayed.ps, observations.makespan.ps);
+  EXPECT_LE(bound.ps, observations.makespan.ps);
   const report::Metrics metrics =
-      study::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run),
-                     step.workload.graph.tasks());
+      study::measure(job, step, observations, observe::memory_timelines(job, step, run), step.workload.graph.tasks());
   EXPECT_EQ(peak.value(), metrics.memory.peak.value());
   EXPECT_EQ(fit, metrics.memory.fits);
 }
@@ -96,7 +96,8 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
   for (const std::string& text : all_questions()) {
     SCOPED_TRACE(text);
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
-    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = false});
+    const Partition partition = text == small_questions().front() ? Partition::kPipeDream : Partition::kEven;
+    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .partition = partition});
     fast::Replayer replayer;
     job::Maker maker(question.asked());
     std::vector<std::int64_t> scratch;

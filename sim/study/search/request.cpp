@@ -98,18 +98,19 @@ void expect_choices(const job::Question& question, std::span<const std::string> 
 std::string to_json(const SearchRequest& request) {
   std::vector<std::string_view> requested;
   for (const job::Key key : request.space.requested) requested.push_back(name_of(key));
-  const Json json = {{"foretoken_search", 2},
-                     {"program", request.program},
-                     {"inputs", request.inputs},
-                     {"objective", name_of(request.objective)},
-                     {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
-                     {"top", request.top},
-                     {"require_fit", request.require_fit},
-                     {"gpus", request.space.gpus},
-                     {"schedules", request.space.schedules},
-                     {"cross_node_tensor", request.space.cross_node_tensor},
-                     {"requested", requested},
-                     {"scenario", Json::parse(request.question)}};
+  Json json = {{"foretoken_search", 2},
+               {"program", request.program},
+               {"inputs", request.inputs},
+               {"objective", name_of(request.objective)},
+               {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
+               {"top", request.top},
+               {"require_fit", request.require_fit},
+               {"gpus", request.space.gpus},
+               {"schedules", request.space.schedules},
+               {"cross_node_tensor", request.space.cross_node_tensor},
+               {"requested", requested},
+               {"scenario", Json::parse(request.question)}};
+  if (request.space.partition == search::Partition::kPipeDream) json["partition"] = "pipedream";
   return json.dump();
 }
 

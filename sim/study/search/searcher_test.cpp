@@ -92,7 +92,10 @@ TEST(Searcher, PruningNeverChangesTheAnswer) {
     const std::string text = random_question(random);
     SCOPED_TRACE(text);
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
-    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = run % 2 == 0});
+    const Space space(question, {.gpus = {},
+                                 .schedules = run % 4 == 0 ? every_schedule() : schedules_with_a_flush(),
+                                 .cross_node_tensor = run % 2 == 0,
+                                 .partition = run % 8 == 0 ? Partition::kPipeDream : Partition::kEven});
     SearchOptions options;
     options.objective = static_cast<Objective>(run % 4);
     options.top = 1 + random() % 5;
@@ -107,6 +110,38 @@ TEST(Searcher, PruningNeverChangesTheAnswer) {
     if (HasFailure()) return;
   }
   EXPECT_GT(slower, 100u) << "the bound should rule something out";
+}
+
+// Steps of these schedules overlap, so no plan holds them: they are replayed whole.
+TEST(Searcher, FindsSchedulesWithoutAFlushAndPostValidation) {
+  const std::string model = R"({"model": {"model_type": "gpt2", "n_layer": 12, "n_embd": 2048, "n_head": 16,
+    "n_positions": 2048, "vocab_size": 50257, "tie_word_embeddings": false}, "cluster": "dgx-a100-80gb-hdr",
+    "gpus": 8, "batch": {"global": 32, "sequence_length": 2048}, "parallelism": {"pipeline": 4})";
+  const auto best = [&](const std::string& more, std::vector<std::string> schedules, Partition partition) {
+    const io::OpenScenario question = io::read_open_scenario_text(model + more + "}", "question");
+    const Space space(question, {.schedules = std::move(schedules), .partition = partition});
+    SearchOptions options;
+    options.top = 3;
+    const SearchResult pruned = run_search(space, options);
+    options.prune = false;
+    EXPECT_EQ(answer(pruned.ranking), answer(run_search(space, options).ranking));
+    const Candidate& first = space.candidates()[pruned.ranking.top().front().candidate];
+    return std::pair(space.schedules()[static_cast<std::size_t>(first.schedule)].name, first.layers_per_stage);
+  };
+  EXPECT_EQ(best("", {"1f1b", "pipedream-2bw"}, Partition::kEven).first, "pipedream-2bw");
+  EXPECT_EQ(best("", {"1f1b", "pipedream"}, Partition::kPipeDream).second, std::vector<int>({3, 3, 4, 2}));
+  const std::string validated = R"(, "optimizer": {"post_validation": true, "zero_stage": 0})";
+  EXPECT_EQ(best(validated, {"zb-h1", "zb-h2"}, Partition::kEven).first, "zb-h2");
+  EXPECT_NE(best(validated, {}, Partition::kEven).first, "1f1b");
+}
+
+TEST(Searcher, APartitionOfItsOwnNeedsNoOther) {
+  const std::string text = R"({"model": "gpt2", "cluster": "dgx-a100-80gb-hdr", "gpus": 8,
+    "batch": {"global": 32, "sequence_length": 1024}, "parallelism": {"pipeline": 4, )";
+  for (const char* stated : {R"("layers_per_stage": [3, 3, 3, 3]}})", R"("embedding_and_head_as_layers": true}})"}) {
+    const io::OpenScenario question = io::read_open_scenario_text(text + stated, "question");
+    EXPECT_THROW(Space(question, {.partition = Partition::kPipeDream}), ConfigError);
+  }
 }
 
 struct Reported {

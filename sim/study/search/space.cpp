@@ -44,21 +44,33 @@ std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int6
 }
 
 // A stated schedule stands as it is: the catalogue need not have it.
-std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const SpaceOptions& options) {
+std::vector<schedule::Schedule> schedules_of(const job::Question& question, const SpaceOptions& options) {
+  const job::Choices& asked = question.choices;
   if (asked.schedule && asked.schedule->made)
     throw ConfigError({{"search", "/schedule",
                         "expected the name of a schedule, found one to make for every configuration; try null"}});
-  if (asked.schedule && asked.schedule->without_flush)
-    throw ConfigError(
-        {{"search", "/schedule",
-          fmt::format("no search tries {}, which has no flush; try a scenario that states all degrees, or "
-                      "schedule null",
-                      asked.schedule->name)}});
   if (asked.schedule) return {*asked.schedule};
   std::vector<schedule::Schedule> schedules;
-  for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
+  for (const std::string& name : options.schedules.empty() ? default_schedules(question) : options.schedules)
     schedules.push_back(schedule::schedule_named(name));
   return schedules;
+}
+
+void expect_no_stated_layers(const job::Question& question) {
+  const job::AskedParallelism& stated = question.choices.parallelism;
+  const auto refuse = [&](const char* key, const char* expected) {
+    throw ConfigError({{question.name, fmt::format("/parallelism/{}", key),
+                        fmt::format("expected {} with --partition pipedream, which deals the layers out", expected)}});
+  };
+  if (!stated.layers_per_stage.empty()) refuse("layers_per_stage", "no list");
+  if (stated.embedding_and_head_as_layers) refuse("embedding_and_head_as_layers", "false");
+}
+
+// Deals layers out as evenly as whole layers allow.
+std::vector<int> nearly_even(std::int64_t layers, int stages) {
+  std::vector<int> counts(static_cast<std::size_t>(stages), static_cast<int>(layers / stages));
+  for (std::int64_t stage = 0; stage < layers % stages; ++stage) ++counts[static_cast<std::size_t>(stage)];
+  return counts;
 }
 
 }  // namespace
@@ -74,16 +86,21 @@ std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& ca
   return degrees;
 }
 
-std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b"}; }
+std::vector<std::string> default_schedules(const job::Question& question) {
+  if (!question.post_validation) return {"1f1b", "interleaved-1f1b"};
+  std::vector<std::string> names;
+  for (const schedule::Schedule& each : schedule::all_schedules())
+    if (each.splits_backward && each.copies == 1) names.push_back(each.name);
+  return names;
+}
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
-    : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
+    : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked(), options_)) {
   const job::Choices& asked = question.asked().choices;
-  if (question.asked().post_validation)
-    throw ConfigError({{"search", "/optimizer/post_validation",
-                        "expected false: no search tries steps that overlap; try a scenario that states all degrees"}});
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
+  if (options_.partition == Partition::kPipeDream) expect_no_stated_layers(question.asked());
   for (const int gpus : options_.gpus) add_cuts(gpus);
+  deal_by_time();
 }
 
 bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime, Key key) {
@@ -185,26 +202,33 @@ void Space::add_pipelines(Candidate candidate) {
 
 // `shape` deals out the layers.
 void Space::add_batches(Candidate candidate, job::Parallelism shape) {
+  const std::int64_t layers = question_->asked().model.layers;
+  for (std::size_t s = 0; s < schedules_.size(); ++s) {
+    if (schedules_[s].interleaves != (candidate.virtual_pipeline > 1)) continue;
+    candidate.schedule = static_cast<int>(s);
+    shape.copies = schedules_[s].copies;
+    candidate.layers_per_stage.clear();
+    if (job::deal_layers(layers, shape)) add_micro_batches(candidate);
+    if (!deals_by_time(candidate)) continue;
+    candidate.layers_per_stage = nearly_even(layers, candidate.degrees[Axis::kPipeline]);  // until they are timed
+    add_micro_batches(candidate);
+  }
+}
+
+void Space::add_micro_batches(Candidate candidate) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
   const std::int64_t data = candidate.degrees[Axis::kData];
-  for (std::size_t s = 0; s < schedules_.size(); ++s) {
-    const schedule::Schedule& schedule = schedules_[s];
-    if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
-    shape.copies = schedule.copies;
-    if (!job::deal_layers(question_->asked().model.layers, shape)) continue;
-    for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
-      const std::int64_t microbatches = batch.global / data / micro;
-      if (microbatches > std::numeric_limits<int>::max()) continue;
-      const auto group = group_for(static_cast<int>(s), {.stages = candidate.degrees[Axis::kPipeline],
-                                                         .microbatches = static_cast<int>(microbatches),
-                                                         .chunks = candidate.virtual_pipeline,
-                                                         .group = batch.microbatch_group.value_or(0)});
-      if (!group) continue;
-      candidate.schedule = static_cast<int>(s);
-      candidate.micro = micro;
-      candidate.microbatch_group = *group;
-      add_group(candidate);
-    }
+  for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
+    const std::int64_t microbatches = batch.global / data / micro;
+    if (microbatches > std::numeric_limits<int>::max()) continue;
+    const auto group = group_for(candidate.schedule, {.stages = candidate.degrees[Axis::kPipeline],
+                                                      .microbatches = static_cast<int>(microbatches),
+                                                      .chunks = candidate.virtual_pipeline,
+                                                      .group = batch.microbatch_group.value_or(0)});
+    if (!group) continue;
+    candidate.micro = micro;
+    candidate.microbatch_group = *group;
+    add_group(candidate);
   }
 }
 
@@ -319,6 +343,7 @@ job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overl
   if (candidate.precision) choose(Key::kPrecision, *candidate.precision);
   for (std::size_t part = 0; part < candidate.offloads.size(); ++part)
     if (candidate.offloads[part]) choose(kOffloadKeys[part], 1.0);
+  if (!candidate.layers_per_stage.empty()) patch.push_back({Key::kLayersPerStage, candidate.layers_per_stage});
   if (candidate.short_gradients) choose(Key::kGradients, std::int64_t{2});
   // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});

@@ -35,6 +35,7 @@ struct Candidate {
   bool short_gradients = false;                      ///< 16-bit gradients; only where gradients are searched
   std::optional<model::Dispatcher> dispatcher = {};  ///< only of models with experts
   Offloads offloads = {};                            ///< parts on the host; only where they are searched
+  std::vector<int> layers_per_stage = {};            ///< empty: as stated, or dealt out evenly
 };
 
 /// The keys of Offloads, in its order.
@@ -45,16 +46,24 @@ inline constexpr std::array kOffloadKeys{job::Key::kOffloadOptimizer, job::Key::
 /// and for models with experts {"expert", 8}, {"expert_tensor", 1}.
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
+/// The ways in which a search deals layers out to stages.
+enum class Partition : std::uint8_t {
+  kEven,       ///< as scenarios do
+  kPipeDream,  ///< also so that the slowest stage is fastest (schedule::partition), where stages have one chunk
+};
+
 struct SpaceOptions {
   std::vector<int> gpus = {};               ///< cluster sizes; empty: the scenario's size
   std::vector<std::string> schedules = {};  ///< names of the catalogue that an open schedule may take
   bool cross_node_tensor = false;           ///< tries tensor and expert-tensor degrees that do not divide a node's
                                             ///< NVLink domain
   std::vector<job::Key> requested = {};     ///< choices of job::requested_keys() to search
+  Partition partition = Partition::kEven;
 };
 
-/// Returns the schedules of a search when scenario and options name none: those of Megatron.
-[[nodiscard]] std::vector<std::string> default_schedules();
+/// Returns the schedules of a search when scenario and options name none: those of Megatron, or with post-validation
+/// those that split their backward passes.
+[[nodiscard]] std::vector<std::string> default_schedules(const job::Question& question);
 
 /// Returns true for an overlap that the runtime cannot switch, for a dispatcher where it states fewer than two, and for
 /// choices about experts where the model is dense.
@@ -93,6 +102,7 @@ class Space {
   void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate, job::Parallelism shape);
+  void add_micro_batches(Candidate candidate);
   [[nodiscard]] std::optional<int> group_for(int schedule, schedule::PipelineShape shape);
   void add_group(Candidate candidate);
   void add_executions(Candidate candidate);
@@ -107,6 +117,8 @@ class Space {
   [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<Offloads> offload_choices(int zero_stage) const;
   [[nodiscard]] bool is_open(job::Key key) const;
+  [[nodiscard]] bool deals_by_time(const Candidate& candidate) const;
+  void deal_by_time();
 
   const io::OpenScenario* question_;
   SpaceOptions options_;

@@ -92,9 +92,11 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   const auto choices_of = [&](Key key, bool has_effect) {
     return is_open(key) && has_effect ? std::vector{true, false} : std::vector{false};
   };
+  const schedule::Schedule& chosen = schedules_[static_cast<std::size_t>(candidate.schedule)];
+  // Stages that update by themselves reduce their gradients between passes.
+  const bool waits = !chosen.without_flush && !asked.post_validation;
   const bool replicates = product(candidate.degrees, net::kReplicaAxes) > 1;
-  const bool posts_as_megatron =
-      schedules_[static_cast<std::size_t>(candidate.schedule)].posting == schedule::Posting::kAsInMegatron;
+  const bool posts_as_megatron = chosen.posting == schedule::Posting::kAsInMegatron;
   const int tensor = candidate.degrees[Axis::kTensor];
   // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
   const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
@@ -102,7 +104,7 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   const std::vector<bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
   for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
     for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
-      for (const bool reduce : choices_of(Key::kGradReduce, replicates)) {
+      for (const bool reduce : choices_of(Key::kGradReduce, replicates && waits)) {
         const bool reduces_beside = is_open(Key::kGradReduce)
                                         ? reduce
                                         : asked.choices.overlap.grad_reduce.value_or(asked.runtime.overlap_grad_reduce);

@@ -10,8 +10,13 @@ namespace foretoken::search {
 
 inline std::vector<std::string> every_schedule() {
   std::vector<std::string> names;
-  for (const schedule::Schedule& each : schedule::all_schedules())
-    if (!each.without_flush) names.emplace_back(each.name);
+  for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
+  return names;
+}
+
+inline std::vector<std::string> schedules_with_a_flush() {
+  std::vector<std::string> names = every_schedule();
+  std::erase_if(names, [](const std::string& name) { return schedule::schedule_named(name).without_flush; });
   return names;
 }
 
