@@ -82,7 +82,7 @@ TEST(ScheduleReplay, TheRuleBehindTheBubblesOfInterleavingIsFound) {
   }
 }
 
-// Replays have p messages more than the paper's rule: they are 1.6 to 4.2 % above it.
+// In a replay every pass awaits its message. The paper's program leaves some out: replays are 1.6 to 4.2 % above it.
 TEST(ScheduleReplay, BubblesOfInterleavingAreThoseOfTheZeroBubblePaperWithinAFewPercent) {
   for (const step::ZeroBubbleRow& row : step::kZeroBubble) {
     SCOPED_TRACE(testing::Message() << row.stages << " stages, " << row.microbatches << " micro-batches");
