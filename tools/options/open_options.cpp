@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/study/search/request.h"
+#include "tools/options/options.h"
 #include "tools/options/search_values.h"
 
 namespace foretoken::tools {
@@ -72,7 +73,7 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
       .add_option("--partition", options.partition,
                   "Deal layers out to stages evenly (even), or also so that the slowest stage is fastest (pipedream)")
       ->type_name("WAY")
-      ->check(CLI::IsMember({"even", "pipedream"}));
+      ->check(one_of({"even", "pipedream"}));
 }
 
 std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,

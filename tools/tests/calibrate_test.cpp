@@ -175,6 +175,22 @@ TEST(Calibrate, DiffShowsBothAndDraws) {
   EXPECT_THAT(contents(svg), testing::StartsWith("<svg "));
 }
 
+TEST(Calibrate, ProfilesAndTheirDifferencesHaveJsonAndCsv) {
+  const std::vector<std::string> diff = {"calibrate", "diff", "a100-sxm4-80gb", "h100-sxm5-80gb"};
+  const auto with = [&](const char* option) {
+    std::vector<std::string> arguments = diff;
+    arguments.emplace_back(option);
+    return run_foretoken(arguments).out;
+  };
+  const json answer = json::parse(with("--json"));
+  EXPECT_EQ(answer["b"], "h100-sxm5-80gb");
+  const json& first = answer["rows"][0];
+  EXPECT_DOUBLE_EQ(first["b_over_a"].get<double>(), first["b_s"].get<double>() / first["a_s"].get<double>());
+  EXPECT_THAT(with("--csv"), testing::StartsWith("work,a_s,b_s,b_over_a\n"));
+  EXPECT_EQ(json::parse(run_foretoken({"calibrate", "show", "a100-sxm4-80gb", "--json"}).out)["name"],
+            "a100-sxm4-80gb");
+}
+
 TEST(Calibrate, ImportedSamplesGoThroughAPipe) {
   const Ran ran = run_foretoken({"calibrate", "import", "gemm", kProducts});
   EXPECT_EQ(ran.status, 0);
