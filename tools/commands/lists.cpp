@@ -1,5 +1,6 @@
 // The commands `foretoken models|clusters|profiles|runtimes|scenarios list|show`: print the shipped data.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "sim/draw/fabric_svg.h"
 #include "sim/io/hardware/read_cluster.h"
+#include "sim/io/json/gpu_server.h"
 #include "sim/report/text/number.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
@@ -18,6 +20,12 @@
 
 namespace foretoken::tools {
 namespace {
+
+// Names the clusters that no file states.
+std::string cards_text(const report::Paint& paint) {
+  return "\n" + paint.paragraph("", fmt::format("Servers with eight cards behind PCIe, by the card's name: {}.",
+                                                fmt::join(io::list_cards(), ", ")));
+}
 
 // Complains about a file that cannot be read, and lists the others.
 int list(const Described& described, bool names_only, Form form) {
@@ -44,10 +52,12 @@ int list(const Described& described, bool names_only, Form form) {
     }
   }
   if (names.empty()) throw ConfigError({{"foretoken", "", io::unknown_name(described.kind, "")}});
+  const report::Paint paint = page_paint("auto");
   print(names_only            ? plain
         : form == Form::kJson ? rows.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
         : form == Form::kCsv  ? csv_of(rows)
-                              : table.text(page_paint("auto"), 0, "--csv and --json"));
+                              : table.text(paint, 0, "--csv and --json"));
+  if (described.command == "clusters" && !names_only && form == Form::kText) print(cards_text(paint));
   return status;
 }
 

@@ -121,6 +121,11 @@ StatedQuestion stated_question(const QuestionOptions& options, const std::string
   json["name"] = fmt::format("{} on {} GPUs of {}", shown_name(options.model, read.model.name), options.gpus,
                              shown_name(options.cluster, read.cluster.name));
   StatedQuestion stated;
+  if (!read.cluster.gpu.peak_of(Precision::kBf16)) {
+    json["precision"] = "fp16";
+    stated.assumptions.push_back(
+        fmt::format("Precision fp16: {} has no bf16 (--set precision=... states another).", read.cluster.gpu.name));
+  }
   std::int64_t sequence = number_or(options.sequence, kBinaryThousand, kUsualSequence);
   if (options.sequence.empty()) {
     sequence = usual_sequence(read.model);

@@ -43,6 +43,16 @@ TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
   EXPECT_EQ(json::parse(simulated.out)["step_time_s"], json::parse(searched.out)["ranked"][0]["step_time_s"]);
 }
 
+TEST(QuestionOptions, OldCardsTrainInFp16) {
+  const Ran ran = run_foretoken({"simulate", "--model", "gpt2", "--cluster", "t4-16gb", "--gpus", "1"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.err + ran.out, HasSubstr("Precision fp16: t4-16gb has no bf16"));
+  EXPECT_EQ(
+      run_foretoken({"simulate", "--model", "gpt2", "--cluster", "t4-16gb", "--gpus", "1", "--set", "precision=bf16"})
+          .status,
+      2);
+}
+
 TEST(QuestionOptions, StatedKeysHold) {
   const Ran ran =
       run_foretoken(with_more(kFirst, {"--tp", "8", "--pp", "2", "--dp", "4", "--cp", "1", "--micro-batch", "1",

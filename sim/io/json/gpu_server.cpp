@@ -41,11 +41,7 @@ std::string unknown_machine(std::string_view name) {
   std::string small(name);
   for (char& letter : small)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  std::vector<std::string> cards;
-  for (const std::string& gpu : list_names(kGpus)) {
-    Findings ignored;
-    if (gpu_server(gpu, ignored)) cards.push_back(gpu);
-  }
+  const std::vector<std::string> cards = list_cards();
   for (const std::string& card : cards)
     if (!small.empty() && card.starts_with(small))
       return fmt::format("unknown cluster {}; did you mean \"{}\"?", in_quotes(name), card);
@@ -69,6 +65,15 @@ std::optional<Document> gpu_server(std::string_view name, Findings& findings) {
       {"notes", "One node without a network, NVLink bridges or NICs."}};
   gpu->value = std::move(cluster);
   return gpu;
+}
+
+std::vector<std::string> list_cards() {
+  std::vector<std::string> cards;
+  for (const std::string& gpu : list_names(kGpus)) {
+    Findings ignored;  // a file that cannot be read is no card
+    if (gpu_server(gpu, ignored)) cards.push_back(gpu);
+  }
+  return cards;
 }
 
 std::string unknown_cluster(std::string_view name) {
