@@ -257,8 +257,8 @@ TEST(CaseSets, AWrongLaunchIsNamed) {
   EXPECT_THAT(complaint(R"({"file": "nowhere.yaml"})"), HasSubstr("nowhere.yaml"));
   const std::string known = FORETOKEN_SOURCE_DIR "/validate/cases/launch/mpt-7b.yaml";
   EXPECT_THAT(complaint((R"({"file": ")" + known + R"(", "overrides": ["4096"]})").c_str()), HasSubstr("behind --"));
-  EXPECT_THAT(complaint((R"({"file": ")" + known + R"(", "overrides": ["fsdp_config.mixed_precision=FULL"]})").c_str()),
-              HasSubstr("/rows/0/launch/file: refused: fsdp_config.mixed_precision"));
+  EXPECT_THAT(complaint((R"({"file": ")" + known + R"(", "overrides": ["model.attn_config.qk_ln=true"]})").c_str()),
+              HasSubstr("/rows/0/launch/file: refused: model.attn_config.qk_ln"));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ constexpr BrokenLine kBrokenLines[] = {
     {"a negative time", R"({"host":"launch","us":-1})", "x:2: us: expected a number above 0, found -1"},
     {"crossed quantiles", R"({"host":"launch","us":[2,3,4]})", "x:2: us: expected p10 <= median <= p90"},
     {"an unknown type", R"({"gemm":"forward","type":"bf8","m":1,"n":1,"k":1,"us":1})",
-     "x:2: type: expected one of fp32, fp16, bf16, fp8, fp8_block, nvfp4, int8, found \"bf8\""},
+     "x:2: type: expected one of fp32, tf32, fp16, bf16, fp8, fp8_block, nvfp4, int8, found \"bf8\""},
     {"a huge size", R"({"gemm":"forward","type":"bf16","m":18446744073709551615,"n":1,"k":1,"us":1})",
      "x:2: m: expected a whole number up to 2^53"},
     {"an unknown collective", R"({"collective":"alltonone"})", "x:2: unknown collective \"alltonone\""}};

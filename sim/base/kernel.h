@@ -14,11 +14,13 @@
 namespace foretoken {
 
 /// Of the operands of a product. kFp8: one scale a tensor. kFp8Block: a scale for each block of 32 (MXFP8) or 128
-/// elements. kNvfp4: 4 bits with a scale for each 16 elements.
-enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8 };
+/// elements. kNvfp4: 4 bits with a scale for each 16 elements. kTf32: elements of 32 bits, which tensor cores round
+/// to 19.
+enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kTf32 };
 
 /// Precisions and their names in files and reports.
 inline constexpr std::array kPrecisionNames{std::pair{Precision::kFp32, std::string_view("fp32")},
+                                            std::pair{Precision::kTf32, std::string_view("tf32")},
                                             std::pair{Precision::kFp16, std::string_view("fp16")},
                                             std::pair{Precision::kBf16, std::string_view("bf16")},
                                             std::pair{Precision::kFp8, std::string_view("fp8")},
@@ -42,6 +44,7 @@ constexpr std::optional<Precision> precision_named(std::string_view name) {
 constexpr double bytes_per_element(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
+    case Precision::kTf32:
       return 4;
     case Precision::kFp16:
     case Precision::kBf16:
@@ -61,6 +64,7 @@ constexpr double bytes_per_element(Precision precision) {
 constexpr std::int64_t bits_per_element(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
+    case Precision::kTf32:
       return 32;
     case Precision::kFp16:
     case Precision::kBf16:
@@ -74,6 +78,9 @@ constexpr std::int64_t bits_per_element(Precision precision) {
   }
   return 0;
 }
+
+/// Returns true for elements of 32 bits.
+constexpr bool is_wide(Precision precision) { return precision == Precision::kFp32 || precision == Precision::kTf32; }
 
 /// The three products of a linear layer. Layouts in cuBLAS terms: forward TN, input gradient NN, weight gradient NT.
 enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };

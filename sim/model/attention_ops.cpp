@@ -71,6 +71,11 @@ constexpr std::array<ScoreKernel, 3> kMixedBackward{
     {{"fp32 softmax gradient", 12}, {"score gradient to 16 bit", 6}, {"scale gradient", 4}}};
 constexpr double kMixedCopy = 6, kMixedDropout = 9, kDropout = 5;
 
+// Elements of 32 bits need no copies. Bytes are of 16-bit elements, as everywhere.
+constexpr std::array<ScoreKernel, 3> kPlainForward{{{"scale scores", 4}, {"mask scores", 4}, {"softmax", 4}}};
+constexpr std::array<ScoreKernel, 2> kPlainBackward{{{"softmax gradient", 6}, {"scale gradient", 4}}};
+constexpr double kPlainDropout = 4.5;
+
 void write(OpWriter& ops, const CoreCut& cut, std::span<const ScoreKernel> kernels) {
   for (const auto& [name, bytes] : kernels) ops.memory(name, OpRole::kAttention, bytes * cut.score_elements());
 }
@@ -83,6 +88,11 @@ constexpr double kPositionBias = 6, kPositionGradient = 2;
 
 void softmax_forward(OpWriter& ops, const CoreCut& cut) {
   if (cut.core.position_bias) ops.memory("add position bias", OpRole::kAttention, kPositionBias * cut.score_elements());
+  if (is_wide(cut.context.precision)) {
+    write(ops, cut, kPlainForward);
+    if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, kPlainDropout * cut.score_elements());
+    return;
+  }
   const bool mixed = !cut.context.fusions.softmax;
   if (cut.fused_softmax())
     ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
@@ -92,7 +102,16 @@ void softmax_forward(OpWriter& ops, const CoreCut& cut) {
   if (mixed) ops.memory("softmax to 16 bit", OpRole::kAttention, kMixedCopy * cut.score_elements());
 }
 
+void plain_softmax_backward(OpWriter& ops, const CoreCut& cut) {
+  if (cut.core.dropout)
+    ops.memory("attention dropout gradient", OpRole::kAttention, kPlainDropout * cut.score_elements());
+  write(ops, cut, kPlainBackward);
+  if (cut.core.position_bias)
+    ops.memory("position bias gradient", OpRole::kAttention, kPositionGradient * cut.score_elements());
+}
+
 void softmax_backward(OpWriter& ops, const CoreCut& cut) {
+  if (is_wide(cut.context.precision)) return plain_softmax_backward(ops, cut);
   const bool mixed = !cut.context.fusions.softmax;
   if (mixed) ops.memory("softmax gradient to fp32", OpRole::kAttention, kMixedCopy * cut.score_elements());
   if (cut.core.dropout)

@@ -50,12 +50,13 @@ struct Weight {
   double stored_bytes = 0;        ///< of an element in memory where it is narrower than the job's weights; 0: it is not
 };
 
-/// A tensor that flows between ops: 16 bit unless its name says otherwise.
+/// A tensor that flows between ops. `bytes` are those of 16-bit elements, unless `fixed`.
 struct Tensor {
   std::string_view name{};
   double bytes = 0;                         ///< of one micro-batch on one GPU
   SelectiveModules dropped_by = kNoModule;  ///< modules whose recomputation makes it again
   bool freed_early = false;                 ///< freed before the backward pass reaches the ops ahead of its own
+  bool fixed = false;                       ///< its elements do not follow the precision: masks, ids, fp32 statistics
 };
 
 /// A few ids, stored in place.

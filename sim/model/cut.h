@@ -45,8 +45,9 @@ struct Cut {
   [[nodiscard]] Precision product_precision() const {
     return context.precision == Precision::kFp8 && !scales_tensors() ? Precision::kFp8Block : context.precision;
   }
-  /// The precision of products that stay in 16 bits.
+  /// The precision of products that are not quantised.
   [[nodiscard]] Precision wide_precision() const {
+    if (is_wide(context.precision)) return context.precision;
     return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
   }
   /// Bytes of an element as products read it.

@@ -53,7 +53,7 @@ struct LayerContext {
   ContextExchange exchange = ContextExchange::kRing;
   AttentionKind attention = AttentionKind::kFlash;
   FlashKernel flash_kernel = FlashKernel::kFastest;
-  Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
+  Precision precision = Precision::kBf16;  ///< of the GEMMs; activations have 16 bits, or 32 with fp32 and tf32
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   bool fp8_attention = false;  ///< queries, keys and values are quantised
   /// Products of one scale a tensor read their operands in any layout (Blackwell). Hopper needs transposed copies.

@@ -101,6 +101,22 @@ TEST(LayerOps, FlashAttentionRunsHalfTheSquareAndNoScoreKernels) {
   EXPECT_EQ(std::count_if(ops.begin(), ops.end(), [](const LayerOp& op) { return op.name == "softmax"; }), 0);
 }
 
+TEST(LayerOps, ElementsOf32BitsMoveTwiceAsMuch) {
+  const Transformer model = gpt();
+  const LayerContext half = cut(2, true);
+  LayerContext whole = half;
+  whole.precision = Precision::kTf32;
+  const OpList forward = layer_forward(model, half), wide = layer_forward(model, whole);
+  EXPECT_EQ(memory_bytes(wide, OpRole::kNorm), 2 * memory_bytes(forward, OpRole::kNorm));
+  EXPECT_EQ(gemm_flop(wide), gemm_flop(forward));
+  for (const LayerOp& op : wide)
+    if (const auto* gemm = std::get_if<GemmShape>(&op.work)) {
+      EXPECT_EQ(gemm->precision, Precision::kTf32) << op.name;
+    }
+  EXPECT_EQ(collectives(wide, CollectiveKind::kAllGather).payload,
+            2 * collectives(forward, CollectiveKind::kAllGather).payload);
+}
+
 TEST(LayerOps, SoftmaxIsFusedForBlocksOfFourScoreMatrices) {
   // Eight heads, two sequences: four matrices on four tensor ranks, two on eight.
   const double scores = 2.0 * 32 * 32;

@@ -117,7 +117,7 @@ std::vector<std::string> sets_on_top(const Options& options) {
 
 // Returns the question of the options alone. A quick search chooses the keys that no option states.
 Question question_without_file(const Options& options, const trust::Evidence& evidence) {
-  StatedQuestion stated = stated_question(options.asked, "foretoken simulate");
+  StatedQuestion stated = stated_question(options.asked, options.sets, "foretoken simulate");
   const io::OpenScenario open = io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options));
   const study::QuickChoice chosen =
       study::choose_quickly(open, evidence, std::max(1U, std::thread::hardware_concurrency()));

@@ -14,7 +14,9 @@ namespace {
 // Returns a question for the largest of the sizes, so that its batch suits them all.
 study::ScenarioSource stated_source(QuestionOptions asked, const OpenOptions& open, const std::string& command) {
   if (!open.gpus.empty()) asked.gpus = std::to_string(parse_gpus(open.gpus).back());
-  StatedQuestion stated = stated_question(asked, command);
+  std::vector<std::string> sets = open.sets;
+  sets.insert(sets.end(), open.fixes.begin(), open.fixes.end());
+  StatedQuestion stated = stated_question(asked, sets, command);
   for (const std::string& assumption : stated.assumptions) print_error("Assumed: " + assumption);
   return {std::move(stated.text), kStatedOrigin};
 }

@@ -108,7 +108,8 @@ std::vector<Complaint> as_given(std::vector<Complaint> complaints, const Questio
   return complaints;
 }
 
-StatedQuestion stated_question(const QuestionOptions& options, const std::string& command) {
+StatedQuestion stated_question(const QuestionOptions& options, std::span<const std::string> sets,
+                               const std::string& command) {
   require_basics(options, command);
   const std::int64_t gpus = number_or(options.gpus, kThousand, 1);
   nlohmann::ordered_json json = {
@@ -121,7 +122,8 @@ StatedQuestion stated_question(const QuestionOptions& options, const std::string
   json["name"] = fmt::format("{} on {} GPUs of {}", shown_name(options.model, read.model.name), options.gpus,
                              shown_name(options.cluster, read.cluster.name));
   StatedQuestion stated;
-  if (!read.cluster.gpu.peak_of(Precision::kBf16)) {
+  const bool chosen = std::ranges::any_of(sets, [](const std::string& set) { return set.starts_with("precision="); });
+  if (!chosen && !read.cluster.gpu.peak_of(Precision::kBf16)) {
     json["precision"] = "fp16";
     stated.assumptions.push_back(
         fmt::format("Precision fp16: {} has no bf16 (--set precision=... states another).", read.cluster.gpu.name));

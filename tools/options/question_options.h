@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,11 @@ struct StatedQuestion {
   std::vector<std::string> assumptions;  ///< of the keys that no option states
 };
 
-/// Returns the question of the options alone, with a batch where none is stated. Throws ConfigError unless model,
-/// cluster and GPUs are stated; `command` is named in the complaint.
-[[nodiscard]] StatedQuestion stated_question(const QuestionOptions& options, const std::string& command);
+/// Returns the question of the options alone, with a batch where none is stated. A precision is chosen for old GPUs
+/// unless one of the overrides `sets` states it. Throws ConfigError unless model, cluster and GPUs are stated;
+/// `command` is named in the complaint.
+[[nodiscard]] StatedQuestion stated_question(const QuestionOptions& options, std::span<const std::string> sets,
+                                             const std::string& command);
 
 /// Names the options in complaints about values that they stated: "--tp many" and not "--set parallelism.tensor=many".
 [[nodiscard]] std::vector<Complaint> as_given(std::vector<Complaint> complaints, const QuestionOptions& options);

@@ -27,7 +27,7 @@ constexpr Range kTeraflops{.low = 1e-3, .high = 1e6};
 
 void read_peaks(const Node& node, net::Gpu& gpu) {
   const Node peaks = node.object("peak_tflops");
-  peaks.allow_only({"fp32", "fp16", "bf16", "fp8", "fp8_block", "nvfp4", "int8"});
+  peaks.allow_only({"fp32", "tf32", "fp16", "bf16", "fp8", "fp8_block", "nvfp4", "int8"});
   for (const auto& [precision, name] : kPrecisionNames)
     if (const auto rate = peaks.find_number(name, kTeraflops)) gpu.peak[precision] = teraflops(*rate);
   if (gpu.peak.empty())

@@ -94,7 +94,7 @@ const WrongCluster kWrongClusters[] = {
     {"no peak", R"({"gpu": {"peak_tflops": {"fp16": null, "bf16": null}}})",
      "/gpu/peak_tflops: expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity"},
     {"sparse label", R"({"gpu": {"peak_tflops": {"bf16_sparse": 624}}})",
-     "/gpu/peak_tflops/bf16_sparse: unknown key; known here: fp32, fp16, bf16, fp8, fp8_block, nvfp4, int8"},
+     "/gpu/peak_tflops/bf16_sparse: unknown key; known here: fp32, tf32, fp16, bf16, fp8, fp8_block, nvfp4, int8"},
     {"memory in gigabytes", R"({"gpu": {"memory_bytes": 80}})",
      "/gpu/memory_bytes: expected a whole number of at least 1048576, found 80"},
     {"bandwidth in bytes", R"({"node": {"pcie_gb_per_s": 32e9}})",

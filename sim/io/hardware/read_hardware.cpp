@@ -13,6 +13,7 @@
 #include "sim/base/text.h"
 #include "sim/cost/power_limit.h"
 #include "sim/cost/unseen.h"
+#include "sim/cost/wide_products.h"
 #include "sim/io/hardware/collectives.h"
 #include "sim/io/hardware/find_profile.h"
 #include "sim/io/hardware/profile.h"
@@ -209,6 +210,17 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   if (cluster)
     read_collective_costs(cluster->root(root.findings()), question.cluster, question.profile,
                           root.findings().notes.assumptions);
+}
+
+void lend_wide_products(Question& question) {
+  const Precision precision = question.choices.precision.value_or(Precision::kBf16);
+  if (!is_wide(precision)) return;
+  const auto lend = [precision](const net::Gpu& gpu, cost::Profile& profile) {
+    const auto wide = gpu.peak_of(precision), narrow = gpu.peak_of(Precision::kFp16);
+    if (wide && narrow) cost::lend_wide_products(profile, precision, *wide / *narrow);
+  };
+  lend(question.cluster.gpu, question.profile);
+  for (AskedPool& pool : question.pools) lend(pool.cluster.gpu, pool.profile);
 }
 
 }  // namespace foretoken::io

@@ -77,6 +77,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   read_routing(root, question);
   sound.batch = is_sound(findings, [&] { read_batch(root, question); });
   read_precision(root, question);
+  lend_wide_products(question);
   read_recompute(root, question);
   read_attention(root, question);
   read_execution(root, question);

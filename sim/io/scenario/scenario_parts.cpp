@@ -231,7 +231,9 @@ void read_precision(const Node& root, Question& question) {
                                               {"bf16", Precision::kBf16},
                                               {"fp8", Precision::kFp8},
                                               {"mxfp8", Precision::kFp8},
-                                              {"nvfp4", Precision::kNvfp4}});
+                                              {"nvfp4", Precision::kNvfp4},
+                                              {"tf32", Precision::kTf32},
+                                              {"fp32", Precision::kFp32}});
   if (root.has("precision")) question.choices.precision = precision;
   const std::optional<Node> stated = root.find_object("precision_recipe");
   if (mxfp8 || stated) question.choices.recipe.emplace();

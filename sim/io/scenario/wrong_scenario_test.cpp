@@ -65,10 +65,12 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
      {"/overlap/grad_reduce: expected true or false, found 1"}},
     {"object for a choice",
      R"({"precision": {}})",
-     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found an empty object"}},
+     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\", \"nvfp4\", \"tf32\" or \"fp32\", found an empty "
+      "object"}},
     {"unknown precision",
      R"({"precision": "bf15"})",
-     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"bf15\"; did you mean "
+     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\", \"nvfp4\", \"tf32\" or \"fp32\", found \"bf15\"; "
+      "did you mean "
       "\"bf16\"?"}},
     {"unknown attention",
      R"({"attention": "flsh"})",
@@ -81,7 +83,8 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
     {"text that would break the line",
      R"({"name": 1, "precision": "a\nb\u0000"})",
      {"/name: expected a string, found 1",
-      "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"a\\u000ab\\u0000\""}},
+      "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\", \"nvfp4\", \"tf32\" or \"fp32\", found "
+      "\"a\\u000ab\\u0000\""}},
 };
 
 TEST(WrongScenario, KeysAndTypes) { expect_complaints(kWrongKeysAndTypes); }
@@ -316,7 +319,8 @@ TEST(WrongScenario, ManyAtOnce) {
         "/gpus: expected a whole number from 1 to 1048576, found a string \"many\"",
         "/parallelism/tensor: expected a whole number from 1 to 1048576, found -1",
         "/batch/global: expected a whole number from 1 to 1073741824, found 1.5",
-        "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"int8\""}},
+        "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\", \"nvfp4\", \"tf32\" or \"fp32\", found "
+        "\"int8\""}},
   });
 }
 

@@ -35,7 +35,8 @@ std::vector<Hardware> hardware_of(const Job& job) {
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
-  for (const Precision precision : {Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kNvfp4})
+  for (const Precision precision :
+       {Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kNvfp4, Precision::kTf32, Precision::kFp32})
     if (map.contains(precision)) names.emplace_back(in_quotes(name_of(precision)));
   return either(names);
 }
@@ -65,6 +66,19 @@ void check_precision(Draft& draft, const Hardware& hardware) {
                    fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
                                blocks ? "\"blockwise\"" : in_quotes(job.precision_name()), expected));
   }
+}
+
+// FlashAttention and DeepEP have kernels for 16 bits and less.
+void check_wide_elements(Draft& draft) {
+  const Job& job = draft.job;
+  if (!is_wide(job.precision)) return;
+  if (job.attention == model::AttentionKind::kFlash)
+    draft.complain("/attention",
+                   fmt::format("expected \"unfused\" with precision {}: FlashAttention has no kernels for it",
+                               in_quotes(job.precision_name())));
+  if (job.model.experts)
+    draft.complain("/precision", fmt::format("expected \"bf16\" or \"fp16\" with experts, found {}",
+                                             in_quotes(job.precision_name())));
 }
 
 // Attention in fp8 is one fused kernel, Transformer Engine's. A ring of context ranks runs it with and without a mask.
@@ -177,6 +191,7 @@ void check_hardware(Draft& draft) {
   Job& job = draft.job;
   std::vector<std::string> warnings;
   for (const Hardware& hardware : hardware_of(job)) check_kind(draft, hardware, warnings);
+  check_wide_elements(draft);
   std::vector<std::string>& noted = draft.notes.warnings;
   for (std::string& warning : warnings)  // two kinds of nodes may give the same
     if (std::find(noted.begin(), noted.end(), warning) == noted.end()) noted.push_back(std::move(warning));

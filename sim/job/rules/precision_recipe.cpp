@@ -7,6 +7,11 @@ PrecisionRecipe default_recipe(Precision precision, const Runtime& runtime) {
   const bool fp16 = precision == Precision::kFp16;
   const double reduced = fp16 ? runtime.fp16_gradient_bytes : runtime.bf16_gradient_bytes;
   PrecisionRecipe recipe;
+  if (is_wide(precision)) {  // the weights are their own masters
+    recipe.weight_bytes = 4;
+    recipe.master_bytes = 0;
+    return recipe;
+  }
   const bool both = runtime.keeps_16bit_gradients || (fp16 && reduced == 2);
   recipe.gradient_bytes = both ? 4 : reduced;
   recipe.extra_gradient_bytes = both ? 2 : 0;

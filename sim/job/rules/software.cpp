@@ -42,6 +42,7 @@ namespace {
 
 std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
   const char* source = " (Megatron-LM's mixed-precision recipes)";
+  if (is_wide(question.choices.precision.value_or(Precision::kBf16))) source = " (no copies of other widths)";
   if (question.runtime.fully_sharded)
     source = " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)";
   if (question.choices.recipe) source = " (as stated)";
@@ -74,6 +75,12 @@ void settle_price(Draft& draft) {
 AttentionChoice attention_of(Draft& draft) {
   const Question& question = draft.question;
   const AttentionChoice usual = question.runtime.default_attention;
+  const Precision precision = question.choices.precision.value_or(Precision::kBf16);
+  if (is_wide(precision) && !question.attention && usual.kind == model::AttentionKind::kFlash) {
+    draft.notes.assumptions.push_back(
+        fmt::format("attention unfused: FlashAttention has no kernels for {}", foretoken::name_of(precision)));
+    return {.kind = model::AttentionKind::kUnfused};
+  }
   const auto& halves = question.model.encoder_decoder;
   if (question.attention || !halves || !halves->relative() || usual.kind == model::AttentionKind::kUnfused)
     return question.attention.value_or(usual);

@@ -77,8 +77,9 @@ void add_qk_norm(BlockOps& block, const Transformer& model, const Cut& cut, Tens
   const double numbers = each_head ? elements / real(model.head_dim) : 2 * cut.tokens / cut.context.tensor;
   const bool keeps_statistics = cut.context.attention == AttentionKind::kFlash;
   const TensorId inputs = block.add(Tensor{.name = "queries and keys before their norm", .bytes = 2 * elements});
-  const TensorId statistics = block.add(
-      Tensor{.name = "statistics of the norms of queries and keys", .bytes = keeps_statistics ? 4 * numbers : 0});
+  const TensorId statistics = block.add(Tensor{.name = "statistics of the norms of queries and keys",
+                                               .bytes = keeps_statistics ? 4 * numbers : 0,
+                                               .fixed = true});
   const auto weight = [&](std::string_view name, std::int64_t heads) {
     const std::int64_t size = each_head ? model.head_dim : heads * model.head_dim;
     return block.add(bias_weight(name, size, each_head ? Split::kWhole : Split::kRows));
@@ -162,7 +163,7 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
     keep("log-sum-exp of the softmax", 4 * cut.tokens * real(core.heads) / cut.context.tensor, kCore);
   } else {
     keep("softmax", scores, kCore);
-    if (core.dropout) keep("attention dropout mask", scores / 2, kCore);
+    if (core.dropout) keep("attention dropout mask", is_wide(cut.context.precision) ? scores / 4 : scores / 2, kCore);
     if (core.dropout) keep("attention dropout output", scores, kCore);
     op.working_bytes = scores;  // one gradient of that size: the fused softmax works in place
   }

@@ -75,8 +75,9 @@ void add_embedding_norm(const EmbeddedTokens& at) {
 
 void add_embedding_dropout(const EmbeddedTokens& at) {
   const double bytes = 5 * at.elements();
-  const TensorId mask = at.block.add(
-      Tensor{.name = "embedding dropout mask", .bytes = at.cut.residual_bytes(real(at.model.embedding_width())) / 2});
+  const TensorId mask = at.block.add(Tensor{.name = "embedding dropout mask",
+                                            .bytes = at.cut.residual_bytes(real(at.model.embedding_width())) / 2,
+                                            .fixed = true});
   Op& dropout = at.in_place("embedding dropout", {bytes, bytes, "embedding dropout gradient"});
   dropout.writes.add(mask);
   dropout.saves.add(mask);
@@ -150,7 +151,7 @@ TensorId add_embedding(BlockOps& block, const Transformer& model, const Cut& cut
 BlockOps embedding_block(const Transformer& model, const LayerContext& context) {
   const Cut cut(context);
   BlockOps block;
-  block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens});
+  block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens, .fixed = true});
   (void)add_embedding(block, model, cut, model.encoder_decoder ? Half::kEncoder : Half::kNone, block.input);
   return tuned_embedding(std::move(block), model, context);
 }

@@ -34,8 +34,8 @@ TensorId add_end_of_half(BlockOps& block, const Transformer& model, const Cut& c
   const TensorId normed = add_end_norm(block, model, cut, stream);
   if (model.hidden_dropout == 0 || !model.encoder_decoder->relative()) return normed;  // only T5 has this dropout
   const double bytes = 5 * cut.region * real(model.hidden);
-  const TensorId mask =
-      block.add(Tensor{.name = "dropout mask of the half", .bytes = cut.residual_bytes(real(model.hidden)) / 2});
+  const TensorId mask = block.add(
+      Tensor{.name = "dropout mask of the half", .bytes = cut.residual_bytes(real(model.hidden)) / 2, .fixed = true});
   block.add(Op{.name = "dropout of the half",
                .work = MemoryBound{bytes, bytes, "dropout of the half gradient"},
                .reads = {normed},
@@ -54,7 +54,7 @@ BlockOps half_layer(const Transformer& model, const LayerContext& context, const
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
   TensorId stream;
   if (decodes && kind.at_seam) {
-    block.input = block.add(Tensor{.name = "token ids of the decoder", .bytes = 8 * cut.tokens});
+    block.input = block.add(Tensor{.name = "token ids of the decoder", .bytes = 8 * cut.tokens, .fixed = true});
     stream = add_embedding(block, model, cut, Half::kDecoder, block.input);
   } else {
     block.input = stream = block.add(Tensor{.name = "layer input", .bytes = residual});

@@ -40,19 +40,32 @@ double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes, double
   return fusions.cross_entropy ? 0 : 2 * sizes.logits;
 }
 
+/// Bytes that the loss moves for a logit, as of 16-bit elements.
+struct LossTraffic {
+  double forward, backward;
+};
+
+// Logits of 32 bits need no copy (6 bytes), and their gradient none (2).
+LossTraffic loss_traffic(const LayerContext& context) {
+  if (is_wide(context.precision)) return {(24 - 6) / 2.0, (10 - 2) / 2.0};
+  return context.fusions.cross_entropy ? LossTraffic{10, 6} : LossTraffic{24, 10};
+}
+
 void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId logits) {
   const Fusions& fusions = cut.context.fusions;
   double stored = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
   if (fusions.logit_bytes > 0) stored = std::min(stored, fusions.logit_bytes * sizes.logits);
-  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = stored});
-  block.add(Op{.name = "cross entropy",
-               .role = OpRole::kLoss,
-               .work = MemoryBound{(fusions.cross_entropy ? 10 : 24) * sizes.logits,
-                                   (fusions.cross_entropy ? 6 : 10) * sizes.logits, "cross entropy gradient"},
-               .reads = {logits},
-               .writes = {softmax},
-               .saves = {softmax},
-               .working_bytes = loss_working_bytes(fusions, sizes, stored)});
+  const TensorId softmax =
+      block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = stored, .fixed = true});
+  const LossTraffic traffic = loss_traffic(cut.context);
+  block.add(
+      Op{.name = "cross entropy",
+         .role = OpRole::kLoss,
+         .work = MemoryBound{traffic.forward * sizes.logits, traffic.backward * sizes.logits, "cross entropy gradient"},
+         .reads = {logits},
+         .writes = {softmax},
+         .saves = {softmax},
+         .working_bytes = loss_working_bytes(fusions, sizes, stored)});
   const auto reduce = [&](std::string_view name) {
     block.add(Op{.name = name,
                  .role = OpRole::kComm,

@@ -86,8 +86,11 @@ void add_second(BlockOps& block, const Transformer& model, const Cut& cut, Tenso
 // A kernel reads and writes 16 bit and a mask of one byte, in both passes. The second product reads its output.
 void add_activation_dropout(BlockOps& block, const Transformer& model, const Cut& cut, TensorId tensor) {
   const double elements = cut.tokens * real(model.ffn_hidden) / cut.context.tensor;
-  const TensorId mask = block.add(Tensor{
-      .name = "activation dropout mask", .bytes = elements, .dropped_by = kMlpOrActivation, .freed_early = true});
+  const TensorId mask = block.add(Tensor{.name = "activation dropout mask",
+                                         .bytes = elements,
+                                         .dropped_by = kMlpOrActivation,
+                                         .freed_early = true,
+                                         .fixed = true});
   block.add(Op{.name = "activation dropout",
                .role = OpRole::kActivation,
                .work = MemoryBound{5 * elements, 5 * elements, "activation dropout gradient"},

@@ -66,7 +66,8 @@ TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, con
                   SelectiveModules reads_output) {
   const double hidden = real(model.hidden);
   const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
-  const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
+  const TensorId statistics =
+      block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut), .fixed = true});
   const TensorId output = block.add(Tensor{.name = names.output,
                                            .bytes = cut.residual_bytes(hidden) * cut.input_share(),
                                            .dropped_by = {.core_attention = false, .layer_norm = true, .by_op = true}});
@@ -101,7 +102,8 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
                          TensorId input) {
   const double hidden = real(model.hidden);
   const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
-  const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
+  const TensorId statistics =
+      block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut), .fixed = true});
   const TensorId output = block.add(Tensor{.name = names.output, .bytes = cut.residual_bytes(hidden)});
   block.add(Op{.name = names.forward,
                .role = OpRole::kNorm,
@@ -124,7 +126,7 @@ TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut,
     op.work = MemoryBound{residual_forward_bytes(model, cut), residual_backward_bytes(model, cut, names.bias),
                           names.backward};
   if (model.hidden_dropout > 0) {
-    const TensorId mask = block.add(Tensor{.name = names.mask, .bytes = bytes / 2});
+    const TensorId mask = block.add(Tensor{.name = names.mask, .bytes = bytes / 2, .fixed = true});
     op.writes.add(mask);
     op.saves.add(mask);
   }

@@ -64,6 +64,25 @@ Transformer layer_of_1024() {
   return model;
 }
 
+// Masks keep one byte an element.
+TEST(Activations, ElementsOf32BitsTakeTwiceTheBytesExceptMasks) {
+  Transformer model = layer_of_1024();
+  model.hidden_dropout = model.attention_dropout = 0.1;
+  LayerContext context;
+  context.sequence = 128;
+  context.micro_batch = 4;
+  context.attention = AttentionKind::kUnfused;
+  const auto bytes = [&](Precision precision) {
+    context.precision = precision;
+    return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();
+  };
+  const double tokens = 128.0 * 4, masks = 2 * tokens * static_cast<double>(model.hidden) +
+                                           4.0 * static_cast<double>(model.heads) * 128 * 128;
+  EXPECT_DOUBLE_EQ(bytes(Precision::kFp32), 2 * bytes(Precision::kBf16) - masks);
+  model.hidden_dropout = model.attention_dropout = 0;
+  EXPECT_DOUBLE_EQ(bytes(Precision::kFp32), 2 * bytes(Precision::kBf16));
+}
+
 TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
   const Transformer model = layer_of_1024();
   LayerContext context = flash_context(2048, 1);

@@ -1,4 +1,4 @@
-// Freezes weights, and adds the trained ones.
+// Freezes weights, adds the trained ones, and gives tensors the width of the job's elements.
 //
 // A product whose weight is frozen needs its weight for the gradient of its input, and nothing else: its input is not
 // kept. Norms, activations and attention keep what they kept, because gradients pass through them.
@@ -80,9 +80,10 @@ void cut_off(BlockOps& block) {
 
 }  // namespace
 
-BlockOps tuned_layer(BlockOps block, const Transformer& model, const LayerContext& context) {
+namespace {
+
+BlockOps with_tuned_ops(BlockOps block, const Transformer& model, const LayerContext& context) {
   const FineTuning& tuning = model.tuning;
-  if (!tuning.freezes()) return block;
   const Cut cut(context);
   freeze(block);
   std::vector<Op> ops;
@@ -97,22 +98,42 @@ BlockOps tuned_layer(BlockOps block, const Transformer& model, const LayerContex
   return block;
 }
 
-BlockOps tuned_embedding(BlockOps block, const Transformer& model, const LayerContext& context) {
-  if (!model.tuning.freezes()) return block;
-  freeze(block);
-  cut_off(block);
-  if (model.tuning.has_prompts()) add_prompts(block, model, Cut(context));
+// A block is written for elements of 16 bits.
+BlockOps in_its_width(BlockOps block, const LayerContext& context) {
+  if (!is_wide(context.precision)) return block;
+  for (Tensor& tensor : block.tensors)
+    if (!tensor.fixed) tensor.bytes *= 2;
+  for (Op& op : block.ops) op.working_bytes *= 2;
+  block.gradient_bytes *= 2;
+  block.shared_bytes *= 2;
   return block;
+}
+
+}  // namespace
+
+BlockOps tuned_layer(BlockOps block, const Transformer& model, const LayerContext& context) {
+  if (model.tuning.freezes()) block = with_tuned_ops(std::move(block), model, context);
+  return in_its_width(std::move(block), context);
+}
+
+BlockOps tuned_embedding(BlockOps block, const Transformer& model, const LayerContext& context) {
+  if (model.tuning.freezes()) {
+    freeze(block);
+    cut_off(block);
+    if (model.tuning.has_prompts()) add_prompts(block, model, Cut(context));
+  }
+  return in_its_width(std::move(block), context);
 }
 
 // The head's product holds the gradient of its weight while its backward pass runs: here it has none.
 BlockOps tuned_head(BlockOps block, const Transformer& model, const LayerContext& context) {
-  if (!model.tuning.freezes()) return block;
-  freeze(block);
-  for (Op& op : block.ops)
-    if (std::holds_alternative<Product>(op.work) && op.role == OpRole::kHead)
-      op.working_bytes = std::max(0.0, op.working_bytes - kHalf * elements_of(block, op, context));
-  return block;
+  if (model.tuning.freezes()) {
+    freeze(block);
+    for (Op& op : block.ops)
+      if (std::holds_alternative<Product>(op.work) && op.role == OpRole::kHead)
+        op.working_bytes = std::max(0.0, op.working_bytes - kHalf * elements_of(block, op, context));
+  }
+  return in_its_width(std::move(block), context);
 }
 
 }  // namespace foretoken::model

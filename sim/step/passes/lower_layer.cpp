@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "sim/cost/costs.h"
+#include "sim/cost/wide_products.h"
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
@@ -24,11 +25,18 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
+/// A runtime loses on its products by moving more than they need, as products of 32-bit elements do.
+double runtime_factor(const job::Job& job, Precision precision) {
+  const auto wide = job.cluster.gpu.peak_of(precision), narrow = job.cluster.gpu.peak_of(Precision::kFp16);
+  if (!is_wide(precision) || !wide || !narrow) return job.runtime.gemm_factor;
+  return 1 + cost::loading_share(*wide / *narrow) * (job.runtime.gemm_factor - 1);
+}
+
 /// Returns the time of a product inside training, relative to the profile.
 double factor_of(const job::Job& job, const GemmShape& shape) {
   const bool splits = shape.precision == Precision::kFp8 && shape.pass != GemmPass::kForward;
   const bool hopper = job.cluster.gpu.architecture == "hopper";
-  return job.runtime.gemm_factor * (splits && hopper ? job.runtime.fp8_backward_factor : 1);
+  return runtime_factor(job, shape.precision) * (splits && hopper ? job.runtime.fp8_backward_factor : 1);
 }
 
 /// Returns the time of a product in one go, or piece by piece beside its collective.

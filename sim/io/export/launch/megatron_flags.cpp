@@ -215,6 +215,7 @@ void add_offloading(const Job& job, Flags& flags) {
 void add_precision(const Job& job, Flags& flags) {
   const bool fp16 = job.precision == Precision::kFp16;
   const bool reduces_16_bits = job.recipe.reduce_bytes == 2 && (fp16 || job.recipe.gradient_bytes == 2);
+  if (is_wide(job.precision)) return;  // without a flag
   flags.on(fp16 ? "--fp16" : "--bf16");
   flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits);
   flags.on("--grad-reduce-in-bf16", !fp16 && reduces_16_bits);
@@ -329,7 +330,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
     add(job.recompute.modules.*module.on && !module.megatron,
         fmt::format("Megatron-LM has no recompute module {}: it is not written here", module.key));
   add(job.recipe.fp8_attention, "attention in fp8 is a switch of Transformer Engine's recipe, not written here");
-  add(job.recipe.master_bytes == 0, "Megatron-LM keeps master weights");
+  add(job.precision == Precision::kTf32, "tf32 is a switch of PyTorch, not of Megatron-LM");
+  add(job.recipe.master_bytes == 0 && !is_wide(job.precision), "Megatron-LM keeps master weights");
   add(job.recipe.moment_bytes != 8 && job.recipe.moment_bytes != 4 && job.recipe.moment_bytes != 2,
       "Megatron-LM keeps moments in fp32, bf16 or fp8");
   add(job.precision != Precision::kFp16 &&

@@ -43,7 +43,7 @@ nlohmann::ordered_json config_of_job(const job::Job& job) {
   if (job.offload.parameters.any())
     config["zero_optimization"]["offload_param"]["device"] = place(job.offload.parameters);
   const char* const type = job.precision == Precision::kFp16 ? "fp16" : "bf16";
-  config[type] = {{"enabled", true}};
+  if (!is_wide(job.precision)) config[type] = {{"enabled", true}};
   if (job.recipe.extra_gradient_bytes > 0) config["data_types"] = {{"grad_accum_dtype", "fp32"}};
   return config;
 }

@@ -12,7 +12,9 @@ namespace {
 std::string model_section(const job::Job& job) {
   const model::Transformer& m = job.model;
   std::string text = fmt::format("model:\n  dtype: {}\n  model_config:\n    is_llama_config: true\n",
-                                 job.precision == Precision::kFp16 ? "float16" : "bfloat16");
+                                 is_wide(job.precision)              ? "float32"
+                                 : job.precision == Precision::kFp16 ? "float16"
+                                                                     : "bfloat16");
   text += fmt::format("    num_hidden_layers: {}\n    hidden_size: {}\n    num_attention_heads: {}\n", m.layers,
                       m.hidden, m.heads);
   text += fmt::format("    num_key_value_heads: {}\n    intermediate_size: {}\n    vocab_size: {}\n", m.kv_heads,

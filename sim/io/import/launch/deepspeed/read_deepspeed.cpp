@@ -41,7 +41,6 @@ void map_types(const Settings& settings, Report& report) {
   if ((half && *half == "auto") || (brain && *brain == "auto"))
     return report.ask("precision", "\"auto\" takes it from the arguments of the trainer");
   report.map("precision", "fp32", "neither fp16 nor bf16 is on");
-  report.refuse("precision fp32", "no profile has products of fp32; --set precision=bf16 comes near");
 }
 
 // ZeRO as a number, or in old files as true for stage 1.

@@ -82,8 +82,7 @@ void map_foundry_sharding(const Settings& settings, Report& report) {
                "fsdp_config.sharding_strategy", report);
   const std::string mixed = settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT");
   if (mixed == "PURE") report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
-  if (mixed == "FULL")
-    report.refuse("fsdp_config.mixed_precision", "FULL keeps everything in fp32, of which no profile has products");
+  if (mixed == "FULL") report.map("precision", "fp32", "fsdp_config.mixed_precision");
   if (settings.on({"fsdp_config.activation_cpu_offload"}))
     map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
 }
@@ -109,7 +108,6 @@ void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus,
     report.map("precision", type.find("bf16") != type.npos ? "bf16" : "fp16", "precision");
   } else {
     report.map("precision", "fp32", "precision");
-    report.refuse("precision", "no profile has products of fp32");
   }
 }
 

@@ -152,7 +152,6 @@ constexpr KeyCase kRefusals[] = {
     {"activations on the host", "--checkpoint-in-cpu", "--checkpoint-in-cpu", "host"},
     {"weights of 4 bits", "--fp4-param", "--fp4-param", "4 bits"},
     {"no number", "--kv-channels wide", "--kv-channels", "expected a whole number, found \"wide\""},
-    {"fp32", "--bf16 false", "precision fp32", "no profile"},
     {"overlap without sequence parallelism", "--tp-comm-overlap", "--tp-comm-overlap", "sequence parallelism is off"},
     {"experts of several numbers", "--num-experts 8 16", "--num-experts", "several numbers"},
     {"layers without a decoder layer", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*24|L",

@@ -45,8 +45,9 @@ void map_gradients(const Flags& flags) {
   if (const auto kept = flags.text(kMain, ""); kept && *kept == "bf16")
     return report.map("precision_recipe.gradients", "bf16", flags.from(kMain));
   report.assume("precision_recipe.gradients", flags.on("fp16") ? "fp16" : "fp32",
-                flags.on("fp16") ? "fp16 keeps 16-bit gradients (validate_args)"
-                                 : "bf16 accumulates and reduces gradients in fp32 (validate_args)");
+                flags.on("fp16")    ? "fp16 keeps 16-bit gradients (validate_args)"
+                : !flags.on("bf16") ? "gradients have the width of the weights"
+                                    : "bf16 accumulates and reduces gradients in fp32 (validate_args)");
 }
 
 std::string modules_text(std::string text) {
@@ -130,13 +131,12 @@ void map_precision(const Flags& flags, bool fragment) {
   else if (fragment)
     report.ask("precision", "neither --bf16 nor --fp16 stands in this part of the launch");
   else
-    report.assume("precision", "fp32", "neither --bf16 nor --fp16");
+    report.assume("precision", "fp32",
+                  "neither --bf16 nor --fp16; --set precision=tf32 where torch.backends.cuda.matmul.allow_tf32 is on");
   map_gradients(flags);
   map_fp8(flags);
   if (const char* const fp4 = "fp4-format"; flags.find(fp4) != nullptr)
     report.map("precision", "nvfp4", flags.from(fp4));
-  if (report.at("precision") == Json("fp32"))
-    report.refuse("precision fp32", "no profile has products of fp32; add --bf16 or --fp16, or --set precision=bf16");
   map_moments(flags);
 }
 

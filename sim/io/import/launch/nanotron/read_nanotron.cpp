@@ -198,8 +198,10 @@ void map_software(const Section& model, const Section& parallel, const Section& 
     report.map("precision", "bf16", model.from("dtype"));
   else if (type == "float16")
     report.map("precision", "fp16", model.from("dtype"));
+  else if (type == "float32")
+    report.map("precision", "fp32", model.from("dtype"));
   else
-    report.refuse(model.from("dtype"), "expected bfloat16 or float16, found " + in_quotes(type));
+    report.refuse(model.from("dtype"), "expected bfloat16, float16 or float32, found " + in_quotes(type));
   (void)optimizer.map(report, "zero_stage", "optimizer.zero_stage", 0);
   const bool wide = optimizer.on("accumulate_grad_in_fp32");
   report.map("precision_recipe.gradients", wide ? "fp32" : "bf16", optimizer.from("accumulate_grad_in_fp32"));

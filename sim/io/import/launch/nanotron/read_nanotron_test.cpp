@@ -29,7 +29,7 @@ TEST(ReadNanotron, AConfigurationBecomesAScenario) {
 }
 
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
-  const auto document = Json::parse(R"({"model": {"dtype": "float32", "model_config": {"is_mamba_config": "true"}},
+  const auto document = Json::parse(R"({"model": {"dtype": "float8", "model_config": {"is_mamba_config": "true"}},
                                         "parallelism": {"tp": "two", "mystery": "3"}, "tokens": {}, "doremi": {"a": "1"}})");
   ASSERT_TRUE(nanotron::is_nanotron(document));
   Report report;
