@@ -112,9 +112,8 @@ void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus,
 }
 
 void refuse_foundry(const Settings& settings, Report& report) {
-  if (settings.text({"model.init_device"}).value_or("") == "cpu" && !settings.has({"fsdp_config"}) &&
-      report.at("precision") == Json("fp32"))
-    report.refuse("CPU run", "precision fp32 on a CPU");
+  if (settings.text({"precision"}).value_or("") == "fp32")
+    report.refuse("CPU run", "precision fp32: the recipes that state it run on a CPU");
   const Names kPeft = {"model.peft_config.peft_type"};
   if (const auto type = settings.text(kPeft)) {
     const auto rank = settings.whole({"model.peft_config.r"});

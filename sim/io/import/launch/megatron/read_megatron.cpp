@@ -141,17 +141,32 @@ void note_other_trainings(const Chosen& chosen, Report& report) {
                                                  number, chosen.all));
 }
 
+// Returns true for words that may hold any flags.
+bool is_open(const std::string& word) {
+  return word.size() > 2 && word.front() == shell::kUnknown && word.find('=') == std::string::npos;
+}
+
 void note_unknown_words(const shell::Command& command, Report& report) {
   for (const std::string& word : command.words) {
     const std::string name = word.substr(0, word.find('='));
     if (word.starts_with("--") && shell::is_unknown(name))
       report.refuse("a flag", "its name depends on " + printable(shell::why_unknown(name), 120) +
                                   "; state that with --env NAME=VALUE");
-    const bool whole = word.size() > 2 && word.front() == shell::kUnknown;
-    if (whole && word.find('=') == std::string::npos)
+    if (is_open(word))
       report.approximate("a part of the command",
                          "words that depend on " + printable(shell::why_unknown(word), 120) + " are taken as empty");
   }
+}
+
+// Few train in fp32: words that are not known more likely hold --bf16.
+void refuse_doubtful_precision(const shell::Command& command, Report& report) {
+  const auto open = std::ranges::find_if(command.words, is_open);
+  if (open == command.words.end() || report.at("precision") != Json("fp32")) return;
+  report.refuse(
+      "precision",
+      fmt::format("neither --bf16 nor --fp16 stands in the command, but words that depend on {} may hold one; "
+                  "state them with --env NAME=VALUE",
+                  printable(shell::why_unknown(*open), 120)));
 }
 
 }  // namespace
@@ -220,6 +235,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (config) map_deepspeed_config(*config, report);
   note_other_trainings(chosen, report);
   note_unknown_words(*command, report);
+  refuse_doubtful_precision(*command, report);
   refuse_entry_point(command->words, place, report);
 }
 

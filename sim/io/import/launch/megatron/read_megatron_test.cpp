@@ -239,6 +239,18 @@ TEST(ReadMegatron, LaunchersStateTheGpus) {
   }
 }
 
+TEST(ReadMegatron, Fp32IsTakenOnlyWhereNoUnknownWordMayHoldAnother) {
+  const std::string run =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 ";
+  const Report known = read_script(run + "\n");
+  EXPECT_EQ(refusals(known), "");
+  EXPECT_EQ(known.at("precision"), Json("fp32"));
+  EXPECT_THAT(refusals(read_script("if [ $1 = bf16 ]; then P=--bf16; fi\n" + run + "$P\n")),
+              HasSubstr("neither --bf16 nor --fp16 stands in the command"));
+  EXPECT_EQ(refusals(read_script(run + "--bf16 --data-path $1\n")), "");
+}
+
 TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
   const Report report = read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py ") + kRun + "; done");
   std::string assumed;
