@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace foretoken {
@@ -75,6 +76,17 @@ std::size_t plain_front(std::string_view text) {
   return at;
 }
 
+/// Bytes at the front of `text` below 0x80, counted eight at a time; a few may be left.
+std::size_t ascii_front(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  std::size_t at = 0;
+  for (std::uint64_t eight = 0; at + sizeof eight <= text.size(); at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    if ((eight & kHighBits) != 0) break;
+  }
+  return at;
+}
+
 /// Bytes of "\033[1;32m" at the front of `text`: a colour, or its end; 0 for anything else.
 std::size_t colour_front(std::string_view text) {
   if (!text.starts_with("\033[")) return 0;
@@ -85,6 +97,7 @@ std::size_t colour_front(std::string_view text) {
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit && plain_front(text) == text.size()) return std::string(text);
   std::string out;
   for (std::size_t count = 0; !text.empty(); ++count) {
     if (count == limit) return out + "...";
@@ -112,7 +125,7 @@ std::string harmless(std::string_view text) {
 std::string in_quotes(std::string_view text) { return '"' + printable(text, kQuotedLimit) + '"'; }
 
 std::optional<std::size_t> invalid_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = ascii_front(text); at < text.size(); at += ascii_front(text.substr(at))) {
     const Character character = decode(text.substr(at));
     if (character.bytes == 0) return at;
     at += character.bytes;

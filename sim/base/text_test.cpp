@@ -62,5 +62,20 @@ TEST(Text, HarmlessKeepsLinesTabsAndColours) {
   EXPECT_EQ(harmless(""), "");
 }
 
+TEST(Text, WrongBytesAreFoundWhereverTheyStand) {
+  for (std::size_t length = 0; length < 40; ++length) {
+    std::string text(length, 'a');
+    EXPECT_EQ(invalid_utf8(text), std::nullopt);
+    for (std::size_t at = 0; at < length; ++at) {
+      text[at] = '\xff';
+      EXPECT_EQ(invalid_utf8(text), at) << length;
+      text[at] = 'a';
+      std::string with = text;
+      with.insert(at, "\u00e9");
+      EXPECT_EQ(invalid_utf8(with), std::nullopt);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -18,6 +18,7 @@ using nlohmann::json;
 
 /// Appends a key to a JSON pointer: ~ and / are escaped (RFC 6901), long and unprintable keys are made printable.
 std::string pointer_to(const std::string& parent, std::string_view key) {
+  if (key.find_first_of("~/") == key.npos) return parent + '/' + printable(key, 60);
   std::string token;
   for (const char c : key) {
     if (c == '~') {

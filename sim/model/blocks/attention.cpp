@@ -154,16 +154,16 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
         .saves = {operands.queries, operands.keys_and_values, output},
         .repeated_by = kCore};
   if (model.attention_sinks) op.weights.add(block.add(bias_weight("attention sinks", core.heads, Split::kRows)));
-  const auto keep = [&](std::string_view name, double bytes, SelectiveModules dropped_by) {
-    const TensorId id = block.add(Tensor{.name = name, .bytes = bytes, .dropped_by = dropped_by});
+  const auto keep = [&](std::string_view name, double bytes, SelectiveModules dropped_by, bool fixed = false) {
+    const TensorId id = block.add(Tensor{.name = name, .bytes = bytes, .dropped_by = dropped_by, .fixed = fixed});
     op.writes.add(id);
     op.saves.add(id);
   };
   if (cut.context.attention == AttentionKind::kFlash) {
-    keep("log-sum-exp of the softmax", 4 * cut.tokens * real(core.heads) / cut.context.tensor, kCore);
+    keep("log-sum-exp of the softmax", 4 * cut.tokens * real(core.heads) / cut.context.tensor, kCore, true);
   } else {
     keep("softmax", scores, kCore);
-    if (core.dropout) keep("attention dropout mask", is_wide(cut.context.precision) ? scores / 4 : scores / 2, kCore);
+    if (core.dropout) keep("attention dropout mask", scores / 2, kCore, true);
     if (core.dropout) keep("attention dropout output", scores, kCore);
     op.working_bytes = scores;  // one gradient of that size: the fused softmax works in place
   }

@@ -1,8 +1,8 @@
 // Turns the blocks of a model into the same blocks under fine-tuning.
 //
 // A block is written once, for training from scratch in 16 bits. With elements of 32 bits its tensors are twice as
-// large. Under fine-tuning its weights are frozen and trained ops are
-// added between its ops. Kernels, saved bytes, gradients and states follow from the changed list.
+// large. Under fine-tuning its weights are frozen, and trained ops are added between its ops. Kernels, saved bytes,
+// gradients and states follow from the changed list.
 #pragma once
 
 #include "sim/model/block.h"
