@@ -63,6 +63,9 @@ function(foretoken_library TARGET KIND SOURCES SPEED)
 endfunction()
 
 function(foretoken_room NAME)
+  if(NOT FORETOKEN_TESTS_COST)  # set by a room: seconds of its tests under the sanitizers
+    set(FORETOKEN_TESTS_COST 1)
+  endif()
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
   file(GLOB FOLDERS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */)
   foreach(FOLDER ${FOLDERS})
@@ -109,15 +112,11 @@ function(foretoken_room NAME)
     if(FORETOKEN_PRECOMPILE)
       target_precompile_headers(${NAME}_test REUSE_FROM foretoken_test_headers)
     endif()
-    set(LABEL "")
     if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
-      set(LABEL PROPERTIES LABELS slow)
-    endif()
-    if(FORETOKEN_TESTS_AT_ONCE)  # set by a room whose tests share work that takes seconds: one process runs them all
-      add_test(NAME ${NAME} COMMAND ${NAME}_test)
-      set_tests_properties(${NAME} PROPERTIES COST 100)  # the longest start first
-    else()
-      gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." ${LABEL})
+      gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." PROPERTIES LABELS slow)
+    else()  # one process: most of these tests take less time than its start
+      add_test(NAME ${NAME} COMMAND ${NAME}_test --gtest_brief=1)
+      set_tests_properties(${NAME} PROPERTIES COST ${FORETOKEN_TESTS_COST})  # the longest start first
     endif()
   endif()
   if(BENCHES AND FORETOKEN_BENCHMARKS_BUILT)
