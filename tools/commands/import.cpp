@@ -112,7 +112,9 @@ void add_import(CLI::App& program, Action& chosen, std::vector<std::string> pass
       ->type_name("KEY=VALUE");
   command->add_option("--env", options->variables, "Set a variable of the script; it wins over its assignments")
       ->type_name("NAME=VALUE");
-  command->add_option("--row", options->row, "Take this run of a table: a line of a CSV file, or h100/num_gpus_64/bf16")
+  command
+      ->add_option("--row", options->row,
+                   "Take this run: a line of a CSV file, h100/num_gpus_64/bf16, or the number of a script's training")
       ->type_name("ROW");
   command->add_option("--allow", options->allow, "Go on without this refused setting; all: without any")
       ->type_name("SETTING");

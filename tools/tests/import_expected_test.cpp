@@ -153,6 +153,7 @@ std::vector<std::string> command_of(const std::string& folder, const json& entry
   std::vector<std::string> words = {"import", folder + "/" + entry.at("file").get<std::string>(), "--json"};
   const json row = at_path(entry, "row"), variant = at_path(entry, "variant");
   if (!row.is_null()) words.insert(words.end(), {"--row", row.is_string() ? row.get<std::string>() : row.dump()});
+  if (variant.is_number()) words.insert(words.end(), {"--row", std::to_string(variant.get<int>() + 1)});
   if (variant.is_object())
     for (const auto& [name, value] : variant.items())
       words.insert(words.end(), {"--env", name + "=" + value.get<std::string>()});

@@ -143,6 +143,18 @@ std::vector<Hostile> hostile_scripts() {
           {"an array that doubles", "a.sh", "f() { X=(${X[@]} ${X[@]}); f; }; X=(a b); f\n"},
           {"text that evaluates itself", "a.sh", "X='eval $X'; eval $X\n"},
           {"an endless loop", "a.sh", "while true; do X=1; done\n"},
+          {"names that stand for each other", "a.sh", "f() { local -n a=b; local -n b=a; a=$b; X=${b[c]}; }; f\n"},
+          {"a table that doubles", "a.sh", "declare -A T; f() { T[a]=${T[a]}${T[a]}x; f; }; f\n"},
+          {"a table of many elements", "a.sh", "declare -A T; f() { T[$1]=1; f ${1}x$1; }; f a\n"},
+          {"a job that submits itself", "a.sh", "J='sbatch <<< x'; f() { cat <<E | sbatch\nf\nE\n}; f\n"},
+          {"a job of jobs", "a.sh", "cat > j.sh <<'E'\nbash j.sh; bash j.sh\nE\nsbatch j.sh\n"},
+          {"a file that grows by itself", "a.sh",
+           "echo x; cat > t <<E\n$X$X\nE\nf() { envsubst < t > u; cp u t; X=$(cat t)$(cat t)xxxxxxxx; f; }; f\n"},
+          {"words of a growing YAML file", "a.sh",
+           "cat > y <<E\na0: &a0 [x, x, x, x, x, x, x, x, x]\na1: &a1 [*a0, *a0, *a0, *a0, *a0, *a0, *a0]\n"
+           "a2: &a2 [*a1, *a1, *a1, *a1, *a1, *a1, *a1]\na3: [*a2, *a2, *a2, *a2, *a2, *a2, *a2]\nE\n"
+           "f() { X=$(yq '.a3 | .[] | .[] | .[] | .[] | .[] | .[]' y); f; }; f\n"},
+          {"an endless text of filters", "a.sh", "X=$(echo a" + repeated(" | tr a b", 20000) + ")\n"},
           {"loops in loops", "a.sh", repeated("for i in 1 2 3 4 5 6 7 8 9; do ", 9) + "X=1" + repeated("; done", 9)}};
 }
 

@@ -9,20 +9,24 @@ namespace {
 cudaDataType_t type_of(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
+    case Precision::kTf32:
       return CUDA_R_32F;
     case Precision::kFp16:
       return CUDA_R_16F;
     case Precision::kBf16:
       return CUDA_R_16BF;
     case Precision::kFp8:
-    case Precision::kFp8Block:
       return CUDA_R_8F_E4M3;
+    case Precision::kFp8Block:  // these need scales of blocks or integer arithmetic, which `make` does not describe
     case Precision::kNvfp4:
-      return CUDA_R_4F_E2M1;
     case Precision::kInt8:
-      return CUDA_R_8I;
+      break;
   }
-  return CUDA_R_32F;
+  throw std::invalid_argument("products of this precision are not measured: " + std::string(name_of(precision)));
+}
+
+cublasComputeType_t arithmetic_of(Precision precision) {
+  return precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
 /// Returns the type of the result. fp8 products are written in bf16, as in Transformer Engine.
@@ -75,7 +79,7 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   const cublasOperation_t x_operation = x_by_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
   Product product;
   cublasLtMatmulDesc_t made = nullptr;
-  check(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  check(cublasLtMatmulDescCreate(&made, arithmetic_of(s.precision), CUDA_R_32F), "cublasLtMatmulDescCreate");
   product.description_.reset(made);
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &w_operation, sizeof(w_operation)), "TRANSA");
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &x_operation, sizeof(x_operation)), "TRANSB");

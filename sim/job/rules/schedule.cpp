@@ -6,6 +6,7 @@
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
+#include "sim/job/layout.h"
 #include "sim/job/rules/rules.h"
 #include "sim/schedule/async/versions.h"
 #include "sim/schedule/catalogue.h"

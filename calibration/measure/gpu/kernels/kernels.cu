@@ -147,6 +147,7 @@ __global__ void empty_kernel() {}
 void fill_normal(void* data, std::size_t bytes, Precision precision, cudaStream_t stream) {
   switch (precision) {
     case Precision::kFp32:
+    case Precision::kTf32:
       return fill_as<float>(data, bytes, stream);
     case Precision::kFp16:
       return fill_as<__half>(data, bytes, stream);
@@ -154,7 +155,12 @@ void fill_normal(void* data, std::size_t bytes, Precision precision, cudaStream_
       return fill_as<Bf16>(data, bytes, stream);
     case Precision::kFp8:
       return fill_as<__nv_fp8_e4m3>(data, bytes, stream);
+    case Precision::kFp8Block:
+    case Precision::kNvfp4:
+    case Precision::kInt8:
+      break;
   }
+  throw std::invalid_argument("inputs of this precision are not measured: " + std::string(name_of(precision)));
 }
 
 void copy(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream) {

@@ -150,6 +150,13 @@ constexpr FrameworkCase kFrameworkCases[] = {
      "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n"
      "optimizer: adamw_bnb_8bit\n",
      "precision_recipe.moments", "1"},
+    {"FSDP recomputes though the trainer does not", "a.yml",
+     "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n"
+     "gradient_checkpointing: false\nfsdp: [full_shard]\nfsdp_config: {fsdp_activation_checkpointing: true}\n",
+     "recompute.granularity", "\"full\""},
+    {"accelerate needs no more than its processes", "a.yaml",
+     "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {deepspeed_config_file: absent.json}\n", "gpus",
+     "2"},
     {"torchtune's GPUs stand in a comment", "a.yaml",
      "# tune run --nproc_per_node 4 full_finetune_distributed\n"
      "model: {_component_: torchtune.models.llama3.llama3_8b}\n"

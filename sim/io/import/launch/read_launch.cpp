@@ -83,7 +83,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                                               {launch.variables, arguments}, findings);
   if (!script) return;
   if (mlperf::is_mlperf_script(*script)) return mlperf::read_mlperf(*script, path, report);
-  if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, folder, report);
+  if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, folder, launch.row, report);
   complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
 }
 

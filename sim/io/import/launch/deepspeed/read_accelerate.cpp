@@ -84,7 +84,8 @@ void map_accelerate_precision(const Settings& settings, Report& report) {
 
 bool is_accelerate(const Json& document) {
   return document.is_object() && (document.contains("distributed_type") || document.contains("compute_environment")) &&
-         (document.contains("mixed_precision") || document.contains("num_machines"));
+         (document.contains("mixed_precision") || document.contains("num_machines") ||
+          document.contains("num_processes"));
 }
 
 void read_accelerate(const Json& document, const std::filesystem::path& path, std::optional<std::int64_t> gpus,

@@ -76,8 +76,8 @@ struct Chosen {
   int number = 0, all = 0;  ///< of the commands that start a training
 };
 
-// The command with the most flags that Megatron-LM reads.
-Chosen launch_of(const shell::Script& script) {
+// The command with the most flags that Megatron-LM reads, or the one with the number that is asked for.
+Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   constexpr std::ptrdiff_t kFewest = 4;
   Chosen chosen;
   std::ptrdiff_t most = 0;
@@ -87,7 +87,7 @@ Chosen launch_of(const shell::Script& script) {
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
     if (known < kFewest) continue;
     ++chosen.all;
-    if (known > most) {
+    if (asked > 0 ? chosen.all == asked : known > most) {
       most = known;
       chosen.command = &command;
       chosen.number = chosen.all;
@@ -134,11 +134,20 @@ Processes without_mpi(const std::vector<std::string>& words) {
   return processes;
 }
 
-void note_other_trainings(const Chosen& chosen, Report& report) {
-  if (chosen.all < 2) return;
+// DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
+const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words) {
+  if (words.empty() || std::filesystem::path(words[0]).filename() != "deepspeed" || !script.scheduler.empty())
+    return nullptr;
+  const shell::Texts* const count = script.variables.find("NUM_GPUS");
+  return count != nullptr && count->size() == 1 && whole_of(count->front()) ? count : nullptr;
+}
+
+void note_other_trainings(const Chosen& chosen, bool asked, Report& report) {
+  if (chosen.all < 2 || asked) return;
   const std::string number = chosen.number == 1 ? "the first" : fmt::format("number {}", chosen.number);
-  report.approximate("the training", fmt::format("{} of {} commands that start a training; the others are left out",
-                                                 number, chosen.all));
+  report.approximate("the training", fmt::format("{} of {} commands that start a training; the others are left out; "
+                                                 "choose one with --row 1 to {}",
+                                                 number, chosen.all, chosen.all));
 }
 
 // Returns true for words that may hold any flags.
@@ -200,8 +209,13 @@ bool is_megatron_script(const shell::Script& script) {
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
 }
 
-void read_launch_script(const shell::Script& script, const std::string& folder, Report& report) {
-  const Chosen chosen = launch_of(script);
+void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
+                        Report& report) {
+  const std::int64_t asked = whole_of(row).value_or(0);
+  const Chosen chosen = launch_of(script, asked);
+  if (!row.empty() && (asked < 1 || asked > chosen.all))
+    return report.ask(
+        "row", fmt::format("the script starts {} trainings; choose one with --row 1 to {}", chosen.all, chosen.all));
   const shell::Command* const command = chosen.command;
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
@@ -214,7 +228,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     const bool torchrun = processes.words.front().find("torchrun") != std::string::npos;
     arguments.push_back({torchrun ? "nnodes" : "nproc-per-node", {*processes.count}, place + ", mpirun -np"});
   }
-  for (const auto& [name, value] : script.scheduler) {
+  for (const auto& [name, value] : command->scheduler) {
     if (processes.count) break;
     Argument argument{
         name == "-N" ? "nodes" : name.substr(std::min(name.find_first_not_of('-'), name.size())), {value}, "Slurm"};
@@ -223,17 +237,19 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   }
   // A program that no launcher starts runs on one GPU.
   const bool bare =
-      command->words.front().starts_with("python") && script.scheduler.empty() &&
+      command->words.front().starts_with("python") && command->scheduler.empty() &&
       std::ranges::none_of(command->words, [](const std::string& word) {
         return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
       });
   if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
+  if (const shell::Texts* const count = gpus_by_name(script, processes.words))
+    arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
   for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
   const auto config = deepspeed_config_of(script, arguments, folder);
   if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report, false, program_of(command->words));
   if (config) map_deepspeed_config(*config, report);
-  note_other_trainings(chosen, report);
+  note_other_trainings(chosen, asked > 0, report);
   note_unknown_words(*command, report);
   refuse_doubtful_precision(*command, report);
   refuse_entry_point(command->words, place, report);

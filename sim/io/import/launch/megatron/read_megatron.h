@@ -18,7 +18,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
 
 /// Makes a scenario of the training command that the script starts. Refuses a script without one.
 /// A DeepSpeed configuration is looked for in its here documents, and in `folder`.
-void read_launch_script(const shell::Script& script, const std::string& folder, Report& report);
+void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row, Report& report);
 
 /// Returns true when the script starts, or holds, arguments of Megatron-LM.
 [[nodiscard]] bool is_megatron_script(const shell::Script& script);

@@ -311,5 +311,45 @@ TEST(ReadMlperf, AConfigBecomesAScenario) {
   EXPECT_EQ(report.at("precision"), Json("fp8"));
 }
 
+TEST(ReadMegatron, ALauncherCompletesARunByTableAndYaml) {
+  const auto run = [](const std::string& row) {
+    Launch launch;
+    launch.files = {std::string(kFiles) + "submit/runs/mine.sh"};
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    launch.row = row;
+    return read(launch);
+  };
+  const Report first = run("1");
+  EXPECT_EQ(refusals(first), "");
+  EXPECT_EQ(first.at("gpus"), 32);
+  EXPECT_EQ(first.at("batch.global"), 256);
+  EXPECT_EQ(first.at("parallelism.virtual_pipeline"), 3);
+  EXPECT_EQ(first.at("parallelism.expert"), 8);
+  EXPECT_EQ(first.at("overlap.grad_reduce"), false);
+  EXPECT_EQ(first.at("recompute.modules").dump(), "[\"moe_act\",\"layernorm\"]");
+  const Report second = run("2");
+  EXPECT_EQ(second.at("gpus"), 16);
+  EXPECT_EQ(second.at("parallelism.tensor"), 2);
+  EXPECT_EQ(second.at("batch.global"), 512);
+  EXPECT_EQ(second.at("precision"), "fp8");
+  EXPECT_EQ(run("").at("gpus"), 32) << "the training with the most flags";
+  for (const char* row : {"0", "3", "x"}) {
+    ASSERT_FALSE(run(row).asked.empty());
+    EXPECT_EQ(run(row).asked.front().because, "the script starts 2 trainings; choose one with --row 1 to 2");
+  }
+}
+
+TEST(ReadMegatron, DeepSpeedsLauncherTakesItsGpusFromAFileOrFromAName) {
+  const std::string flags = "deepspeed pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --fp16";
+  const auto gpus = [&](const std::string& begin, const std::string& end) {
+    Findings findings;
+    return read_launch_text(begin + "\n" + flags + end + "\n", "a.sh", {}, findings).at("gpus").dump();
+  };
+  EXPECT_EQ(gpus("NUM_GPUS=64", ""), "64");
+  EXPECT_EQ(gpus("NUM_GPUS=64", " --num_gpus 8"), "8") << "a flag wins";
+  EXPECT_EQ(gpus("NUM_GPUS=$(nvidia-smi | wc -l)", ""), "null");
+  EXPECT_EQ(gpus("", ""), "null");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -226,14 +226,14 @@ void map_precision(const Settings& settings, Report& report) {
 }
 
 void map_recompute(const Settings& settings, Report& report) {
-  const auto granularity = settings.find({"ACT_CKPT_GRANULARITY", "RECOMPUTE_GRANULARITY"});
+  const auto granularity = settings.find({"ACT_CKPT_GRANULARITY", "RECOMPUTE_GRANULARITY", "ACG"});
   const bool none =
       !granularity || granularity->value.empty() || granularity->value == "null" || granularity->value == "None";
   if (none) return report.assume("recompute.granularity", "none", "ACT_CKPT_GRANULARITY is not set");
   write(report, "recompute.granularity", granularity->value, *granularity);
   if (granularity->value != "full") return;
-  const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD"});
-  const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS"});
+  const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD", "ACM"});
+  const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS", "ACL"});
   if (method && (method->value == "block" || method->value == "uniform"))
     write(report, "recompute.method", method->value, *method);
   if (const auto count = layers ? whole_of(layers->value) : std::nullopt)

@@ -6,17 +6,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "sim/base/text.h"
 #include "sim/io/import/launch/shell/interpreter.h"
-#include "sim/io/import/launch/shell/slurm.h"
-#include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::shell {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMostFiles = 64;
 
 // The length of NAME or NAME[index] in NAME=... or NAME+=...; 0 where the word assigns nothing.
 std::size_t assigned_name(std::string_view word) {
@@ -44,7 +39,9 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
   value.remove_prefix(appends ? 2 : 1);
   const std::size_t bracket = name.find('[');
   const bool element = bracket != name.npos;
+  const std::string_view place = element ? name.substr(bracket + 1, name.size() - bracket - 2) : std::string_view();
   name = name.substr(0, bracket);
+  if (script_.variables.table(name) != nullptr) return assign_in_table(std::string(name), place, value, appends);
   Texts texts;
   if (const Texts* old = script_.variables.find(name); old != nullptr && (appends || element)) texts = *old;
   if (value.starts_with('(') && value.ends_with(')')) {
@@ -65,25 +62,63 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
   // NAME=$OTHER, where nothing sets OTHER: nothing sets NAME either.
   const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty();
   if (copies && is_unset(expander_.known_text(value)) && !script_.variables.fixed.contains(name)) {
-    script_.variables.values.erase(std::string(name));
+    script_.variables.values.erase(std::string(script_.variables.meant_by(name)));
     return;
   }
-  script_.variables.set(std::string(name), std::move(texts));
+  script_.variables.set(name, std::move(texts));
 }
 
-// In a function, local and declare hide the outer variable until the function ends.
+// TABLE[key]=text, TABLE=([key]=text ...), TABLE+=([key]=text)
+void Interpreter::assign_in_table(const std::string& name, std::string_view place, std::string_view value,
+                                  bool appends) {
+  Variables& variables = script_.variables;
+  NamedTexts table = place.empty() && !appends ? NamedTexts() : *variables.table(name);
+  const auto put = [&](std::string_view key_text, std::string_view text, bool longer) {
+    const std::string key = expander_.text(key_text), own = expander_.text(text);
+    std::string& old = table[key];
+    old = longer ? old + own : own;
+    budget_.take(key.size() + old.size());
+    budget_.take_words(1);
+    return !is_unknown(key);
+  };
+  bool known = true;
+  if (!place.empty()) {
+    known = put(place, value, appends);
+  } else if (value.starts_with('(') && value.ends_with(')')) {
+    for (const Token& token : tokens_of(value.substr(1, value.size() - 2))) {
+      const std::size_t end = token.text.find("]=");
+      if (token.is_operator) continue;
+      const bool named = token.text.starts_with('[') && end != std::string::npos;
+      known = known && named && put(std::string_view(token.text).substr(1, end - 1), token.text.substr(end + 2), false);
+    }
+  }
+  if (known)
+    variables.tables[std::string(variables.meant_by(name))] = std::move(table);
+  else
+    variables.forget(name, unknown_because(fmt::format("elements of {} whose names are not known", name)));
+}
+
+// In a function, local and declare hide the outer variable until the function ends. -A declares an array by name, -n
+// another name for a variable.
 void Interpreter::declare(const Texts& raw, Mode mode) {
-  const bool global = raw[0] == "export" || raw[0] == "readonly" || std::ranges::find(raw, "-g") != raw.end();
-  const bool hides = !global && !locals_.empty();
+  const auto has = [&](char option) {
+    return std::ranges::any_of(
+        raw, [&](const std::string& word) { return word.starts_with('-') && word.find(option) != std::string::npos; });
+  };
+  const bool global = raw[0] == "export" || raw[0] == "readonly" || has('g');
   for (std::size_t i = 1; i < raw.size(); ++i) {
     if (raw[i].starts_with('-')) continue;
     const std::size_t end = raw[i].find_first_of("=[+");
     const std::string name = raw[i].substr(0, end);
-    if (hides && !script_.variables.fixed.contains(name)) {
-      const Texts* const outer = script_.variables.find(name);
-      locals_.back().emplace(name, outer == nullptr ? std::nullopt : std::optional(*outer));
-      if (end == std::string::npos) script_.variables.set(name, {""});
+    const bool bare = end == std::string::npos, fixed = script_.variables.fixed.contains(name);
+    if (!global && !locals_.empty() && !fixed) hide(name, bare && !has('A'));
+    if (has('n') && !bare && !fixed) {
+      const std::string other = expander_.text(std::string_view(raw[i]).substr(end + 1));
+      if (other != name && !is_unknown(other)) script_.variables.references[name] = other;
+      if (is_unknown(other)) script_.variables.forget(name, other);
+      continue;
     }
+    if (has('A') && !fixed && script_.variables.table(name) == nullptr) script_.variables.tables[name];
     if (assigned_name(raw[i]) > 0) assign(raw[i], mode);
     if (raw[0] == "readonly" && script_.variables.find(name) != nullptr) script_.variables.fixed.insert(name);
   }
@@ -158,12 +193,54 @@ Outcome Interpreter::simple(Mode mode) {
     for (std::string& field : tests ? expander_.known_fields(word) : expander_.fields(word))
       words.push_back(std::move(field));
   const std::size_t first = script_.commands.size();
-  edit(words, command.target);
-  const Outcome outcome = words.empty() ? Outcome::kYes : perform(words, mode);
+  const std::optional<std::string> piped = piped_;
+  edit(words, command);
+  Outcome outcome = Outcome::kOpen;
+  if (words.empty())
+    outcome = Outcome::kYes;
+  else if (!start_piped_job(words, piped ? *piped : command.document, mode))
+    outcome = perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i)
     if (script_.commands[i].line == 0) script_.commands[i].line = command.line;
   if (assigns) script_.variables.values = before;
   return outcome;
+}
+
+// The pattern for a regular expression that is a plain text, perhaps between ^ and $; nothing for any other one.
+std::optional<std::string> Interpreter::pattern_of_expression(std::string_view word) {
+  const bool quoted = word.size() > 1 && (word[0] == '"' || word[0] == '\'') && end_of_part(word, 0) == word.size();
+  std::string text = expander_.known_text(word);
+  bool begins = false, ends = false;
+  if (!quoted) {
+    begins = text.starts_with('^');
+    if (begins) text.erase(0, 1);
+    ends = text.ends_with('$');
+    if (ends) text.pop_back();
+    if (text.find_first_of("\\.*+?()[]{}|^$") != std::string::npos) return std::nullopt;
+  }
+  if (is_unknown(text)) return std::nullopt;
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return (begins ? "" : "*") + pattern + (ends ? "" : "*");
+}
+
+// -v NAME, and -f, -e, -d and the like where the file stands beside the script, become tests whose outcome is known.
+// Other files belong to the machine of the run.
+Texts Interpreter::with_known_tests(Texts words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool first = i == 0 || is_one_of(words[i - 1], {"!", "(", "&&", "||", "-a", "-o"});
+    if (!first || is_unknown(words[i + 1])) continue;
+    std::optional<bool> known;
+    if (words[i] == "-v") known = expander_.is_set(words[i + 1]);
+    if (is_one_of(words[i], {"-f", "-e", "-r", "-s", "-d"}) && is_beside(words[i + 1], words[i] == "-d")) known = true;
+    if (!known) continue;
+    words[i] = *known ? "-n" : "-z";
+    words[i + 1] = "known";
+  }
+  return words;
 }
 
 // [[ ... ]] may hold &&, ||, < and brackets, which are operators elsewhere.
@@ -175,11 +252,18 @@ Outcome Interpreter::double_brackets(Mode mode) {
     if (token.is_operator && token.text == ";") continue;
     if (mode == Mode::kSkip) continue;
     const bool pattern = !words.empty() && is_one_of(words.back(), {"=", "==", "!="});
-    const auto known = [&] { return pattern ? expander_.pattern(token.text) : expander_.known_text(token.text); };
-    words.push_back(token.is_operator ? token.text : known());
+    const bool expression = !words.empty() && words.back() == "=~";
+    if (token.is_operator) {
+      words.push_back(token.text);
+    } else if (const auto simple = expression ? pattern_of_expression(token.text) : std::nullopt) {
+      words.back() = "==";
+      words.push_back(*simple);
+    } else {
+      words.push_back(pattern ? expander_.pattern(token.text) : expander_.known_text(token.text));
+    }
   }
   ++at_;
-  return mode == Mode::kSkip ? Outcome::kYes : condition(words, true);
+  return mode == Mode::kSkip ? Outcome::kYes : condition(with_known_tests(std::move(words)), true);
 }
 
 void Interpreter::shift(const Texts& words) {
@@ -206,7 +290,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   if (name == "[" || name == "test") {
     Texts inner(words.begin() + 1, words.end());
     if (name == "[" && !inner.empty()) inner.pop_back();
-    return condition(inner, false);
+    return condition(with_known_tests(std::move(inner)), false);
   }
   if (name == "true" || name == ":") return Outcome::kYes;
   if (name == "false") return Outcome::kNo;
@@ -216,7 +300,10 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
     return Outcome::kOpen;
   } else if (name == "unset") {
     for (const std::string& word : words)
-      if (!script_.variables.fixed.contains(word)) script_.variables.values.erase(word);
+      if (!script_.variables.fixed.contains(word)) {
+        script_.variables.values.erase(word);
+        script_.variables.tables.erase(word);
+      }
   } else if (name == "read") {
     for (const std::string& word : words)
       if (word != "read" && !word.starts_with('-'))
@@ -280,7 +367,10 @@ void Interpreter::record(const Texts& words, Mode mode) {
   for (const std::string& word : words) size += word.size();
   budget_.take(size);
   budget_.take_words(words.size());
-  script_.commands.push_back({words, file_, 0, mode == Mode::kRun});
+  std::map<std::string, std::string> options = script_.scheduler;
+  options.insert(job_.begin(), job_.end());
+  budget_.take(options.size());
+  script_.commands.push_back({words, file_, 0, mode == Mode::kRun, std::move(options)});
 }
 
 // A text that a shell reads again: of eval in this shell, of sh -c in another one.
@@ -296,93 +386,6 @@ void Interpreter::inner_text(const std::string& text, Mode mode, bool other_shel
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
     script_.commands[i].certain = mode == Mode::kRun;
     script_.commands[i].line = 0;
-  }
-}
-
-std::optional<std::string> Interpreter::text_of_file(const std::string& path) {
-  constexpr std::uintmax_t kLargestScript = 4 << 20;
-  const fs::path whole = fs::path(path).is_absolute() ? fs::path(path) : fs::path(script_.variables.folder) / path;
-  std::error_code error;
-  if (++files_ > kMostFiles) budget_.spent = true;
-  if (budget_.spent || !fs::is_regular_file(whole, error) || fs::file_size(whole, error) > kLargestScript)
-    return std::nullopt;
-  Findings unread;
-  auto text = read_text_file(whole, printable(whole.string()), unread);
-  if (text) {
-    script_.files.push_back(whole.string());
-    findings_.files.insert(findings_.files.end(), unread.files.begin(), unread.files.end());
-    *text = without_marks(std::move(*text));
-  }
-  return text;
-}
-
-// A sourced file has its own $0, but the folder of paths stays that of the first script.
-void Interpreter::source(const Texts& words, Mode mode) {
-  if (words.size() < 2) return;
-  const std::string& path = words[1];
-  if (is_unknown(path)) {
-    script_.missing.push_back(shown_unknown(path));
-    return;
-  }
-  auto text = text_of_file(path);
-  // Submissions of MLPerf keep common files in a folder of their own.
-  if (!text) text = text_of_file((fs::path(path).parent_path() / "configs" / fs::path(path).filename()).string());
-  if (!text) {
-    if (!budget_.spent) script_.missing.push_back(path);
-    return;
-  }
-  const std::string outer = script_.variables.script;
-  script_.variables.script = path;
-  ++sources_;
-  const std::size_t first = script_.commands.size();
-  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
-  run(*text, printable(fs::path(path).filename().string()));
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
-    script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
-  if (jump_ == Jump::kReturn) jump_ = Jump::kNone;
-  doubt_ = outer_doubt;
-  --sources_;
-  script_.variables.script = outer;
-}
-
-// A script that is started does not change the variables of this one.
-void Interpreter::start_script(const std::string& path, const Texts& arguments, Mode mode) {
-  const auto text = text_of_file(path);
-  if (!text) return record({path}, mode);
-  const Variables outer = script_.variables;
-  budget_.copy(outer);
-  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
-  const int outer_loops = std::exchange(loops_, 0);
-  const std::size_t first = script_.commands.size();
-  script_.variables.script = path;
-  script_.variables.arguments = arguments;
-  script_.variables.arguments_stated = true;
-  std::map<std::string, std::string> options = script_.scheduler;
-  for (const auto& [name, value] : slurm_directives(*text)) options.emplace(name, value);
-  script_.variables.under_slurm = !options.empty();
-  script_.variables.scheduler = slurm_variables(options);
-  run(*text, printable(fs::path(path).filename().string()));
-  jump_ = Jump::kNone;
-  doubt_ = outer_doubt;
-  loops_ = outer_loops;
-  script_.variables = outer;
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
-    script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
-  for (const auto& [name, value] : slurm_directives(*text)) script_.scheduler.emplace(name, value);
-}
-
-void Interpreter::scheduler_options(const Texts& words) {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    if (!words[i].starts_with('-')) break;
-    const std::size_t equals = words[i].find('=');
-    const std::string name = words[i].substr(0, equals);
-    const bool short_name = equals == std::string::npos && name.size() == 2 && i + 1 < words.size();
-    if (equals != std::string::npos)
-      script_.scheduler[name] = words[i].substr(equals + 1);
-    else if (short_name && is_one_of(name, {"-N", "-n", "-G"}))
-      script_.scheduler[name] = words[++i];
-    else if (short_name && is_one_of(name, {"-p", "-A", "-J", "-o", "-e", "-t"}))
-      ++i;
   }
 }
 

@@ -1,7 +1,9 @@
-// Reads sed where it replaces words of one file, which is the way of scripts that fill in a template.
+// Reads the commands by which scripts fill in a template: sed, envsubst, cat and cp.
 //
-// Known are s/A/B/ and s/A/B/g with an A without patterns, several of them, -e, -i, and a pipeline of such commands.
+// Of sed are known s/A/B/ and s/A/B/g with an A without patterns, several of them, -e, -i, and a pipeline of such
+// commands.
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +56,11 @@ std::string replaced_in(const std::string& text, const Replacement& one) {
   return result;
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 struct Edit {
   std::vector<Replacement> replacements{};
   std::string file{};
@@ -81,23 +88,45 @@ std::optional<Edit> edit_of(const Texts& words) {
 
 }  // namespace
 
-void Interpreter::edit(const Texts& words, const std::string& target) {
-  std::optional<std::string> text = std::exchange(piped_, std::nullopt);
-  const auto edit = words.empty() || words[0] != "sed" ? std::nullopt : edit_of(words);
-  if (!edit) return;
-  if (!edit->file.empty()) {
-    const auto written = script_.documents.find(edit->file);
-    text = written == script_.documents.end() ? text_of_file(edit->file) : std::optional(written->second);
+// The text with a value in place of every $NAME and ${NAME}, as envsubst writes it.
+std::string Interpreter::with_variables(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '$' ? end_of_part(text, at) : at + 1;
+    std::string_view part = std::string_view(text).substr(at, end - at);
+    at = end;
+    const bool braced = part.starts_with("${") && part.ends_with('}');
+    const std::string_view name = part.substr(std::min<std::size_t>(braced ? 2 : 1, part.size()));
+    const bool plain = part.starts_with('$') && is_name(braced ? name.substr(0, name.size() - 1) : name);
+    result += plain ? expander_.text(part) : std::string(part);
   }
+  budget_.take(result.size());
+  return result;
+}
+
+void Interpreter::edit(const Texts& words, const Simple& command) {
+  std::optional<std::string> text = std::exchange(piped_, std::nullopt);
+  const std::string name = words.empty() ? "" : words[0];
+  const auto edit = name == "sed" ? edit_of(words) : std::nullopt;
+  const bool alone = words.size() == 1;
+  if (!(edit || name == "cat" || (name == "envsubst" && alone) || (name == "cp" && words.size() == 3))) return;
+  const bool names_file = (name == "cat" && words.size() == 2) || name == "cp";
+  if (name == "cat" && !names_file && !alone) return;
+  if (!command.document.empty()) text = command.document;
+  if (!command.input.empty()) text = text_beside(command.input);
+  if (names_file) text = text_beside(words[1]);
+  if (edit && !edit->file.empty()) text = text_at(edit->file);
   constexpr std::size_t kLongest = 1 << 18;
-  for (const Replacement& one : edit->replacements) {
-    if (!text || text->size() > kLongest) return;
+  if (!text || text->size() > kLongest) return;
+  if (name == "envsubst") text = with_variables(*text);
+  for (const Replacement& one : edit ? edit->replacements : std::vector<Replacement>()) {
+    if (text->size() > kLongest) return;
     budget_.take(text->size());
     text = replaced_in(*text, one);
   }
-  if (!text || text->size() > kLongest) return;
+  if (text->size() > kLongest) return;
   budget_.take(text->size());
-  const std::string& place = edit->in_place ? edit->file : target;
+  const std::string& place = name == "cp" ? words[2] : edit && edit->in_place ? edit->file : command.target;
   if (place.empty())
     piped_ = std::move(text);
   else

@@ -10,7 +10,6 @@
 
 #include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/braces.h"
-#include "sim/io/import/launch/shell/known_output.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/substitute.h"
 
@@ -211,18 +210,60 @@ Expander::Value Expander::read(std::string_view reference) {
   const std::size_t bracket = reference.find('[');
   const std::string_view name = reference.substr(0, bracket);
   const Texts* const found = variables_.find(name);
-  Value value = found != nullptr ? Value{*found, true} : special(name);
-  if (bracket == reference.npos) {
-    if (name != "@" && name != "*" && value.texts.size() > 1) value.texts.resize(1);
-    return value;
+  const NamedTexts* const table = variables_.table(name);
+  Value value;
+  if (table == nullptr) {
+    value = found != nullptr ? Value{*found, true} : special(name);
+  } else {
+    for (const auto& [key, text_of_key] : *table) value.texts.push_back(text_of_key);
+    value.is_set = !table->empty();
   }
-  const std::string index = text(reference.substr(bracket + 1, reference.size() - bracket - 2));
-  if (index == "@" || index == "*") return value;
+  if (bracket != reference.npos) {
+    const std::size_t length = reference.size() - bracket - 2;
+    return element(name, reference.substr(bracket + 1, length), value);
+  }
+  if (table != nullptr) return {};
+  if (name != "@" && name != "*" && value.texts.size() > 1) value.texts.resize(1);
+  return value;
+}
+
+// NAME[place], where place is *, @, a number, or the name of an element of a table.
+Expander::Value Expander::element(std::string_view name, std::string_view place, const Value& whole) {
+  const std::string index = text(place);
+  if (index == "@" || index == "*") return whole;
+  if (const NamedTexts* const table = variables_.table(name); table != nullptr) {
+    if (is_unknown(index)) return {{unknown_because(fmt::format("an element of {}", name))}, true};
+    const auto found = table->find(index);
+    return found == table->end() ? Value{} : Value{{found->second}, true};
+  }
   const auto at = arithmetic(index, [this](std::string_view inner) { return value_of(inner); });
   if (!at) return {{unknown_because(fmt::format("element {} of {}", index, name))}, true};
-  const auto size = static_cast<std::int64_t>(value.texts.size());
+  const auto size = static_cast<std::int64_t>(whole.texts.size());
   if (*at >= size || *at < -size) return {};
-  return {{value.texts[static_cast<std::size_t>(*at < 0 ? *at + size : *at)]}, true};
+  return {{whole.texts[static_cast<std::size_t>(*at < 0 ? *at + size : *at)]}, true};
+}
+
+std::optional<bool> Expander::is_set(std::string_view reference) {
+  const Value value = read(reference);
+  if (value.texts.empty()) return value.is_set;
+  if (is_unset(value.texts.front())) return false;
+  return is_unknown(value.texts.front()) ? std::nullopt : std::optional(true);
+}
+
+// ${!NAME[@]}: the names of a table, or the places of an array.
+Texts Expander::names_of(std::string_view reference) {
+  const std::string_view name = reference.substr(0, reference.find('['));
+  Texts names;
+  if (const NamedTexts* const table = variables_.table(name); table != nullptr) {
+    for (const auto& [key, value] : *table) names.push_back(key);
+    return names;
+  }
+  const Value value = read(reference);
+  for (std::size_t i = 0; i < value.texts.size(); ++i) {
+    if (is_unknown(value.texts[i])) return {value.texts[i]};
+    names.push_back(fmt::format("{}", i));
+  }
+  return names;
 }
 
 std::string Expander::value_of(std::string_view name) {
@@ -241,6 +282,7 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
     return out.literal(fmt::format("{}", elements ? value.texts.size() : length));
   }
   if (inner.size() > 1 && inner[0] == '!') {
+    if (inner.ends_with("[@]") || inner.ends_with("[*]")) return out.results(names_of(inner.substr(1)), quoted);
     const std::string name = value_of(inner.substr(1));
     return out.results(is_unknown(name) ? Texts{name} : read(name).texts, quoted);
   }
@@ -286,7 +328,11 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
 
 std::string Expander::output_of(std::string_view command) {
   const auto expand = [this](std::string_view word) { return fields(word); };
-  if (const auto known = known_output(command, variables_.folder, expand)) return *known;
+  budget_.step();
+  if (const auto known = known_output(command, variables_.folder, expand, text_of_)) {
+    budget_.take(known->size());
+    return *known;
+  }
   return unknown_because(fmt::format("the output of `{}`", command));
 }
 

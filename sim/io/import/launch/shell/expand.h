@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "sim/io/import/launch/shell/known_output.h"
 #include "sim/io/import/launch/shell/variables.h"
 
 namespace foretoken::io::shell {
@@ -25,6 +28,8 @@ struct Budget {
     std::size_t bytes = 0;
     for (const auto& [name, texts] : variables.values)
       for (const std::string& text : texts) bytes += kEntry + text.size();
+    for (const auto& [name, table] : variables.tables)
+      for (const auto& [key, text] : table) bytes += kEntry + key.size() + text.size();
     spend(copied, bytes);
   }
 
@@ -37,7 +42,9 @@ struct Budget {
 
 class Expander {
  public:
-  Expander(Variables& variables, Budget& budget) : variables_(variables), budget_(budget) {}
+  /// `text_of` gives the texts of files that commands read.
+  Expander(Variables& variables, Budget& budget, TextOfFile text_of)
+      : variables_(variables), budget_(budget), text_of_(std::move(text_of)) {}
 
   /// Returns the fields of a word: unquoted results are split at spaces, and "${a[@]}" gives a field an element.
   [[nodiscard]] Texts fields(std::string_view word);
@@ -59,6 +66,9 @@ class Expander {
   /// expression assigns; they become unknown where it is.
   [[nodiscard]] std::string number(std::string_view expression);
 
+  /// Returns whether a variable or an element is set, as [[ -v NAME[key] ]] asks; nothing where that is unknown.
+  [[nodiscard]] std::optional<bool> is_set(std::string_view reference);
+
   /// Makes the variables that an expression assigns unknown.
   void forget_assigned(std::string_view expression);
 
@@ -75,10 +85,13 @@ class Expander {
   bool choose(std::string_view name, const Value& value, std::string_view change, bool quoted, Builder& out);
   [[nodiscard]] Value special(std::string_view name);
   [[nodiscard]] Value read(std::string_view reference);
+  [[nodiscard]] Value element(std::string_view name, std::string_view place, const Value& whole);
+  [[nodiscard]] Texts names_of(std::string_view reference);
   [[nodiscard]] std::string output_of(std::string_view command);
 
   Variables& variables_;
   Budget& budget_;
+  TextOfFile text_of_;
   int depth_ = 0;
   bool asks_ = false;  ///< a variable that nothing sets is unknown
 };

@@ -20,7 +20,10 @@ namespace foretoken::io::shell {
 class Interpreter {
  public:
   Interpreter(Script& script, Budget& budget, Findings& findings)
-      : script_(script), budget_(budget), findings_(findings), expander_(script.variables, budget) {}
+      : script_(script),
+        budget_(budget),
+        findings_(findings),
+        expander_(script.variables, budget, [this](const std::string& path) { return text_beside(path); }) {}
 
   /// Reads a text as a script of its own.
   void run(const std::string& text, const std::string& file, int first_line = 1);
@@ -54,7 +57,8 @@ class Interpreter {
   struct Simple {
     Texts raw{}, assignments{};
     int line = 0;
-    std::string document = "", target = "";  ///< a here document, and the file that the command writes
+    std::string document = "";            ///< a here document
+    std::string input = "", target = "";  ///< the files that the command reads and writes
   };
   Simple simple_words(Mode mode);
   Outcome simple(Mode mode);
@@ -66,16 +70,30 @@ class Interpreter {
   void set_arguments(const Texts& words);
   void shift(const Texts& words);
   Outcome let(const Texts& words);
+  void hide(const std::string& name, bool empties);
   void assign(std::string_view raw, Mode mode);
+  void assign_in_table(const std::string& name, std::string_view place, std::string_view value, bool appends);
+  [[nodiscard]] std::optional<std::string> pattern_of_expression(std::string_view word);
+  [[nodiscard]] Texts with_known_tests(Texts words);
+  [[nodiscard]] bool is_beside(const std::string& path, bool folder) const;
   void redirection(Mode mode, Simple* command = nullptr);
   void note_document(const Token& token, Mode mode, Simple& command);
+  struct Found {
+    std::string text{}, place{}, folder{};  ///< the file, and the folder at which its path begins
+  };
   void source(const Texts& words, Mode mode);
   void start_script(const std::string& path, const Texts& arguments, Mode mode);
+  void start_text(const Found& file, const Texts& arguments, Mode mode);
+  bool start_piped_job(const Texts& words, const std::string& text, Mode mode);
   void inner_text(const std::string& text, Mode mode, bool other_shell);
   void record(const Texts& words, Mode mode);
-  void edit(const Texts& words, const std::string& target);  ///< does nothing but for sed
+  void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
+  [[nodiscard]] std::string with_variables(const std::string& text);
   void scheduler_options(const Texts& words);
+  [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);
   [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
+  [[nodiscard]] std::optional<std::string> text_at(const std::string& path);
+  [[nodiscard]] std::optional<std::string> text_beside(const std::string& path);
 
   [[nodiscard]] bool is(std::string_view word) const;
   [[nodiscard]] bool ended() const { return budget_.spent || at_ >= tokens_->size(); }
@@ -89,13 +107,21 @@ class Interpreter {
   std::string file_ = "";
   std::map<std::string, Tokens, std::less<>> functions_{};
   int depth_ = 0, files_ = 0;
+  std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
   std::optional<std::string> piped_ = std::nullopt;  ///< the text that the command before a | writes
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
   Outcome returned_ = Outcome::kOpen;
-  std::vector<std::map<std::string, std::optional<Texts>>> locals_{};  ///< of each function: the outer values
+
+  /// A variable as it was before a function hid it.
+  struct Hidden {
+    std::optional<Texts> value{};
+    std::optional<NamedTexts> table{};
+    std::optional<std::string> reference{};
+  };
+  std::vector<std::map<std::string, Hidden>> locals_{};  ///< of each function
 };
 
 }  // namespace foretoken::io::shell

@@ -1,9 +1,14 @@
-// The outputs of commands that depend on their words only.
+// The outputs of commands that depend on their words only, and on files beside the script.
 #include "sim/io/import/launch/shell/known_output.h"
+
+#include <fmt/format.h>
 
 #include <filesystem>
 
+#include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/lexer.h"
+#include "sim/io/import/launch/shell/text_filter.h"
+#include "sim/io/import/launch/shell/yq.h"
 
 namespace foretoken::io::shell {
 namespace {
@@ -13,7 +18,22 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-std::optional<std::string> output_of_words(const Texts& words, std::string& folder) {
+std::string joined(const Texts& words, std::size_t first) {
+  std::string text;
+  for (std::size_t i = first; i < words.size(); ++i) text += (i > first ? " " : "") + words[i];
+  return text;
+}
+
+// expr 2 \* $N
+std::optional<std::string> value_of_words(const Texts& words) {
+  const std::string text = joined(words, 1);
+  if (text.find_first_not_of("0123456789+-*/%() ") != text.npos) return std::nullopt;
+  const auto value = arithmetic(text, [](std::string_view) { return std::string(); });
+  return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
+}
+
+// A command at the beginning of a pipeline.
+std::optional<std::string> output_of_words(const Texts& words, std::string& folder, const TextOfFile& text_of) {
   if (words.empty()) return std::nullopt;
   for (const std::string& word : words)
     if (is_unknown(word)) return std::nullopt;
@@ -27,21 +47,30 @@ std::optional<std::string> output_of_words(const Texts& words, std::string& fold
     folder = std::filesystem::path(last).is_absolute() ? last : (std::filesystem::path(folder) / last).string();
     return "";
   }
+  if (name == "expr") return value_of_words(words);
+  if (name == "cat" && words.size() == 2) return text_of(last);
+  if (name == "yq") return yq_output(words, text_of);
   if (name != "echo") return std::nullopt;
-  std::string text;
-  for (std::size_t i = 1; i < words.size(); ++i) text += (i > 1 ? " " : "") + words[i];
-  return text;
+  const bool bare = words.size() > 1 && words[1] == "-n";
+  return joined(words, bare ? 2 : 1) + (bare ? "" : "\n");
 }
 
 }  // namespace
 
 std::optional<std::string> known_output(std::string_view command, const std::string& folder,
-                                        const std::function<Texts(std::string_view)>& expand) {
+                                        const std::function<Texts(std::string_view)>& expand,
+                                        const TextOfFile& text_of) {
   std::string current = folder, output;
+  std::optional<std::string> piped;  // from the command before a |
   Texts words;
-  const auto finish = [&] {
-    const auto text = output_of_words(words, current);
+  const auto run = [&] {
+    auto text = piped ? filtered(words, *piped) : output_of_words(words, current, text_of);
+    piped = std::nullopt;
     words.clear();
+    return text;
+  };
+  const auto finish = [&] {
+    const auto text = run();
     if (text && !text->empty()) output = *text;
     return text.has_value();
   };
@@ -51,11 +80,15 @@ std::optional<std::string> known_output(std::string_view command, const std::str
       for (std::string& word : expand(tokens[i].text)) words.push_back(std::move(word));
     } else if (tokens[i].text == ">" || tokens[i].text == "&>") {
       ++i;  // cd folder > /dev/null
+    } else if (tokens[i].text == "|") {
+      piped = run();
+      if (!piped) return std::nullopt;
     } else if ((tokens[i].text != "&&" && tokens[i].text != ";") || !finish()) {
       return std::nullopt;
     }
   }
   if (!finish()) return std::nullopt;
+  while (output.ends_with('\n')) output.pop_back();
   return output;
 }
 

@@ -1,4 +1,4 @@
-// The outputs of the few commands that a reading can know without running anything: pwd, dirname, basename, echo.
+// The outputs of the few commands that a reading can know without running anything.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,16 @@
 
 namespace foretoken::io::shell {
 
-/// Returns the output of `command` in `folder`; nothing where only running it could tell. `expand` gives the fields of
-/// a word.
+/// Returns the text of a file that a command reads; nothing for a file that is not there or must not be read.
+using TextOfFile = std::function<std::optional<std::string>(const std::string& path)>;
+
+/// Returns the output of `command` in `folder`, without the newlines at its end; nothing where only running it could
+/// tell. `expand` gives the fields of a word.
+///
+/// Known are pwd, dirname, basename, readlink, realpath, cd, echo, cat, expr, and the expressions of yq that yq.h
+/// names. Behind a | also tr, cut, wc, bc, head and awk's number of fields.
 [[nodiscard]] std::optional<std::string> known_output(std::string_view command, const std::string& folder,
-                                                      const std::function<Texts(std::string_view)>& expand);
+                                                      const std::function<Texts(std::string_view)>& expand,
+                                                      const TextOfFile& text_of);
 
 }  // namespace foretoken::io::shell

@@ -1,6 +1,7 @@
 // Keeps apart what a part of a script may change: open branches, loops, functions and shells of their own.
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "sim/io/import/launch/shell/interpreter.h"
@@ -67,6 +68,14 @@ void Interpreter::forget_changes(const Variables& before) {
   }
   for (const auto& [name, value] : before.values)
     if (!now.values.contains(name)) now.values.emplace(name, open_value(name));
+  std::set<std::string> changed;  // on one side only, or different on both
+  for (const auto& [name, table] : before.tables)
+    if (now.tables.find(name) == now.tables.end()) changed.insert(name);
+  for (const auto& [name, table] : now.tables)
+    if (const auto then = before.tables.find(name); then == before.tables.end() || then->second != table)
+      changed.insert(name);
+  for (const std::string& name : changed) now.forget(name, open_value(name)[0]);
+  now.references = before.references;
   if (now.arguments != before.arguments) {
     now.arguments.clear();
     now.arguments_stated = false;
@@ -145,6 +154,21 @@ bool Interpreter::loop_ends() {
   return std::exchange(jump_, Jump::kNone) == Jump::kBreak;
 }
 
+void Interpreter::hide(const std::string& name, bool empties) {
+  Variables& variables = script_.variables;
+  Hidden hidden;
+  const auto take = [&name](auto& all, auto& kept) {
+    const auto found = all.find(name);
+    if (found != all.end()) kept = found->second;
+    all.erase(name);
+  };
+  if (const auto found = variables.values.find(name); found != variables.values.end()) hidden.value = found->second;
+  take(variables.tables, hidden.table);
+  take(variables.references, hidden.reference);
+  locals_.back().emplace(name, std::move(hidden));
+  if (empties) variables.set(name, {""});
+}
+
 Outcome Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
   if (depth_ >= kDeepestCalls) {
     budget_.spent = true;
@@ -165,9 +189,13 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
   ++depth_;
   Outcome outcome = compound(mode);
   --depth_;
-  for (auto& [local, value] : locals_.back()) {
+  for (auto& [local, hidden] : locals_.back()) {
     variables.values.erase(local);
-    if (value) variables.values.emplace(local, std::move(*value));
+    variables.tables.erase(local);
+    variables.references.erase(local);
+    if (hidden.value) variables.values.emplace(local, std::move(*hidden.value));
+    if (hidden.table) variables.tables.emplace(local, std::move(*hidden.table));
+    if (hidden.reference) variables.references.emplace(local, std::move(*hidden.reference));
   }
   locals_.pop_back();
   if (jump_ == Jump::kReturn) outcome = returned_;
@@ -184,13 +212,16 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 
 // Redirections and here documents of a command.
 void Interpreter::redirection(Mode mode, Simple* command) {
-  const bool here = is("<<<"), writes = is(">") || is(">>") || is(">|");
+  const bool here = is("<<<"), writes = is(">") || is(">>") || is(">|"), reads = is("<");
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
     if (here && mode != Mode::kSkip) (void)expander_.text(token.text);
     if (command != nullptr) note_document(token, mode, *command);
-    if (writes && command != nullptr && mode != Mode::kSkip) command->target = expander_.known_text(token.text);
+    if (command != nullptr && mode != Mode::kSkip) {
+      if (writes) command->target = expander_.known_text(token.text);
+      if (reads) command->input = expander_.known_text(token.text);
+    }
     ++at_;
   }
 }

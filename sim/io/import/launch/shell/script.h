@@ -17,7 +17,8 @@ struct Command {
   Texts words{};
   std::string file = "";
   int line = 1;
-  bool certain = true;  ///< false inside a condition that no reading can decide
+  bool certain = true;                             ///< false inside a condition that no reading can decide
+  std::map<std::string, std::string> scheduler{};  ///< Slurm's options under which it runs: {"--nodes": "4"}
 };
 
 /// A script as read.

@@ -53,6 +53,28 @@ constexpr ValueCase kValues[] = {
     {"no element behind the end", "A=(a b); X=x${A[@]:5}", "x"},
     {"appending to an array, with a comment", "A=(a # first\n b)\nA+=(c); X=${A[2]}", "c"},
     {"appending to a text", "X=a; X+=b", "ab"},
+    {"an element by name", "declare -A T=([a-1]='x y' [\"b\"]=z); K=a-1; X=${T[$K]}", "x y"},
+    {"an element by a quoted name", "declare -A T=([a:b]=1); A=a; X=${T[\"${A}:b\"]:-none}", "1"},
+    {"no element of that name", "declare -A T=([a]=1); X=${T[b]:-none}", "none"},
+    {"an element that is set alone", "declare -A T; T[a]=1; T[b]=2; T[a]+=3; X=\"${T[a]} ${T[b]} ${#T[@]}\"", "13 2 2"},
+    {"the names of the elements", "declare -A T=([b]=1 [a]=2); X=\"${!T[@]}\"", "a b"},
+    {"the places of an array", "A=(x y z); X=\"${!A[@]}\"", "0 1 2"},
+    {"another name for a table",
+     "declare -A T=([a]='1 2'); f() { local -n t=$1; local c=(${t[$2]}); X=${c[1]}; }; f T a", "2"},
+    {"another name may be assigned", "A=1; f() { local -n a=$1; a=5; }; f A; X=$A", "5"},
+    {"a table of a function ends with it", "f() { local -A T=([a]=1); }; f; X=${T[a]:-gone}", "gone"},
+    {"an element that is there", "declare -A T=([a]=1); [[ -v T[a] ]] && X=yes || X=no", "yes"},
+    {"an element that is not there", "declare -A T=([a]=1); if [[ -v T[b] ]]; then X=yes; else X=no; fi", "no"},
+    {"a text that holds another one", "A='--x --layout 3'; [[ \"$A\" =~ \"--layout\" ]] && X=yes || X=no", "yes"},
+    {"a text that does not", "A='--x 3'; if [[ ! $A =~ layout ]]; then X=yes; else X=no; fi", "yes"},
+    {"a text at the beginning", "A=abc; [[ $A =~ ^b ]] && X=yes || X=no", "no"},
+    {"a text at the end", "A=a.c; [[ $A =~ c$ ]] && X=yes || X=no", "yes"},
+    {"replaced characters", "X=$(echo a,b | tr ',' ' ')", "a b"},
+    {"counted lines", "X=$(echo 0,1,2,3 | tr ',' '\\n' | wc -l)", "4"},
+    {"counted fields", "X=$(echo 0,1,2 | awk -F',' '{print NF}')", "3"},
+    {"a field of a text", "X=$(echo gpu:8 | cut -d: -f2)", "8"},
+    {"a calculated text", "A=4; X=$(echo \"$A * 2 + 1\" | bc)", "9"},
+    {"an expression of expr", "A=4; X=$(expr $A \\* 8)", "32"},
     {"a name behind a name", "B=5; A=B; X=${!A}", "5"},
     {"a cut ending", "A=config.sh; X=${A%.sh}", "config"},
     {"the longest cut beginning", "A=a/b/c; X=${A##*/}", "c"},
@@ -197,6 +219,50 @@ TEST(ReadScript, SedFillsInATemplate) {
   for (const char* other : {"sed 's/Z.*/1/' t.json > c.json", "sed -n 1p t.json > c.json", "sed s/A/&/ t.json > c.json",
                             "sed s/A/B/ absent.json > c.json", "sed s/A/B/ t.json | sort | sed s/B/C/ > c.json"})
     EXPECT_EQ(document_of(other), "(unwritten)") << other;
+}
+
+constexpr const char* kYaml =
+    "cat <<EOF > a.yaml\nARGS:\n  # a comment\n  --layers: \\${N}\n  --bf16: true\n  --half: false\n  --rest: 1e-6\n"
+    "ENV:\n  A-B: x\nEOF\nN=4\n";
+
+TEST(ReadScript, YqMakesWordsOfAFile) {
+  const auto made = [](const std::string& text) { return value(read(kYaml + text), "X"); };
+  EXPECT_EQ(made("envsubst < a.yaml > b.yaml; X=$(yq '... comments=\"\" | .ARGS | to_entries | .[] |\n"
+                 "select(.value != \"false\") | with(select(.value == \"true\"); .value = \"\") |\n"
+                 "[.key + \" \" + .value] | join(\"\")' b.yaml | tr '\\n' ' ')"),
+            "--layers 4 --bf16  --rest 1e-6 ");
+  EXPECT_EQ(made("X=$(yq '.ENV.\"A-B\"' a.yaml)"), "x");
+  EXPECT_EQ(made("X=$(yq '.ENV | keys | join(\",\")' a.yaml)"), "A-B");
+  EXPECT_EQ(made("X=$(yq .ENV.C a.yaml)"), "null");
+  for (const char* other : {"X=$(yq '.ENV | with_entries(1)' a.yaml)", "X=$(yq . a.yaml)", "X=$(yq .ENV none.yaml)",
+                            "X=$(yq '.[' a.yaml)", "X=$(yq '' a.yaml)", "X=$(yq .ARGS /etc/os-release)"})
+    EXPECT_TRUE(is_unknown(made(other))) << other;
+  const auto repeated = [&](int parts) {
+    std::string expression = ".ENV.\"A-B\"";
+    for (int i = 1; i < parts; ++i) expression += " | .";
+    return made("X=$(yq '" + expression + "' a.yaml)");
+  };
+  EXPECT_EQ(repeated(64), "x");
+  EXPECT_TRUE(is_unknown(repeated(65))) << "an endless pipeline would copy its values for ever";
+}
+
+TEST(ReadScript, EnvsubstKeepsWhatIsUnknown) {
+  const std::string text = value(read(std::string(kYaml) + "N=$(date)\nenvsubst < a.yaml > b.yaml\n"
+                                                           "X=$(yq '.ARGS.\"--layers\"' b.yaml)"),
+                                 "X");
+  EXPECT_EQ(why_unknown(text), "the output of `date`");
+}
+
+TEST(ReadScript, AJobMayBeAHereDocument) {
+  const Script script = read(
+      "N=4\nexport RUN=\"python train.py --layers 2\"\nsbatch <<EOF\n#!/bin/bash\n#SBATCH --nodes=${N}\nsrun -l \\\n"
+      "  bash -c \\\\\\${RUN} 2>&1 | tee log\nEOF\n");
+  ASSERT_FALSE(script.commands.empty());
+  EXPECT_EQ(script.commands[0].scheduler.at("--nodes"), "4");
+  EXPECT_THAT(script.commands[0].words, ElementsAre("python", "train.py", "--layers", "2"));
+  for (const char* other :
+       {"cat <<EOF | bash\npython a.py\nEOF\n", "cat > job.sh <<EOF\npython a.py\nEOF\nsbatch job.sh"})
+    EXPECT_THAT(read(other).commands.at(0).words, ElementsAre("python", "a.py")) << other;
 }
 
 TEST(ReadScript, KnowsSlurm) {

@@ -37,6 +37,8 @@ std::map<std::string, std::string> slurm_directives(std::string_view text) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
     at = end + 1;
+    // Slurm reads no further than the first command.
+    if (line.find_first_not_of(" \t\r") != line.npos && !line.starts_with('#')) break;
     if (!line.starts_with(kDirective)) continue;
     line.remove_prefix(kDirective.size());
     Texts words;

@@ -12,9 +12,15 @@ namespace foretoken::io::shell {
 
 using Texts = std::vector<std::string>;
 
+/// An array whose elements have names: declare -A.
+using NamedTexts = std::map<std::string, std::string, std::less<>>;
+using NamedTables = std::map<std::string, NamedTexts, std::less<>>;
+
 struct Variables {
-  std::map<std::string, Texts, std::less<>> values{};  ///< a plain variable has one text, an array any number
-  std::set<std::string, std::less<>> fixed{};          ///< what the user states; assignments leave it unchanged
+  std::map<std::string, Texts, std::less<>> values{};            ///< a plain variable has one text, an array any number
+  NamedTables tables{};                                          ///< arrays by name
+  std::map<std::string, std::string, std::less<>> references{};  ///< local -n NAME=OTHER: NAME stands for OTHER
+  std::set<std::string, std::less<>> fixed{};  ///< what the user states; assignments leave it unchanged
   std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
   bool under_slurm = false;                                     ///< then any other SLURM_ variable is set, but unknown
   Texts arguments{};                                            ///< $1, $2, ...
@@ -22,13 +28,36 @@ struct Variables {
   std::string script = "";                                      ///< $0
   std::string folder = ".";                                     ///< of the script: the current folder
 
+  /// Returns the variable that a name stands for: itself, unless it refers to another one.
+  [[nodiscard]] std::string_view meant_by(std::string_view name) const {
+    constexpr int kLongestChain = 8;
+    for (int i = 0; i < kLongestChain; ++i) {
+      const auto found = references.find(name);
+      if (found == references.end()) break;
+      name = found->second;
+    }
+    return name;
+  }
+
   [[nodiscard]] const Texts* find(std::string_view name) const {
-    const auto found = values.find(name);
+    const auto found = values.find(meant_by(name));
     return found == values.end() ? nullptr : &found->second;
   }
 
-  void set(const std::string& name, Texts value) {
-    if (!fixed.contains(name)) values.insert_or_assign(name, std::move(value));
+  [[nodiscard]] const NamedTexts* table(std::string_view name) const {
+    const auto found = tables.find(meant_by(name));
+    return found == tables.end() ? nullptr : &found->second;
+  }
+
+  void set(std::string_view name, Texts value) {
+    const std::string meant(meant_by(name));
+    if (!fixed.contains(meant)) values.insert_or_assign(meant, std::move(value));
+  }
+
+  /// Nothing is known of the variable any more, but for the reason.
+  void forget(std::string_view name, std::string reason) {
+    tables.erase(std::string(meant_by(name)));
+    set(name, {std::move(reason)});
   }
 };
 

@@ -99,9 +99,11 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   report.map("precision", half ? "fp16" : "bf16", half ? "fp16" : "bf16");
   if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
   (void)settings.on({"tf32"});
-  const bool checkpointed =
-      settings.on({"gradient_checkpointing", "activation_offloading", "fsdp_config.fsdp_activation_checkpointing",
-                   "fsdp_config.activation_checkpointing"});
+  // Each of them is enough: recipes turn one off where another one is on.
+  bool checkpointed = false;
+  for (const char* key : {"gradient_checkpointing", "activation_offloading",
+                          "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"})
+    checkpointed = settings.on({key}) || checkpointed;
   if (settings.text({"gradient_checkpointing"}).value_or("") == "offload" || settings.on({"activation_offloading"}))
     report.refuse("gradient_checkpointing", "activations that move to the host's memory");
   report.map("recompute.granularity", checkpointed ? "full" : "none", "gradient_checkpointing");

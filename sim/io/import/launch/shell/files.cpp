@@ -1,0 +1,162 @@
+// Finds the files that a script reads, and reads the scripts that it sources or starts.
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/slurm.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostFiles = 64;
+constexpr int kFoldersAbove = 4;
+
+bool reads_jobs(std::string_view command) { return command == "sbatch" || command == "bash" || command == "sh"; }
+
+}  // namespace
+
+// A script is often started from a folder above its own, at which its paths begin: `levels` of them are tried, up to
+// that of the repository.
+std::optional<Interpreter::Found> Interpreter::found_file(const std::string& path, int levels) {
+  constexpr std::uintmax_t kLargestScript = 4 << 20;
+  std::error_code error;
+  fs::path folder = script_.variables.folder, whole = fs::path(path).is_absolute() ? fs::path(path) : folder / path;
+  const bool relative = fs::path(path).is_relative();
+  for (; levels > 0 && relative && !fs::is_regular_file(whole, error); --levels) {
+    if (fs::exists(folder / ".git", error) || folder == folder.parent_path()) break;
+    folder = folder.parent_path();
+    whole = folder / path;
+  }
+  if (++files_ > kMostFiles) budget_.spent = true;
+  if (budget_.spent || !fs::is_regular_file(whole, error) || fs::file_size(whole, error) > kLargestScript)
+    return std::nullopt;
+  Findings unread;
+  auto text = read_text_file(whole, printable(whole.string()), unread);
+  if (!text) return std::nullopt;
+  script_.files.push_back(whole.string());
+  findings_.files.insert(findings_.files.end(), unread.files.begin(), unread.files.end());
+  return Found{without_marks(std::move(*text)), whole.lexically_normal().string(), folder.string()};
+}
+
+std::optional<std::string> Interpreter::text_of_file(const std::string& path) {
+  auto found = found_file(path, 0);
+  return found ? std::optional(std::move(found->text)) : std::nullopt;
+}
+
+// The text of a file that the script has written, or that stands on the disk.
+std::optional<std::string> Interpreter::text_at(const std::string& path) {
+  const auto written = script_.documents.find(path);
+  return written == script_.documents.end() ? text_of_file(path) : std::optional(written->second);
+}
+
+// True for a file or a folder below the folder of the script, and for a file that the script has written.
+bool Interpreter::is_beside(const std::string& path, bool folder) const {
+  if (!folder && script_.documents.contains(path)) return true;
+  const fs::path own = fs::path(script_.variables.folder).lexically_normal();
+  const fs::path whole = (fs::path(path).is_absolute() ? fs::path(path) : own / path).lexically_normal();
+  const fs::path below = whole.lexically_relative(own);
+  std::error_code error;
+  if (path.empty() || below.empty() || *below.begin() == "..") return false;
+  return folder ? fs::is_directory(whole, error) : fs::is_regular_file(whole, error);
+}
+
+std::optional<std::string> Interpreter::text_beside(const std::string& path) {
+  return !is_unknown(path) && is_beside(path, false) ? text_at(path) : std::nullopt;
+}
+
+// A sourced file has its own $0, but the folder of paths stays that of the first script.
+void Interpreter::source(const Texts& words, Mode mode) {
+  if (words.size() < 2) return;
+  const std::string& path = words[1];
+  if (is_unknown(path)) {
+    script_.missing.push_back(shown_unknown(path));
+    return;
+  }
+  auto found = found_file(path, 0);
+  // Submissions of MLPerf keep common files in a folder of their own.
+  if (!found) found = found_file((fs::path(path).parent_path() / "configs" / fs::path(path).filename()).string(), 0);
+  if (!found) found = found_file(path, kFoldersAbove);
+  if (!found) {
+    if (!budget_.spent) script_.missing.push_back(path);
+    return;
+  }
+  const std::string outer = script_.variables.script;
+  script_.variables.script = path;
+  ++sources_;
+  const std::size_t first = script_.commands.size();
+  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
+  run(found->text, printable(fs::path(path).filename().string()));
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
+  if (jump_ == Jump::kReturn) jump_ = Jump::kNone;
+  doubt_ = outer_doubt;
+  --sources_;
+  script_.variables.script = outer;
+}
+
+// A script that is started does not change the variables of this one.
+void Interpreter::start_script(const std::string& path, const Texts& arguments, Mode mode) {
+  const auto written = script_.documents.find(path);
+  if (written != script_.documents.end())
+    return start_text({written->second, path, script_.variables.folder}, arguments, mode);
+  const auto found = found_file(path, kFoldersAbove);
+  found ? start_text(*found, arguments, mode) : record({path}, mode);
+}
+
+void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mode) {
+  const Variables outer = script_.variables;
+  budget_.copy(outer);
+  const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
+  const int outer_loops = std::exchange(loops_, 0);
+  const std::size_t first = script_.commands.size();
+  script_.variables.script = file.place;
+  script_.variables.folder = file.folder;
+  script_.variables.arguments = arguments;
+  script_.variables.arguments_stated = true;
+  const std::map<std::string, std::string> outer_job = job_;
+  for (const auto& [name, value] : slurm_directives(file.text)) job_.insert_or_assign(name, value);
+  std::map<std::string, std::string> options = script_.scheduler;
+  options.insert(job_.begin(), job_.end());
+  script_.variables.under_slurm = !options.empty();
+  script_.variables.scheduler = slurm_variables(options);
+  run(file.text, printable(fs::path(file.place).filename().string()));
+  jump_ = Jump::kNone;
+  doubt_ = outer_doubt;
+  loops_ = outer_loops;
+  script_.variables = outer;
+  for (std::size_t i = first; i < script_.commands.size(); ++i)
+    script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
+  job_ = outer_job;
+}
+
+// sbatch <<END, and cat <<END | bash: the job is the text.
+bool Interpreter::start_piped_job(const Texts& words, const std::string& text, Mode mode) {
+  if (text.empty() || !reads_jobs(words[0])) return false;
+  if (words[0] == "sbatch") scheduler_options(words);
+  const auto is_file = [](const std::string& word) { return word.ends_with(".sh") || word.ends_with(".slurm"); };
+  if (std::ranges::any_of(words, is_file)) return false;
+  start_text({text, script_.variables.script, script_.variables.folder}, {}, mode);
+  return true;
+}
+
+void Interpreter::scheduler_options(const Texts& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with('-')) break;
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const bool short_name = equals == std::string::npos && name.size() == 2 && i + 1 < words.size();
+    if (equals != std::string::npos)
+      script_.scheduler[name] = words[i].substr(equals + 1);
+    else if (short_name && std::string_view("NnG").find(name[1]) != std::string_view::npos)
+      script_.scheduler[name] = words[++i];
+    else if (short_name && std::string_view("pAJoet").find(name[1]) != std::string_view::npos)
+      ++i;
+  }
+}
+
+}  // namespace foretoken::io::shell
