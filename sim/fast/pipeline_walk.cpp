@@ -21,6 +21,7 @@ using step::ActionKind;
 using step::MessageKey;
 
 constexpr std::uint32_t kNoMessage = UINT32_MAX;
+constexpr std::size_t kPiece = 64;  // actions of a stage that are written at once
 
 // A message, and its kind: messages of one kind differ in the micro-batch.
 struct Message {
@@ -64,6 +65,16 @@ class Mailbox {
  private:
   static constexpr std::uint8_t kKnown = 0xff, kUnsent = 0xfe;
 
+  // The messages with the results of a kind of op: that of the first micro-batch, and the link that they take.
+  struct Sent {
+    std::uint32_t first = kNoMessage, kind = 0;
+    std::size_t link = 0;
+  };
+  Sent sent_by(const schedule::Program& program, Stage stage, const StageOp& op);
+  static std::size_t link_at(Stage stage, Neighbour neighbour) {
+    return stage.index() * 2 + (neighbour == Neighbour::kNext ? 0 : 1);
+  }
+
   std::uint32_t chunks_, microbatches_;
   std::size_t size_ = 0;
   std::vector<Instant> at_;             // by message: the latest post so far, then its end
@@ -85,29 +96,31 @@ Mailbox::Mailbox(const WalkedPipeline& pipeline)
   unposted_.assign(at_.size(), kUnsent);
   for (const Stage stage : program.stages.ids()) {
     for (const Neighbour neighbour : {Neighbour::kNext, Neighbour::kPrevious})
-      links_[stage.index() * 2 + (neighbour == Neighbour::kNext ? 0 : 1)].duration =
-          pipeline.messages.of(stage, neighbour);
-    const step::OpTable<std::optional<Neighbour>> link_of_op(program.placement, [&](const StageOp& op) {
-      return step::is_sent(program.placement, stage, op)
-                 ? std::optional(step::link_of(program.placement, step::sent_by(stage, op)))
-                 : std::nullopt;
-    });
+      links_[link_at(stage, neighbour)].duration = pipeline.messages.of(stage, neighbour);
+    const step::OpTable<Sent> sent(program.placement, [&](const StageOp& op) { return sent_by(program, stage, op); });
     for (const StageOp& op : program.stages[stage]) {
-      const std::optional<Neighbour>& neighbour = link_of_op.of(op);
-      if (!neighbour) continue;
-      const MessageKey key = step::sent_by(stage, op);
-      const Message message = find(key);
-      const std::size_t link = stage.index() * 2 + (*neighbour == Neighbour::kNext ? 0 : 1);
-      links_[link].messages.push_back(message);
-      unposted_[message.number] = sides;
-      kinds_[message.kind] = {.link = static_cast<std::uint32_t>(link),
-                              .from = stage,
-                              .to = program.placement.neighbour_elsewhere(key.sender, key.to)->stage,
-                              .neighbour = *neighbour,
-                              .carries_to = key.to};
+      const Sent& messages = sent.of(op);
+      if (messages.first == kNoMessage) continue;
+      const std::uint32_t number = messages.first + op.microbatch.value;
+      links_[messages.link].messages.push_back({number, messages.kind});
+      unposted_[number] = sides;
       ++size_;
     }
   }
+}
+
+Mailbox::Sent Mailbox::sent_by(const schedule::Program& program, Stage stage, const StageOp& op) {
+  if (!step::is_sent(program.placement, stage, op)) return {};
+  const MessageKey key = step::sent_by(stage, op);
+  const Neighbour neighbour = step::link_of(program.placement, key);
+  const Message first = find(key);
+  const std::size_t link = link_at(stage, neighbour);
+  kinds_[first.kind] = {.link = static_cast<std::uint32_t>(link),
+                        .from = stage,
+                        .to = program.placement.neighbour_elsewhere(key.sender, key.to)->stage,
+                        .neighbour = neighbour,
+                        .carries_to = key.to};
+  return {first.number, first.kind, link};
 }
 
 double Mailbox::total_ps() const {
@@ -188,7 +201,9 @@ class Walker {
       if (host.next == host.actions.size()) {
         host.actions.clear();
         host.next = 0;
-        if (!host.source->write_next(host.actions)) return finish(host);
+        while (host.actions.size() < kPiece && host.source->write_next(host.actions)) {
+        }
+        if (host.actions.empty()) return finish(host);
       }
       const Action& action = host.actions[host.next];
       if (action.kind() == ActionKind::kPost) {

@@ -19,9 +19,9 @@ inline constexpr std::array kParts{0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95,
 /// A published step time and its simulation.
 struct Case {
   Place place{};
-  std::string publication = "";  ///< cases with the same text share machine, method and authors
-  double log_ratio = 0;          ///< log(measured / simulated)
-  double weight = 1;             ///< below one in a large set, so that the set does not outweigh the others
+  Word publication{};    ///< cases with the same text share machine, method and authors
+  double log_ratio = 0;  ///< log(measured / simulated)
+  double weight = 1;     ///< below one in a large set, so that the set does not outweigh the others
 };
 
 /// Half the width of an interval at a validated place.

@@ -34,8 +34,8 @@ const Place kHere = here();
 
 // A value of a key that no test case has: another text, or four doublings more.
 Place changed(Place place, const PlaceKey& key) {
-  if (const auto* text = std::get_if<std::string Place::*>(&key.member))
-    place.*(*text) += "?";
+  if (const auto* text = std::get_if<Word Place::*>(&key.member))
+    place.*(*text) = (place.*(*text)).text() + "?";
   else
     place.*std::get<double Place::*>(key.member) *= 16;
   return place;

@@ -63,12 +63,12 @@ double between(Scale scale, double a, double b) {
 std::span<const PlaceKey> place_keys() { return kAll; }
 
 std::string value_of(const PlaceKey& key, const Place& place) {
-  if (const auto* text = std::get_if<std::string Place::*>(&key.member)) return place.*(*text);
+  if (const auto* text = std::get_if<Word Place::*>(&key.member)) return place.*(*text);
   return fmt::format("{:.6g}", place.*std::get<double Place::*>(key.member));
 }
 
 double steps_of(const PlaceKey& key, const Place& a, const Place& b) {
-  if (const auto* text = std::get_if<std::string Place::*>(&key.member)) return a.*(*text) == b.*(*text) ? 0 : 1;
+  if (const auto* text = std::get_if<Word Place::*>(&key.member)) return a.*(*text) == b.*(*text) ? 0 : 1;
   const auto number = std::get<double Place::*>(key.member);
   return between(key.scale, a.*number, b.*number);
 }

@@ -7,30 +7,32 @@
 #include <string_view>
 #include <variant>
 
+#include "sim/base/word.h"
+
 namespace foretoken::trust {
 
 /// The properties of a run. Every key of a scenario that changes the step time changes one of them, or a rate that one
 /// of them names.
 struct Place {
   // Properties that a question states. They are equal for all configurations that a search compares.
-  std::string gpu = "";           ///< kind: "a100"; "a100+h100" of several
-  std::string architecture = "";  ///< "ampere"
-  std::string runtime = "";       ///< "megatron-2022"
-  double year = 0;                ///< of the runtime's software; 0: not stated
-  std::string layers = "dense";   ///< kinds of layers: "dense", "dense+moe"
-  std::string heads = "";         ///< "all" or "grouped" key and value heads
-  std::string mlp = "";           ///< "plain" or "gated"
+  Word gpu;               ///< kind: "a100"; "a100+h100" of several
+  Word architecture;      ///< "ampere"
+  Word runtime;           ///< "megatron-2022"
+  double year = 0;        ///< of the runtime's software; 0: not stated
+  Word layers = "dense";  ///< kinds of layers: "dense", "dense+moe"
+  Word heads;             ///< "all" or "grouped" key and value heads
+  Word mlp;               ///< "plain" or "gated"
   double parameters = 1;
   // Properties of one configuration.
-  double bits = 16;         ///< of an element in matrix products
-  std::string board = "";   ///< "sxm", "pcie"
-  std::string fabric = "";  ///< kind of network between nodes
-  std::string recipe = "";  ///< bytes of weight, gradient, master copy and moments of a parameter; recipe of fp8
-  std::string attention = "", exchange = "", recompute = "", schedule = "", zero = "", sequence_parallel = "";
-  std::string grad_reduce = "", param_gather = "", p2p = "", userbuffers = "";  ///< overlap: "on" or "off"
-  std::string graphs = "", compile = "";    ///< CUDA graphs: "none", "layer", "full"; PyTorch's compiler: "on" or "off"
-  std::string routing = "";                 ///< of tokens to experts: dispatcher, capacity, imbalance; "none" without
-  std::string dropout = "", hardware = "";  ///< hardware: "even" or "uneven"
+  double bits = 16;  ///< of an element in matrix products
+  Word board;        ///< "sxm", "pcie"
+  Word fabric;       ///< kind of network between nodes
+  Word recipe;       ///< bytes of weight, gradient, master copy and moments of a parameter; recipe of fp8
+  Word attention, exchange, recompute, schedule, zero, sequence_parallel;
+  Word grad_reduce, param_gather, p2p, userbuffers;  ///< overlap: "on" or "off"
+  Word graphs, compile;    ///< CUDA graphs: "none", "layer", "full"; PyTorch's compiler: "on" or "off"
+  Word routing;            ///< of tokens to experts: dispatcher, capacity, imbalance; "none" without
+  Word dropout, hardware;  ///< hardware: "even" or "uneven"
   double gpus = 1, domain = 1, network = 1;  ///< domain: GPUs that NVLink joins; network: GB/s of a GPU
   double sequence = 1, micro = 1, microbatches = 1;
   double tensor = 1, context = 1, pipeline = 1, chunks = 1, expert = 1, expert_tensor = 1;
@@ -49,7 +51,7 @@ struct PlaceKey {
   std::string_view words;  ///< "sequence length"
   Scale scale;
   bool is_of_question;  ///< one value for every configuration that a search compares
-  std::variant<std::string Place::*, double Place::*> member;
+  std::variant<Word Place::*, double Place::*> member;
 };
 
 /// Every member of Place.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -183,8 +184,9 @@ std::string output_of(const Options& options, const Question& question, const st
 
 std::string without_first_line(const std::string& text) { return text.substr(text.find('\n') + 1); }
 
-Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence,
-              const report::Paint& paint) {
+using Evidence = std::shared_future<trust::Evidence>;
+
+Answer answer(const Options& options, const Question& question, const Evidence& evidence, const report::Paint& paint) {
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
@@ -199,15 +201,15 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                 .complaints = {*refusal},
                 .refused = true};
     StepFileWriter files(options.files, options.fidelity);
-    const study::Prediction prediction =
-        study::predict(std::move(scenario), {.fidelity = fidelity_of(options),
-                                             .unfolded = options.unfolded,
-                                             .traffic = traffic_of(options),
-                                             .keeps_tasks = options.files.any(),
-                                             .advice = true,
-                                             .forward_only = options.form == Form::kJson,
-                                             .delays = true,
-                                             .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
+    const study::Prediction prediction = study::predict(
+        std::move(scenario), {.fidelity = fidelity_of(options),
+                              .unfolded = options.unfolded,
+                              .traffic = traffic_of(options),
+                              .keeps_tasks = options.files.any(),
+                              .advice = true,
+                              .forward_only = options.form == Form::kJson,
+                              .delays = true,
+                              .interval = study::IntervalQuestion{evidence.get(), options.interval / 100.0}});
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
     answer.output = output_of(options, question, prediction, paint);
@@ -228,14 +230,15 @@ int run(const Options& options) {
     throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
   if (options.share_cluster)
     return share_cluster({options.scenarios, all_sets(options), options.nodes, options.form == Form::kJson, paint});
-  const trust::Evidence evidence = io::read_shipped_residuals();
+  // The residuals are read beside the scenario. Without room for another thread they are read when they are needed.
+  const Evidence evidence = std::async(std::launch::async | std::launch::deferred, io::read_shipped_residuals).share();
   bool wrong = false, refused = false, fits = true, first = true;
   const bool writes_files = options.files.any();
   const std::size_t separator = options.details ? paint.columns() : report::kScreenColumns;
   Questions questions(options.scenarios);
   std::optional<Question> only;
   if (options.scenarios.empty())
-    only = question_without_file(options, evidence);
+    only = question_without_file(options, evidence.get());
   else if (writes_files)
     only = only_question(questions);
   if (writes_files) {

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "sim/base/memo.h"
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
@@ -15,7 +19,7 @@ namespace {
 using cost::NcclAlgorithm;
 using cost::NcclTuning;
 
-constexpr DataKind kNccl{"NCCL tuning file", "calibration/nccl"};
+constexpr DataKind kNccl{"NCCL version", "calibration/nccl"};
 constexpr Range kTuningLatency{.low = 0, .high = 1e6};
 constexpr Range kTuningRate{.low = 0, .high = 1e6};
 constexpr Range kTuningFactor{.low = 0, .high = 10};
@@ -141,30 +145,64 @@ NcclTuning read_version(const Node& node) {
   return tuning;
 }
 
-/// Reads the constants of the newest release up to `version`; of the newest one for an empty version.
-NcclTuning read_release(std::string_view text, const std::string& file, const std::string& version) {
-  Findings findings;
-  const auto document = document_from_text(text, file, findings);
-  findings.throw_if_wrong();
+/// A release with constants.
+struct Release {
+  std::string name;  ///< "2.28.9"
+  std::array<int, 3> parts{};
+};
+
+/// Returns all releases, the oldest first.
+std::vector<Release> known_releases() {
+  std::vector<Release> releases;
+  for (std::string& name : list_names(kNccl))
+    if (const auto parts = parts_of(name)) releases.push_back({std::move(name), *parts});
+  if (releases.empty()) throw ConfigError({{"NCCL", "", unknown_name(kNccl, "2.28.9")}});
+  std::ranges::sort(releases, {}, &Release::parts);
+  return releases;
+}
+
+/// Returns the newest release up to `version`; the newest one for an empty version.
+const Release& release_of(const std::vector<Release>& releases, std::string_view version) {
+  if (version.empty()) return releases.back();
   const auto wanted = parts_of(version);
-  std::optional<Node> found, newest;
-  std::string oldest;
-  for (const Node& entry : document->root(findings).array("versions")) {
-    const std::string name = entry.as_object().text("version");
-    if (oldest.empty()) oldest = name;
-    const auto parts = parts_of(name);
-    const auto release = [](const std::array<int, 3>& v) { return std::pair(v[0], v[1]); };
-    newest.emplace(entry.as_object());
-    if (parts && (!wanted || release(*parts) <= release(*wanted))) found.emplace(entry.as_object());
-  }
-  findings.throw_if_wrong();
-  if (!found)
+  if (!wanted)
+    throw ConfigError({{"NCCL", "", fmt::format("expected a version such as 2.28.9, found {}", in_quotes(version))}});
+  const auto is_later = [&](const Release& release) {
+    return std::pair(release.parts[0], release.parts[1]) > std::pair((*wanted)[0], (*wanted)[1]);
+  };
+  const auto later = std::ranges::find_if(releases, is_later);
+  if (later == releases.begin())
     throw ConfigError(
-        {{"NCCL", "", fmt::format("expected {} or newer, found {}: no constants are known", oldest, version)}});
-  NcclTuning tuning = read_version(*found);
-  tuning.nvlink_reached = cable_rates(*newest);
+        {{"NCCL", "",
+          fmt::format("expected {} or newer, found {}: no constants are known", releases.front().name, version)}});
+  return *std::prev(later);
+}
+
+/// The file of a release.
+struct ReleaseFile {
+  std::string shown, text;
+};
+
+ReleaseFile read_release_file(const Release& release, std::vector<ReadFile>& files) {
+  const auto path = find_data_file(kNccl, release.name);
+  if (!path) throw ConfigError({{"NCCL", "", unknown_name(kNccl, release.name)}});
+  Findings findings;
+  std::string shown = printable(path->string());
+  auto text = read_text_file(*path, shown, findings);
   findings.throw_if_wrong();
-  return tuning;
+  files.insert(files.end(), findings.files.begin(), findings.files.end());
+  return {std::move(shown), std::move(*text)};
+}
+
+/// Reads one value of a release: `read(root)`.
+template <class Read>
+auto read_from(const ReleaseFile& file, Read read) {
+  Findings findings;
+  const auto document = document_from_text(file.text, file.shown, findings);
+  findings.throw_if_wrong();
+  auto value = read(document->root(findings).as_object());
+  findings.throw_if_wrong();
+  return value;
 }
 
 }  // namespace
@@ -175,20 +213,16 @@ cost::NcclTuning read_nccl_tuning(std::string_view version) {
 }
 
 cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files) {
-  static Memo<std::pair<std::string, std::string>, NcclTuning> known;  // by text of the file and version
-  Findings findings;
-  const auto path = find_data_file(kNccl, "tuning");
-  if (!path) findings.complaints.push_back({"NCCL", "", unknown_name(kNccl, "tuning")});
-  if (!version.empty() && !parts_of(version))
-    findings.complaints.push_back(
-        {"NCCL", "", fmt::format("expected a version such as 2.28.9, found \"{}\"", version)});
-  findings.throw_if_wrong();
-  const std::string file = printable(path->string());
-  const auto text = read_text_file(*path, file, findings);
-  findings.throw_if_wrong();
-  files.insert(files.end(), findings.files.begin(), findings.files.end());
-  const std::pair key(*text, std::string(version));
-  return known.get(key, [&] { return read_release(key.first, file, key.second); });
+  static Memo<std::pair<std::string, std::string>, NcclTuning> known;  // by the texts of both files
+  const std::vector<Release> releases = known_releases();
+  const Release& release = release_of(releases, version);
+  const ReleaseFile file = read_release_file(release, files);
+  const ReleaseFile newest = release.name == releases.back().name ? file : read_release_file(releases.back(), files);
+  return known.get({file.text, newest.text}, [&] {
+    NcclTuning tuning = read_from(file, read_version);
+    tuning.nvlink_reached = read_from(newest, cable_rates);
+    return tuning;
+  });
 }
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// Reads NCCL's tuning constants by version (calibration/nccl/tuning.json).
+// Reads NCCL's tuning constants by version (calibration/nccl/VERSION.json).
 #pragma once
 
 #include <string_view>
@@ -10,9 +10,9 @@
 namespace foretoken::io {
 
 /// Returns the constants of the newest known release that is no newer than `version`: 2.28 for "2.28.9". An empty
-/// `version` means the newest release. Patches of a release share their constants. Throws ConfigError when the file is
-/// missing or wrong, when `version` is no version, and when it is older than every known release. Adds the file to
-/// `files`.
+/// `version` means the newest release. Patches of a release share their constants. Throws ConfigError when a file is
+/// missing or wrong, when `version` is no version, and when it is older than every known release. Adds the files to
+/// `files`: that of the release, and the newest, whose rates of NVLink stand for what traffic reaches.
 [[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files);
 [[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version);
 

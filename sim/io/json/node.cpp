@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-/// Appends a key to a JSON pointer: ~ and / are escaped (RFC 6901), long and unprintable keys are made printable.
-std::string pointer_to(const std::string& parent, std::string_view key) {
-  if (key.find_first_of("~/") == key.npos) return parent + '/' + printable(key, 60);
+/// Returns "/key" of a JSON pointer: ~ and / are escaped (RFC 6901), long and unprintable keys are made printable.
+std::string step_to(std::string_view key) {
+  if (key.find_first_of("~/") == key.npos) return '/' + printable(key, 60);
   std::string token;
   for (const char c : key) {
     if (c == '~') {
@@ -29,7 +29,21 @@ std::string pointer_to(const std::string& parent, std::string_view key) {
       token += c;
     }
   }
-  return parent + '/' + printable(token, 60);
+  return '/' + printable(token, 60);
+}
+
+/// Returns the JSON pointer from `from` to the value `wanted` inside it, or nothing. Values are the same when their
+/// addresses are.
+std::optional<std::string> path_to(const json& from, const json* wanted) {
+  if (&from == wanted) return "";
+  if (from.is_object()) {
+    for (const auto& [key, member] : from.items())
+      if (const auto rest = path_to(member, wanted)) return step_to(key) + *rest;
+  } else if (from.is_array()) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (const auto rest = path_to(from[i], wanted)) return step_to(std::to_string(i)) + *rest;
+  }
+  return std::nullopt;
 }
 
 /// Writes a number as people do: 8, 0.5, 1e+300.
@@ -83,33 +97,55 @@ void Findings::throw_if_wrong() const {
 }
 
 Node::Node(const json& value, const Source& source, Findings& findings, std::string pointer)
-    : value_(&value), source_(&source), findings_(&findings), pointer_(std::move(pointer)) {}
+    : value_(&value),
+      root_(&value),
+      place_(&value),
+      source_(&source),
+      findings_(&findings),
+      pointer_(std::move(pointer)) {}
 
-Node::Node(const json* value, bool muted, const Node& parent, std::string pointer)
+Node::Node(const json* value, bool muted, const Node& parent)
     : value_(value),
+      root_(parent.root_),
+      place_(value != nullptr ? value : parent.place_),
       source_(parent.source_),
       findings_(parent.findings_),
-      pointer_(std::move(pointer)),
+      pointer_(parent.pointer_),
       muted_(muted) {}
 
-Node Node::child(std::string_view key) const {
-  const json* member = nullptr;
-  bool muted = muted_;
-  if (value_ != nullptr && value_->is_object()) {
-    const auto found = value_->find(key);
-    if (found != value_->end()) member = &*found;
-  } else {
-    muted = true;
-  }
-  return {member, muted, *this, pointer_to(pointer_, key)};
+Node::Node(const json& root, bool muted, const Node& parent, std::string pointer)
+    : Node(root, *parent.source_, *parent.findings_, std::move(pointer)) {
+  muted_ = muted;
 }
+
+Node Node::missing(std::string_view key) const {
+  Node node(nullptr, muted_ || !value().is_object(), *this);
+  node.missing_ = missing_ + step_to(key);
+  return node;
+}
+
+const json* Node::member(std::string_view key) const {
+  if (value_ == nullptr || !value_->is_object()) return nullptr;
+  const auto found = value_->find(key);
+  return found == value_->end() ? nullptr : &*found;
+}
+
+Node Node::child(std::string_view key) const {
+  const json* const found = member(key);
+  return found != nullptr ? Node(found, muted_, *this) : missing(key);
+}
+
+std::string Node::pointer() const { return pointer_ + path_to(*root_, place_).value_or("") + missing_; }
 
 const json& Node::value() const {
   static const nlohmann::json kNothing;
   return value_ == nullptr ? kNothing : *value_;
 }
 
-bool Node::has(std::string_view key) const { return !child(key).value().is_null(); }
+bool Node::has(std::string_view key) const {
+  const json* const found = member(key);
+  return found != nullptr && !found->is_null();
+}
 
 std::vector<std::string> Node::keys() const {
   std::vector<std::string> names;
@@ -139,11 +175,16 @@ void Node::allow_only(std::span<const std::string> known) const {
 }
 
 void Node::complain(std::string_view message) const {
-  if (!muted_) findings_->complaints.push_back({source_->file, pointer_, std::string(message)});
+  if (muted_) return;
+  // A document with countless mistakes is not searched for each of them.
+  const std::string place = findings_->complaints.is_full() ? std::string() : pointer();
+  findings_->complaints.push_back({source_->file, place, std::string(message)});
 }
 
 void Node::complain(std::string_view key, std::string_view message) const {
-  Node(nullptr, muted_, *this, pointer_to(pointer_, key)).complain(message);
+  Node node = missing(key);
+  node.muted_ = muted_;
+  node.complain(message);
 }
 
 std::string Node::found() const {
@@ -174,7 +215,9 @@ void Node::expected(std::string_view what) const {
 Node Node::as_object() const {
   if (value().is_object()) return *this;
   expected("an object");
-  return {nullptr, true, *this, pointer_};
+  Node node(nullptr, true, *this);
+  node.missing_ = missing_;
+  return node;
 }
 
 std::vector<Node> Node::as_array() const {
@@ -184,8 +227,7 @@ std::vector<Node> Node::as_array() const {
     return members;
   }
   members.reserve(value_->size());
-  for (std::size_t i = 0; i < value_->size(); ++i)
-    members.push_back({&(*value_)[i], muted_, *this, pointer_to(pointer_, std::to_string(i))});
+  for (std::size_t i = 0; i < value_->size(); ++i) members.push_back({&(*value_)[i], muted_, *this});
   return members;
 }
 

@@ -151,20 +151,27 @@ class Node {
   /// Describes the value in short, printable words: "a string "8"", "an array", "nothing".
   [[nodiscard]] std::string found() const;
 
-  [[nodiscard]] const std::string& pointer() const { return pointer_; }
+  /// Returns the JSON pointer of the value. It is looked for in the whole document, so ask only to show it.
+  [[nodiscard]] std::string pointer() const;
   [[nodiscard]] const Source& source() const { return *source_; }
   [[nodiscard]] Findings& findings() const { return *findings_; }
   [[nodiscard]] const nlohmann::json& value() const;  ///< null for a missing value
 
  private:
-  Node(const nlohmann::json* value, bool muted, const Node& parent, std::string pointer);
+  Node(const nlohmann::json* value, bool muted, const Node& parent);
+  Node(const nlohmann::json& root, bool muted, const Node& parent, std::string pointer);
+  [[nodiscard]] Node missing(std::string_view key) const;
+  [[nodiscard]] const nlohmann::json* member(std::string_view key) const;  ///< nullptr: missing
   [[nodiscard]] bool takes_default(std::string_view key) const;
 
   const nlohmann::json* value_;  ///< nullptr: missing
+  const nlohmann::json* root_;   ///< holds the value, or holds what would hold it
+  const nlohmann::json* place_;  ///< the value, or the innermost that exists where it is missing
   const Source* source_;
   Findings* findings_;
-  std::string pointer_;
-  bool muted_ = false;  ///< a complaint about an outer value already exists
+  std::string pointer_;       ///< of the root
+  std::string missing_ = {};  ///< the pointer from place_ to a missing value
+  bool muted_ = false;        ///< a complaint about an outer value already exists
 };
 
 }  // namespace foretoken::io

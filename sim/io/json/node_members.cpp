@@ -23,7 +23,7 @@ std::optional<Node> Node::find_object(std::string_view key) const {
 
 Node Node::object_or_empty(std::string_view key) const {
   static const nlohmann::json kEmpty = nlohmann::json::object();
-  return has(key) ? object(key) : Node(&kEmpty, muted_, *this, child(key).pointer());
+  return has(key) ? object(key) : Node(kEmpty, muted_, *this, child(key).pointer());
 }
 
 std::optional<std::vector<Node>> Node::find_array(std::string_view key) const {

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/base/hash.h"
 #include "sim/base/text.h"
 #include "sim/io/json/gunzip.h"
@@ -96,8 +98,9 @@ class Builder final : public json::json_sax_t {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) return refuse("stated twice; keep one", name);
-    key_ = std::move(name);
+    json::object_t& object = open_.back()->get_ref<json::object_t&>();
+    if (object.contains(name)) return refuse("stated twice; keep one", name);
+    member_ = &object[std::move(name)];
     return true;
   }
 
@@ -118,7 +121,7 @@ class Builder final : public json::json_sax_t {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    return &(parent[key_] = std::move(value));
+    return &(*member_ = std::move(value));
   }
 
   bool add(json value) {
@@ -131,23 +134,28 @@ class Builder final : public json::json_sax_t {
       findings_.complaints.push_back({file_, "", fmt::format("nested deeper than {} levels", kDeepestNesting)});
       return false;
     }
-    keys_.push_back(key_);
     open_.push_back(place_value(std::move(empty)));
     return true;
   }
 
   bool close() {
     open_.pop_back();
-    keys_.pop_back();
     return true;
   }
 
   bool refuse(std::string_view what, const std::string& name) {
     std::string pointer;
-    for (std::size_t i = 1; i < open_.size(); ++i)
-      pointer += '/' + (open_[i - 1]->is_array() ? std::to_string(open_[i - 1]->size() - 1) : printable(keys_[i], 60));
+    for (std::size_t i = 1; i < open_.size(); ++i) pointer += '/' + name_of(*open_[i], *open_[i - 1]);
     findings_.complaints.push_back({file_, pointer + '/' + printable(name, 60), std::string(what)});
     return false;
+  }
+
+  /// Returns the key of an open value, or its place in an array.
+  static std::string name_of(const json& open, const json& parent) {
+    if (parent.is_array()) return std::to_string(parent.size() - 1);
+    for (const auto& [key, member] : parent.items())
+      if (&member == &open) return printable(key, 60);
+    contract_broken("an open value stands in its parent", __FILE__, __LINE__);
   }
 
   std::string_view text_;
@@ -155,8 +163,7 @@ class Builder final : public json::json_sax_t {
   Findings& findings_;
   json root_;
   std::vector<json*> open_;
-  std::vector<std::string> keys_;  ///< the key of each open value
-  std::string key_;
+  json* member_ = nullptr;  ///< the value of the last key
 };
 
 }  // namespace
@@ -177,13 +184,14 @@ std::optional<json> parse_json(std::string_view text, const std::string& file, F
 
 std::optional<std::string> read_stream(std::istream& in, const std::string& file, Findings& findings) {
   std::string text;
-  std::vector<char> block(std::size_t{1} << 16);
+  constexpr std::size_t kBlock = 1 << 16;
+  const auto block = std::make_unique_for_overwrite<char[]>(kBlock);
   const auto refuse = [&](std::string message) {
     findings.complaints.push_back({file, "", std::move(message)});
     return std::nullopt;
   };
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  while (in.read(block.get(), static_cast<std::streamsize>(kBlock)), in.gcount() > 0) {
+    text.append(block.get(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > kLargestFile) return refuse(fmt::format("larger than {} MiB", kLargestFile >> 20));
   }
   if (in.bad()) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));

@@ -60,28 +60,6 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   return placement.stages() > 1 && stage.number() == end;
 }
 
-// The messages of one stage's ops. Those of an op's kind and chunk differ in the micro-batch only.
-using OpMessages = OpTable<std::optional<MessageKey>>;
-
-// Returns the message of an op, or nullptr where such ops have none.
-const MessageKey* find(const OpMessages& messages, const StageOp& op) {
-  const std::optional<MessageKey>& message = messages.of(op);
-  return message ? &*message : nullptr;
-}
-
-OpMessages sent_messages(const schedule::Program& program, Stage stage) {
-  return {program.placement, [&program, stage](const StageOp& op) {
-            return is_sent(program.placement, stage, op) ? std::optional(sent_by(stage, op)) : std::nullopt;
-          }};
-}
-
-OpMessages needed_messages(const schedule::Program& program, Stage stage) {
-  return {program.placement, [&program, stage](const StageOp& op) {
-            const schedule::Place* const sender = sender_to(program.placement, stage, op);
-            return sender != nullptr ? std::optional(needed_by(op, *sender)) : std::nullopt;
-          }};
-}
-
 // A message and its micro-batch, or no message.
 struct Message {
   const MessageKey* key = nullptr;  // its own micro-batch means nothing
@@ -95,7 +73,7 @@ struct Message {
 class Received {
  public:
   Received(const schedule::Program& program, Stage stage)
-      : ops_(program.stages[stage]), needed_(needed_messages(program, stage)) {
+      : ops_(program.stages[stage]), needed_(OpMessages::needed(program, stage)) {
     for (const Neighbour from : {Neighbour::kPrevious, Neighbour::kNext})
       if (wraps(program.placement, stage, from)) wrap_around(program, from);
   }
@@ -103,13 +81,13 @@ class Received {
   [[nodiscard]] Message before(std::size_t at) const { return messages_.empty() ? own_input(at) : messages_[at]; }
 
  private:
-  [[nodiscard]] Message own_input(std::size_t at) const { return {find(needed_, ops_[at]), ops_[at].microbatch}; }
+  [[nodiscard]] Message own_input(std::size_t at) const { return {needed_.find(ops_[at]), ops_[at].microbatch}; }
 
   void wrap_around(const schedule::Program& program, Neighbour from) {
     const int stages = program.placement.stages();
     messages_.reserve(ops_.size());
     for (std::size_t at = 0; at < ops_.size(); ++at) messages_.push_back(own_input(at));
-    wrapped_ = sent_messages(program, id_of<Stage>(from == Neighbour::kPrevious ? stages - 1 : 0));
+    wrapped_ = OpMessages::sent(program, id_of<Stage>(from == Neighbour::kPrevious ? stages - 1 : 0));
     const auto behind = static_cast<std::size_t>(stages);
     std::vector<const StageOp*> sequence;
     sequence.reserve(ops_.size());
@@ -119,7 +97,7 @@ class Received {
       messages_[at] = {};
       if (sequence.size() <= behind) continue;
       const StageOp& op = *sequence[sequence.size() - 1 - behind];
-      messages_[at] = {find(*wrapped_, op), op.microbatch};
+      messages_[at] = {wrapped_->find(op), op.microbatch};
     }
   }
 
@@ -132,7 +110,7 @@ class Received {
 class ActionWriter {
  public:
   ActionWriter(const schedule::Program& program, Stage stage)
-      : ops_(program.stages[stage]), sent_(sent_messages(program, stage)), received_(program, stage) {
+      : ops_(program.stages[stage]), sent_(OpMessages::sent(program, stage)), received_(program, stage) {
     expects(program.placement.is_looped(), "Megatron's messages go around a ring of stages");
   }
 
@@ -153,14 +131,15 @@ class ActionWriter {
 
   // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
-    for (const ActionKind kind : {ActionKind::kPost, ActionKind::kWait}) {
-      for (std::size_t at = done.begin; at < done.end; ++at) send(kind, at);
-      for (std::size_t at = next.begin; at < next.end; ++at) receive(kind, at);
-    }
+    const std::size_t begin = actions_->size();
+    for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
+    for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
+    const std::size_t end = actions_->size();
+    for (std::size_t at = begin; at < end; ++at) actions_->push_back((*actions_)[at].wait());
   }
 
  private:
-  void send(ActionKind kind, std::size_t at) { add(kind, {find(sent_, ops_[at]), ops_[at].microbatch}); }
+  void send(ActionKind kind, std::size_t at) { add(kind, {sent_.find(ops_[at]), ops_[at].microbatch}); }
   void receive(ActionKind kind, std::size_t at) { add(kind, received_.before(at)); }
   void add(ActionKind kind, Message message) {
     if (message.key == nullptr) return;

@@ -7,39 +7,54 @@
 namespace foretoken::step {
 namespace {
 
-using schedule::Neighbour;
 using schedule::Place;
-using schedule::Placement;
+using schedule::StageOp;
 
 // Receives are posted long before, and a send costs its stage no time. Only the wait for an op's own input counts. A
 // pair waits for the inputs of both its passes, and sends both results when it ends.
 class AsProduced final : public ActionSource {
  public:
   AsProduced(const schedule::Program& program, Stage stage)
-      : placement_(program.placement), ops_(program.stages[stage]), stage_(stage) {}
+      : ops_(program.stages[stage]),
+        sent_(OpMessages::sent(program, stage)),
+        needed_(OpMessages::needed(program, stage)) {}
 
   bool write_next(std::vector<Action>& actions) override {
     if (at_ == ops_.size()) return false;
     const auto begin = ops_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto end = begin + (begin->kind == schedule::OpKind::kPairedForward ? 2 : 1);
-    for (auto op = begin; op != end; ++op)
-      if (const Place* const sender = sender_to(placement_, stage_, *op))
-        actions.emplace_back(ActionKind::kWait, needed_by(*op, *sender));
+    for (auto op = begin; op != end; ++op) add(actions, ActionKind::kWait, needed_, *op);
     for (auto op = begin; op != end; ++op) actions.emplace_back(*op);
-    for (auto op = begin; op != end; ++op)
-      if (is_sent(placement_, stage_, *op)) actions.emplace_back(ActionKind::kPost, sent_by(stage_, *op));
+    for (auto op = begin; op != end; ++op) add(actions, ActionKind::kPost, sent_, *op);
     at_ = static_cast<std::size_t>(end - ops_.begin());
     return true;
   }
 
  private:
-  const Placement& placement_;
+  static void add(std::vector<Action>& actions, ActionKind kind, const OpMessages& messages, const StageOp& op) {
+    if (const MessageKey* const key = messages.find(op))
+      actions.emplace_back(kind, MessageKey{key->sender, op.microbatch, key->to});
+  }
+
   const schedule::StageProgram& ops_;
-  Stage stage_;
+  OpMessages sent_, needed_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
+
+OpMessages OpMessages::sent(const schedule::Program& program, Stage stage) {
+  return OpMessages({program.placement, [&program, stage](const StageOp& op) {
+                       return is_sent(program.placement, stage, op) ? std::optional(sent_by(stage, op)) : std::nullopt;
+                     }});
+}
+
+OpMessages OpMessages::needed(const schedule::Program& program, Stage stage) {
+  return OpMessages({program.placement, [&program, stage](const StageOp& op) {
+                       const Place* const sender = sender_to(program.placement, stage, op);
+                       return sender != nullptr ? std::optional(needed_by(op, *sender)) : std::nullopt;
+                     }});
+}
 
 std::unique_ptr<ActionSource> action_source(const schedule::Program& program, Stage stage, MessagePolicy policy) {
   switch (policy) {

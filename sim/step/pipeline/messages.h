@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/check.h"
@@ -43,6 +44,8 @@ class Action {
   [[nodiscard]] schedule::StageOp op() const { return {op_, microbatch_, place_.chunk}; }
   /// Precondition: kind() is kPost or kWait.
   [[nodiscard]] MessageKey message() const { return {place_, microbatch_, to_}; }
+  /// Returns the wait for the same message. Precondition: kind() is kPost.
+  [[nodiscard]] Action wait() const { return {ActionKind::kWait, message()}; }
 
  private:
   schedule::Place place_;  // of the op, without its stage, or of the message's sender
@@ -102,6 +105,24 @@ class OpTable {
  private:
   std::size_t chunks_;
   std::vector<Value> values_;
+};
+
+/// The messages of one stage's ops. Those of an op's kind and chunk differ in the micro-batch only.
+class OpMessages {
+ public:
+  /// The messages that the stage sends, or those that it needs.
+  [[nodiscard]] static OpMessages sent(const schedule::Program& program, Stage stage);
+  [[nodiscard]] static OpMessages needed(const schedule::Program& program, Stage stage);
+
+  /// Returns the message of an op, whose own micro-batch means nothing; nullptr where such ops have none.
+  [[nodiscard]] const MessageKey* find(const schedule::StageOp& op) const {
+    const std::optional<MessageKey>& message = table_.of(op);
+    return message ? &*message : nullptr;
+  }
+
+ private:
+  explicit OpMessages(OpTable<std::optional<MessageKey>> table) : table_(std::move(table)) {}
+  OpTable<std::optional<MessageKey>> table_;
 };
 
 /// The host program of one stage, a piece at a time. All stages of a long pipeline at once have megabytes of actions.

@@ -113,15 +113,13 @@ void add_question(trust::Place& place, const job::Job& job) {
 }
 
 void add_switches(trust::Place& place, const job::Job& job) {
-  place.board = joined(job, board_of);
-  place.board += limits_of(job);
+  place.board = joined(job, board_of) + limits_of(job);
   place.fabric = job.cluster.fabric_kind;
   place.recipe = recipe_of(job);
   place.attention = std::string(model::name_of(job.attention, job.flash_kernel));
   place.exchange = model::exchange_name(job.layer_context());
   place.recompute = recompute_of(job.recompute);
-  place.schedule = job.schedule.name;
-  if (job.optimizer.post_validation) place.schedule += ", post-validated";
+  place.schedule = job.schedule.name + (job.optimizer.post_validation ? ", post-validated" : "");
   place.zero = std::to_string(job.optimizer.zero_stage);
   place.sequence_parallel = on_or_off(job.parallelism.sequence_parallel);
   place.grad_reduce = on_or_off(job.overlap.grad_reduce);

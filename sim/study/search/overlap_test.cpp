@@ -1,4 +1,5 @@
 // Tests that a search chooses overlaps as exhaustive trials would: `whatif` over the same keys finds the same best.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
