@@ -23,10 +23,9 @@ using schedule::OpKind;
 namespace {
 
 // Returns everything that the memory of a stage depends on, where all stages have the same GPUs.
-std::vector<job::ChunkContents> contents_of(const job::Job& job, Stage stage) {
+std::vector<job::ChunkContents> contents_of(const job::Layout& layout, Stage stage, std::size_t count) {
   std::vector<job::ChunkContents> chunks;
-  for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
-    chunks.push_back(job::contents_of(job, stage, chunk));
+  for (const Chunk chunk : ids<Chunk>(count)) chunks.push_back(layout.contents(stage, chunk));
   return chunks;
 }
 
@@ -41,9 +40,11 @@ std::optional<observe::MostAlive> most_of(const std::optional<observe::MostAlive
 
 PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(std::move(passes)) {
   const bool may_share = job.groups.empty() && !job.overlaps_steps() && !job.schedule.moves_activations;
+  const job::Layout layout(job);
+  const auto chunks = static_cast<std::size_t>(job.parallelism.virtual_pipeline);
   std::vector<std::vector<job::ChunkContents>> contents;  // by kind
   for (const Stage stage : program.stages.ids()) {
-    std::vector<job::ChunkContents> held = contents_of(job, stage);
+    std::vector<job::ChunkContents> held = contents_of(layout, stage, chunks);
     const auto known = may_share ? std::ranges::find(contents, held) : contents.end();
     std::optional<observe::MostAlive> most;
     if (!job.schedule.moves_activations) most = observe::most_alive(program.stages[stage]);
@@ -58,9 +59,10 @@ PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(st
   }
 }
 
-Bytes peak_memory(const job::Job& job, const PassOrder& order) {
+Bytes peak_memory(const job::Job& job, const PassOrder& order) { return peak_memory(step::JobMemory(job), job, order); }
+
+Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order) {
   Bytes peak;
-  const step::JobMemory memory(job);
   for (const PassOrder::Alike& kind : order.kinds) {
     const Stage first = kind.stages.front();
     const Table<Chunk, step::PassMemory> chunks = memory.of_passes(first);

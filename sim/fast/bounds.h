@@ -10,6 +10,7 @@
 #include "sim/job/job.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/schedule/program.h"
+#include "sim/step/memory/memory.h"
 #include "sim/step/passes/passes.h"
 
 namespace foretoken::search {
@@ -30,6 +31,7 @@ struct PassOrder {
 
 /// Returns the allocator's peak of the fullest stage, as simulate reports it. Memory depends on the order of passes,
 /// not on their times.
+[[nodiscard]] Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order);
 [[nodiscard]] Bytes peak_memory(const job::Job& job, const PassOrder& order);
 
 /// Returns true when simulate would say that this peak fits.

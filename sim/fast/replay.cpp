@@ -117,6 +117,14 @@ step::Passes Replayer::passes(const job::Job& job) {
   return step::Passes(job, *library);
 }
 
+step::JobMemory Replayer::memory(const job::Job& job) {
+  const auto& layers = layers_.get({layer_key(job), job.schedule.splits_backward}, [&] {
+    ++counted_layers_;
+    return std::make_shared<const step::LayerMemory>(job);
+  });
+  return step::JobMemory(job, layers);
+}
+
 Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, std::vector<std::int64_t>& scratch) {
   if (job.offload.any() || job.overlaps_steps()) return unplanned_step_time(job);
   if (job.optimizer.shards_gradients()) return sharded_step_time(job, passes);
@@ -137,6 +145,10 @@ void Replayer::trim() {
   if (planned_steps_ >= kMostSteps) {
     plans_.clear();
     planned_steps_ = 0;
+  }
+  if (counted_layers_ >= kMostLayers) {
+    layers_.clear();
+    counted_layers_ = 0;
   }
   if (timed_layers_ < kMostLayers) return;
   libraries_.clear();

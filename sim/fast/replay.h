@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/base/memo.h"
 #include "sim/fast/layer_key.h"
 #include "sim/fast/pipeline_plan.h"
 #include "sim/job/job.h"
+#include "sim/step/memory/memory.h"
 
 namespace foretoken::fast {
 
@@ -27,6 +29,9 @@ class Replayer {
   /// Returns the passes of `job`. This object must outlive them.
   [[nodiscard]] step::Passes passes(const job::Job& job);
 
+  /// Returns the memory of `job`, which must outlive it.
+  [[nodiscard]] step::JobMemory memory(const job::Job& job);
+
   /// Returns the step time. A thread keeps `scratch` as memory between calls. Throws ConfigError when the step is
   /// absurdly long, as lower() does.
   [[nodiscard]] des::Duration step_time(const job::Job& job, const step::Passes& passes,
@@ -37,8 +42,9 @@ class Replayer {
 
  private:
   Memo<LayerKey, std::unique_ptr<step::PassLibrary>> libraries_;
+  Memo<std::pair<LayerKey, bool>, std::shared_ptr<const step::LayerMemory>> layers_;  // true: backward passes are split
   Memo<PlanShape, PipelinePlan> plans_;
-  std::atomic<std::size_t> planned_steps_ = 0, timed_layers_ = 0;
+  std::atomic<std::size_t> planned_steps_ = 0, timed_layers_ = 0, counted_layers_ = 0;
 };
 
 }  // namespace foretoken::fast

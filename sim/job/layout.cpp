@@ -15,53 +15,19 @@ Dealing dealing_of(const Job& job) {
   return *dealing;
 }
 
-/// Counts the layers on the chunks before a place.
-std::int64_t layers_before(const Job& job, schedule::Place at) {
-  if (!job.schedule.place) return dealing_of(job).before(at.stage, at.chunk);
-  const schedule::Placement placement = placement_of(job);
-  std::int64_t layers = 0;
-  for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
-       before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
-    layers += job.layers_in(before->stage, before->chunk);
-  return layers;
-}
-
-/// Returns the number of the virtual stage at a place: the chunks before it on the line.
-int place_in_line(const Job& job, schedule::Place at) {
-  if (!job.schedule.place) return at.chunk.number() * job.parallelism.pipeline + at.stage.number();
-  const schedule::Placement placement = placement_of(job);
-  int chunks = 0;
-  for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
-       before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
-    ++chunks;
-  return chunks;
-}
-
-/// The ends of the model on a chunk.
-struct Ends {
-  bool embedding = false, head = false;
-  [[nodiscard]] int count() const { return (embedding ? 1 : 0) + (head ? 1 : 0); }
-};
-
 /// Returns the ends where virtual stage k p + r is chunk k of stage r. A search asks for them too often to build a
 /// placement.
-Ends looped_ends(int stages, int chunks, Stage stage, Chunk chunk) {
+ModelEnds looped_ends(int stages, int chunks, Stage stage, Chunk chunk) {
   return {.embedding = stage.number() == 0 && chunk.number() == 0,
           .head = stage.number() + 1 == stages && chunk.number() + 1 == chunks};
 }
 
-Ends ends_of(const Job& job, Stage stage, Chunk chunk) {
-  const Parallelism& parallel = job.parallelism;
-  if (!job.schedule.place) return looped_ends(parallel.pipeline, parallel.virtual_pipeline, stage, chunk);
-  const schedule::Placement placement = placement_of(job);
-  return {.embedding = placement.is_first({stage, chunk}), .head = placement.is_last({stage, chunk})};
-}
-
 /// Returns the stage with such an end; the first one where the model stands twice.
-Stage stage_where(const Job& job, bool Ends::*end) {
+Stage stage_where(const Job& job, bool ModelEnds::*end) {
+  const Layout layout(job);
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
-      if (ends_of(job, stage, chunk).*end) return stage;
+      if (layout.ends(stage, chunk).*end) return stage;
   contract_broken("every model has an embedding and a head", __FILE__, __LINE__);
 }
 
@@ -139,22 +105,56 @@ int ChunkContents::layer_count() const {
                          [](int sum, const model::LayerCount& run) { return sum + run.count; });
 }
 
-int Job::layers_in(Stage stage, Chunk chunk) const {
-  return dealing_of(*this).layers(stage, place_in_line(*this, {stage, chunk}), ends_of(*this, stage, chunk).count());
+Layout::Layout(const Job& job) : job_(job), dealing_(dealing_of(job)) {
+  if (job.schedule.place) placement_ = placement_of(job);
 }
 
-ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
-  const Ends ends = ends_of(job, stage, chunk);
-  const std::int64_t before = job.model.one_kind() ? 0 : layers_before(job, {stage, chunk});
-  return {.layers = model::layers_between(job.model, before, job.layers_in(stage, chunk)),
-          .embedding = ends.embedding,
-          .head = ends.head};
+std::int64_t Layout::layers_before(schedule::Place at) const {
+  if (!placement_) return dealing_.before(at.stage, at.chunk);
+  std::int64_t count = 0;
+  for (const schedule::Place* before = placement_->neighbour(at, schedule::Neighbour::kPrevious); before;
+       before = placement_->neighbour(*before, schedule::Neighbour::kPrevious))
+    count += layers(before->stage, before->chunk);
+  return count;
 }
+
+// Returns the number of the virtual stage at a place: the chunks before it on the line.
+int Layout::place_in_line(schedule::Place at) const {
+  if (!placement_) return at.chunk.number() * job_.parallelism.pipeline + at.stage.number();
+  int chunks = 0;
+  for (const schedule::Place* before = placement_->neighbour(at, schedule::Neighbour::kPrevious); before;
+       before = placement_->neighbour(*before, schedule::Neighbour::kPrevious))
+    ++chunks;
+  return chunks;
+}
+
+ModelEnds Layout::ends(Stage stage, Chunk chunk) const {
+  const Parallelism& parallel = job_.parallelism;
+  if (!placement_) return looped_ends(parallel.pipeline, parallel.virtual_pipeline, stage, chunk);
+  return {.embedding = placement_->is_first({stage, chunk}), .head = placement_->is_last({stage, chunk})};
+}
+
+int Layout::layers(Stage stage, Chunk chunk) const {
+  return dealing_.layers(stage, place_in_line({stage, chunk}), ends(stage, chunk).count());
+}
+
+ChunkContents Layout::contents(Stage stage, Chunk chunk) const {
+  const ModelEnds both = ends(stage, chunk);
+  const std::int64_t before = job_.model.one_kind() ? 0 : layers_before({stage, chunk});
+  return {.layers = model::layers_between(job_.model, before, layers(stage, chunk)),
+          .embedding = both.embedding,
+          .head = both.head};
+}
+
+int Job::layers_in(Stage stage, Chunk chunk) const { return Layout(*this).layers(stage, chunk); }
+
+ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) { return Layout(job).contents(stage, chunk); }
 
 std::vector<model::LayerCount> layers_of(const Job& job, Stage stage) {
+  const Layout layout(job);
   std::vector<model::LayerCount> kinds;
   for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
-    for (const model::LayerCount& run : contents_of(job, stage, chunk).layers) {
+    for (const model::LayerCount& run : layout.contents(stage, chunk).layers) {
       const auto same =
           std::find_if(kinds.begin(), kinds.end(), [&](const auto& known) { return known.kind == run.kind; });
       if (same == kinds.end())
@@ -180,11 +180,11 @@ std::vector<model::LayerCount> first_layers(const std::vector<model::LayerCount>
 }
 
 Stage stage_of_embedding(const Job& job) {
-  return job.schedule.place ? stage_where(job, &Ends::embedding) : id_of<Stage>(0);
+  return job.schedule.place ? stage_where(job, &ModelEnds::embedding) : id_of<Stage>(0);
 }
 
 Stage stage_of_head(const Job& job) {
-  return job.schedule.place ? stage_where(job, &Ends::head) : id_of<Stage>(job.parallelism.pipeline - 1);
+  return job.schedule.place ? stage_where(job, &ModelEnds::head) : id_of<Stage>(job.parallelism.pipeline - 1);
 }
 
 std::optional<Stage> stage_of_decoder_table(const Job& job) {

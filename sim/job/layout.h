@@ -59,6 +59,29 @@ struct ChunkContents {
   friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
 
+/// The ends of the model on a chunk.
+struct ModelEnds {
+  bool embedding = false, head = false;
+  [[nodiscard]] int count() const { return (embedding ? 1 : 0) + (head ? 1 : 0); }
+};
+
+/// The chunks of a job, whose layers are dealt out once: for those who ask about many chunks. The job must outlive it.
+class Layout {
+ public:
+  explicit Layout(const Job& job);
+  [[nodiscard]] ChunkContents contents(Stage stage, Chunk chunk) const;
+  [[nodiscard]] int layers(Stage stage, Chunk chunk) const;  ///< counts those of a chunk
+  [[nodiscard]] ModelEnds ends(Stage stage, Chunk chunk) const;
+
+ private:
+  [[nodiscard]] std::int64_t layers_before(schedule::Place at) const;
+  [[nodiscard]] int place_in_line(schedule::Place at) const;
+
+  const Job& job_;
+  Dealing dealing_;
+  std::optional<schedule::Placement> placement_;  // none: virtual stage k p + r is chunk k of stage r
+};
+
 [[nodiscard]] ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk);
 
 /// Returns the layers of all chunks of a stage, each kind once.

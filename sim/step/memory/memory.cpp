@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/model/counts/matrices.h"
@@ -65,14 +66,10 @@ double count_of(const std::vector<model::LayerCount>& layers) {
 
 }  // namespace
 
-JobMemory::JobMemory(const job::Job& job) : JobMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
+LayerMemory::LayerMemory(const job::Job& job) : LayerMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
 
-JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
-    : job_(job),
-      parameters_(job, BlockParameters(job, blocks, Counted::kAll)),
-      trained_(job, BlockParameters(job, blocks, Counted::kTrained)),
-      narrow_(job, BlockParameters(job, blocks, Counted::kNarrow)),
-      versions_(versions_kept(job)) {
+LayerMemory::LayerMemory(const job::Job& job, const model::DecoderOps& blocks)
+    : all(job, blocks, Counted::kAll), trained(job, blocks, Counted::kTrained), narrow(job, blocks, Counted::kNarrow) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
   const auto for_weights = [&](const model::BlockOps& ops) {
@@ -82,29 +79,40 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
   const auto granularity = job.recompute.granularity;
   const auto& modules = job.recompute.modules;
   for (const model::LayerRunOps& run : blocks.layers) {
-    const model::BlockOps trained = model::trained_weights(run.ops);
+    const model::BlockOps trained_ops = model::trained_weights(run.ops);
     const double of_experts = job.model.experts ? model::expert_matrix_parameters(run.ops) : 0;
-    kinds_.push_back({.trained_shapes = model::matrix_shapes(trained, context),
-                      .matrices = model::matrix_parameters(run.ops) - of_experts,
-                      .expert_matrices = of_experts,
-                      .largest_matrix = model::largest_matrix(run.ops, context),
-                      .largest_trained_matrix = model::largest_matrix(trained, context),
-                      .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
-                      .input = model::saved_bytes(run.ops, RecomputeGranularity::kFull).value(),
-                      .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
-                      .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
-                      .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value(),
-                      .for_weights = for_weights(run.ops).value(),
-                      .factored = model::factored_moments(run.ops, context),
-                      .shared = run.ops.shared_bytes});
+    kinds.push_back({.trained_shapes = model::matrix_shapes(trained_ops, context),
+                     .matrices = model::matrix_parameters(run.ops) - of_experts,
+                     .expert_matrices = of_experts,
+                     .largest_matrix = model::largest_matrix(run.ops, context),
+                     .largest_trained_matrix = model::largest_matrix(trained_ops, context),
+                     .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
+                     .input = model::saved_bytes(run.ops, RecomputeGranularity::kFull).value(),
+                     .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
+                     .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
+                     .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value(),
+                     .for_weights = for_weights(run.ops).value(),
+                     .factored = model::factored_moments(run.ops, context),
+                     .shared = run.ops.shared_bytes});
   }
-  embedding_factored_ = model::factored_moments(blocks.embedding, context);
-  head_factored_ = model::factored_moments(blocks.head, context);
-  embedding_saved_ = model::saved_bytes(blocks.embedding, RecomputeGranularity::kNone);
-  head_saved_ = model::saved_bytes(blocks.head, RecomputeGranularity::kNone);
-  head_working_ = model::working_bytes(blocks.head, RecomputeGranularity::kNone);
-  head_for_weights_ = for_weights(blocks.head);
+  embedding_factored = model::factored_moments(blocks.embedding, context);
+  head_factored = model::factored_moments(blocks.head, context);
+  embedding_saved = model::saved_bytes(blocks.embedding, RecomputeGranularity::kNone);
+  head_saved = model::saved_bytes(blocks.head, RecomputeGranularity::kNone);
+  head_working = model::working_bytes(blocks.head, RecomputeGranularity::kNone);
+  head_for_weights = for_weights(blocks.head);
 }
+
+JobMemory::JobMemory(const job::Job& job) : JobMemory(job, std::make_shared<const LayerMemory>(job)) {}
+
+JobMemory::JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> layers)
+    : job_(job),
+      layout_(job),
+      layers_(std::move(layers)),
+      parameters_(job, layers_->all),
+      trained_(job, layers_->trained),
+      narrow_(job, layers_->narrow),
+      versions_(versions_kept(job)) {}
 
 template <class Value>
 double JobMemory::largest(const std::vector<model::LayerCount>& layers, const Value& value) const {
@@ -185,9 +193,9 @@ double JobMemory::factored_moments(Stage stage) const {
   if (job_.optimizer.name != "adafactor") return 0;
   double numbers = 0;
   for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
-    const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+    const job::ChunkContents contents = layout_.contents(stage, chunk);
     for (const model::LayerCount& run : contents.layers) numbers += run.count * kind(run).factored;
-    numbers += (contents.embedding ? embedding_factored_ : 0) + (contents.head ? head_factored_ : 0);
+    numbers += (contents.embedding ? layers_->embedding_factored : 0) + (contents.head ? layers_->head_factored : 0);
   }
   constexpr double kNumberBytes = 4;
   return kNumberBytes * numbers / (job_.optimizer.zero_stage >= 1 ? job_.grid().degree(net::kReplicaAxes) : 1);
@@ -250,7 +258,7 @@ Outside JobMemory::outside(Stage stage) const {
   place(offload.parameters).parameters = Bytes(recipe.weight_bytes * shards.weights * shards.weights_away);
   for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
     Bytes away;
-    for (int layer = 0; layer < job_.layers_in(stage, chunk); ++layer)
+    for (int layer = 0; layer < layout_.layers(stage, chunk); ++layer)
       away += offloaded_activations(stage, chunk, layer);
     Bytes& most = place(offload.activations).activations;
     most = std::max(most, away);
@@ -260,7 +268,7 @@ Outside JobMemory::outside(Stage stage) const {
 
 // Returns the bytes that a layer stores for its backward pass.
 double JobMemory::stored_by(int kind) const {
-  const Kind& one = kinds_[static_cast<std::size_t>(kind)];
+  const Kind& one = layers_->kinds[static_cast<std::size_t>(kind)];
   const bool full = job_.recompute.granularity == model::RecomputeGranularity::kFull;
   return full ? one.input : one.saved_as_asked;
 }
@@ -269,7 +277,7 @@ Bytes JobMemory::offloaded_activations(Stage stage, Chunk chunk, int layer) cons
   const double part = job_.offload.activations.of_layer(layer);
   if (part == 0) return Bytes(0);
   int before = 0;
-  for (const model::LayerCount& run : job::contents_of(job_, stage, chunk).layers) {
+  for (const model::LayerCount& run : layout_.contents(stage, chunk).layers) {
     if (layer < before + run.count) return Bytes(part * stored_by(run.kind));
     before += run.count;
   }
@@ -280,7 +288,7 @@ Bytes JobMemory::offloaded_activations(Stage stage, Chunk chunk, int layer) cons
 void JobMemory::take_away(PassMemory& pass, Stage stage, Chunk chunk) const {
   if (!job_.offload.activations.any()) return;
   Bytes all, largest_layer;
-  for (int layer = 0; layer < job_.layers_in(stage, chunk); ++layer) {
+  for (int layer = 0; layer < layout_.layers(stage, chunk); ++layer) {
     const Bytes away = offloaded_activations(stage, chunk, layer);
     all += away;
     largest_layer = std::max(largest_layer, away);
@@ -320,16 +328,16 @@ PassMemory JobMemory::of_layers(const std::vector<model::LayerCount>& layers) co
 }
 
 PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
-  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  const job::ChunkContents contents = layout_.contents(stage, chunk);
   PassMemory pass = of_layers(contents.layers);
   for (const model::LayerCount& run : contents.layers) pass.for_weights += Bytes(run.count * kind(run).for_weights);
   pass.stash += Bytes(largest(contents.layers, [&](const auto& run) { return kind(run).shared; }));
-  if (contents.embedding) pass.stash += embedding_saved_;
+  if (contents.embedding) pass.stash += layers_->embedding_saved;
   if (contents.head) {
     // Head and loss are freed before the layers' backward pass begins.
-    pass.stash += head_saved_;
-    pass.for_weights += head_for_weights_;
-    pass.transient = std::max(head_working_, pass.transient - head_saved_);
+    pass.stash += layers_->head_saved;
+    pass.for_weights += layers_->head_for_weights;
+    pass.transient = std::max(layers_->head_working, pass.transient - layers_->head_saved);
   }
   take_away(pass, stage, chunk);
   // Gradients grow while activations are freed. They are counted from the start, so activations count beyond them only.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -55,24 +56,9 @@ struct WholeModelMemory {
   Bytes microbatch_boundaries;  ///< the same for one micro-batch
 };
 
-/// Memory of a job's GPUs. It counts the job's layers once. The job must outlive this object.
-class JobMemory {
- public:
-  explicit JobMemory(const job::Job& job);
-
-  [[nodiscard]] StaticMemory held(Stage stage) const;
-  [[nodiscard]] Outside outside(Stage stage) const;
-  /// Returns the bytes of a layer, numbered in its chunk, that leave the GPU after its forward pass.
-  [[nodiscard]] Bytes offloaded_activations(Stage stage, Chunk chunk, int layer) const;
-  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
-  /// Returns the short-lived bytes of the optimizer step, when no pass runs.
-  [[nodiscard]] Bytes of_update(Stage stage) const;
-  /// Returns of_pass() of every chunk of `stage`.
-  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
-
- private:
-  JobMemory(const job::Job& job, const model::DecoderOps& blocks);
-
+/// Parameters and bytes of the layers of a job, wherever they stand. Jobs that execute their layers alike share them:
+/// those of one question with equal fast::layer_key() and equal schedule::Schedule::splits_backward.
+struct LayerMemory {
   /// Counts of one kind of layer on one tensor rank.
   struct Kind {
     std::set<std::pair<std::int64_t, std::int64_t>> trained_shapes;  ///< of matrices with gradients
@@ -85,6 +71,37 @@ class JobMemory {
     double factored = 0;                                       ///< numbers of factored second moments
     double shared = 0;                                         ///< bytes that a chunk keeps once for its layers
   };
+  explicit LayerMemory(const job::Job& job);
+
+  BlockParameters all, trained, narrow;
+  std::vector<Kind> kinds{};
+  double embedding_factored = 0, head_factored = 0;
+  Bytes embedding_saved{}, head_saved{}, head_working{}, head_for_weights{};
+
+ private:
+  LayerMemory(const job::Job& job, const model::DecoderOps& blocks);
+};
+
+/// Memory of a job's GPUs. It counts the job's layers once. The job must outlive this object.
+class JobMemory {
+ public:
+  explicit JobMemory(const job::Job& job);
+  /// The same of layers that are counted already.
+  JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> layers);
+
+  [[nodiscard]] StaticMemory held(Stage stage) const;
+  [[nodiscard]] Outside outside(Stage stage) const;
+  /// Returns the bytes of a layer, numbered in its chunk, that leave the GPU after its forward pass.
+  [[nodiscard]] Bytes offloaded_activations(Stage stage, Chunk chunk, int layer) const;
+  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
+  /// Returns the short-lived bytes of the optimizer step, when no pass runs.
+  [[nodiscard]] Bytes of_update(Stage stage) const;
+  /// Returns of_pass() of every chunk of `stage`.
+  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
+
+ private:
+  using Kind = LayerMemory::Kind;
+
   /// Parameters of a GPU by what it keeps of them, and the parts that stand outside it.
   struct Shards {
     double weights = 0, gradients = 0, states = 0, weights_away = 0, states_away = 0;
@@ -95,7 +112,7 @@ class JobMemory {
   };
 
   [[nodiscard]] const Kind& kind(const model::LayerCount& layers) const {
-    return kinds_[static_cast<std::size_t>(layers.kind)];
+    return layers_->kinds[static_cast<std::size_t>(layers.kind)];
   }
   template <class Value>
   [[nodiscard]] double largest(const std::vector<model::LayerCount>& layers, const Value& value) const;
@@ -111,11 +128,10 @@ class JobMemory {
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
 
   const job::Job& job_;
+  job::Layout layout_;
+  std::shared_ptr<const LayerMemory> layers_;
   LocalParameters parameters_, trained_, narrow_;
   Table<Stage, int> versions_;  ///< of the weights, by stage; empty: one
-  std::vector<Kind> kinds_;
-  double embedding_factored_ = 0, head_factored_ = 0;
-  Bytes embedding_saved_, head_saved_, head_working_, head_for_weights_;
 };
 
 /// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when they and the

@@ -32,7 +32,11 @@ LocalParameters::LocalParameters(const job::Job& job, Counted counted)
     : LocalParameters(job, BlockParameters(job, model::decoder_ops(job.model, job.layer_context()), counted)) {}
 
 LocalParameters::LocalParameters(const job::Job& job, BlockParameters blocks)
-    : job_(job), blocks_(std::move(blocks)), head_(blocks_.head), decoder_table_(job::stage_of_decoder_table(job)) {
+    : job_(job),
+      layout_(job),
+      blocks_(std::move(blocks)),
+      head_(blocks_.head),
+      decoder_table_(job::stage_of_decoder_table(job)) {
   // One copy serves a tied head and the lookups of predicted tokens.
   if (job::stages_share_embedding(job))
     head_ += job.model.tied_embeddings ? blocks_.head_table : blocks_.embedding_table;
@@ -45,11 +49,12 @@ double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) 
 }
 
 double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
-  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
-  double parameters = of_layers(contents.layers);
+  const job::ModelEnds ends = layout_.ends(stage, chunk);
+  double parameters = job_.model.one_kind() ? layout_.layers(stage, chunk) * of_layer(0)
+                                            : of_layers(layout_.contents(stage, chunk).layers);
   if (holds_decoder_table(stage)) parameters += blocks_.embedding_table;
-  if (contents.embedding) parameters += blocks_.embedding;
-  if (contents.head) parameters += head_;
+  if (ends.embedding) parameters += blocks_.embedding;
+  if (ends.head) parameters += head_;
   return parameters;
 }
 
@@ -61,7 +66,7 @@ double LocalParameters::of_stage(Stage stage) const {
 
 double LocalParameters::experts_of_chunk(Stage stage, Chunk chunk) const {
   if (!has_experts()) return 0;
-  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  const job::ChunkContents contents = layout_.contents(stage, chunk);
   double experts = contents.head ? blocks_.head_experts : 0;
   for (const model::LayerCount& run : contents.layers)
     experts += run.count * blocks_.experts[static_cast<std::size_t>(run.kind)];
@@ -77,7 +82,7 @@ double LocalParameters::experts_of_stage(Stage stage) const {
 
 // Counts blocks of a chunk. On a chunk with the whole model, positions and the embedding's norm count with the head.
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
-  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  const job::ChunkContents contents = layout_.contents(stage, chunk);
   const double table = holds_decoder_table(stage) ? blocks_.embedding_table : 0;
   const double ends = of_chunk(stage, chunk) - of_layers(contents.layers) - table;
   const bool both = contents.embedding && contents.head;
@@ -100,7 +105,7 @@ std::vector<double> LocalParameters::without_experts_of_blocks(Stage stage, Chun
 std::vector<double> LocalParameters::experts_of_blocks(Stage stage, Chunk chunk) const {
   std::vector<double> blocks;
   if (!has_experts()) return blocks;
-  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  const job::ChunkContents contents = layout_.contents(stage, chunk);
   if (contents.embedding) blocks.push_back(0);
   for (const model::LayerCount& run : contents.layers)
     blocks.insert(blocks.end(), static_cast<std::size_t>(run.count),

@@ -60,6 +60,7 @@ class LocalParameters {
   [[nodiscard]] bool holds_decoder_table(Stage stage) const { return decoder_table_ == stage; }
 
   const job::Job& job_;
+  job::Layout layout_;
   BlockParameters blocks_;
   double head_ = 0;  // with its own table
   std::optional<Stage> decoder_table_;

@@ -248,13 +248,14 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
 // Chunks that hold the same as the chunk before them have its passes.
 void Passes::add_entries(const job::Job& job) {
   entries_.resize(libraries_.size() * static_cast<std::size_t>(chunks_) * schedule::kOpKinds);
+  const job::Layout layout(job);
   job::ChunkContents before;
   const PassLibrary* library_before = nullptr;
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
     const bool same_library = libraries_[stage] == library_before;
     library_before = libraries_[stage];
     for (const Chunk chunk : ids<Chunk>(chunks_)) {
-      job::ChunkContents contents = job::contents_of(job, stage, chunk);
+      job::ChunkContents contents = layout.contents(stage, chunk);
       const std::size_t at = index(stage, chunk, schedule::OpKind{});
       if ((same_library || chunk > Chunk{0}) && contents == before) {
         std::copy_n(&entries_[at - schedule::kOpKinds], schedule::kOpKinds, &entries_[at]);

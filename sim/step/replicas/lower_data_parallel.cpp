@@ -219,8 +219,9 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
 // Reduces norm gradients, because norm weights met only the tokens of their rank.
 std::vector<TaskId> StepEnd::reduce_norms(Stage stage, std::vector<TaskId> before) {
   if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return before;
+  const job::Layout layout(job_);
   int layers = 0;
-  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += job_.layers_in(stage, chunk);
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += layout.layers(stage, chunk);
   const auto of_layers = [](const job::Job& part, Stage at, double size) {
     return norm_reduction(part, at, static_cast<int>(size));
   };

@@ -91,7 +91,7 @@ class Search {
     if (taken == nullptr) return;
     const Job& job = *taken;
     if (!order) order.emplace(job, step::program_of(job));  // one for the whole group
-    outcome.peak = peak_memory(job, *order);
+    outcome.peak = peak_memory(replayer_.memory(job), job, *order);
     outcome.fits = fits(job, outcome.peak);
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
