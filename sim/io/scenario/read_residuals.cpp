@@ -20,7 +20,7 @@ const trust::PlaceKey* key_named(std::string_view name) {
 
 void read_value(const Node& value, const trust::PlaceKey& key, trust::Place& place) {
   constexpr Range kValue{.low = 0, .high = 1e18};
-  if (const auto* text = std::get_if<Word trust::Place::*>(&key.member))
+  if (const auto* text = std::get_if<foretoken::Word trust::Place::*>(&key.member))
     place.*(*text) = value.as_text();
   else
     place.*std::get<double trust::Place::*>(key.member) = value.as_number(kValue);
