@@ -75,6 +75,12 @@ std::pair<std::vector<std::string>, std::vector<std::string>> parted(const std::
   return {{words.begin(), first}, {first, words.end()}};
 }
 
+std::string joined_names(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
   const auto [arguments, flags] = parted(launch.words);
@@ -82,6 +88,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   const auto script = shell::read_script_text(text, printable(path.filename().string()), folder,
                                               {launch.variables, arguments}, findings);
   if (!script) return;
+  if (!script->empties.empty())
+    report.approximate("variables that nobody sets",
+                       fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
+                                   "NAME=VALUE",
+                                   printable(joined_names(script->empties), 120)));
   if (mlperf::is_mlperf_script(*script)) return mlperf::read_mlperf(*script, path, report);
   if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, folder, launch.row, report);
   complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);

@@ -263,7 +263,7 @@ Outcome Interpreter::double_brackets(Mode mode) {
     }
   }
   ++at_;
-  return mode == Mode::kSkip ? Outcome::kYes : condition(with_known_tests(std::move(words)), true);
+  return mode == Mode::kSkip ? Outcome::kYes : condition(with_known_tests(std::move(words)), true, script_.empties);
 }
 
 void Interpreter::shift(const Texts& words) {
@@ -290,7 +290,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   if (name == "[" || name == "test") {
     Texts inner(words.begin() + 1, words.end());
     if (name == "[" && !inner.empty()) inner.pop_back();
-    return condition(with_known_tests(std::move(inner)), false);
+    return condition(with_known_tests(std::move(inner)), false, script_.empties);
   }
   if (name == "true" || name == ":") return Outcome::kYes;
   if (name == "false") return Outcome::kNo;

@@ -18,7 +18,8 @@ std::optional<std::int64_t> number_of(const std::string& text) {
 
 class Conditions {
  public:
-  Conditions(const std::vector<std::string>& words, bool patterns) : words_(words), patterns_(patterns) {}
+  Conditions(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties)
+      : words_(words), patterns_(patterns), empties_(empties) {}
 
   Outcome whole() {
     const Outcome outcome = any();
@@ -80,7 +81,7 @@ class Conditions {
     }
     if (left >= 3 && is_comparison(words_[at_ + 1])) {
       at_ += 3;
-      return compare(first, words_[at_ - 2], words_[at_ - 1]);
+      return compare(empty_if_unset(first), words_[at_ - 2], empty_if_unset(words_[at_ - 1]));
     }
     if (left >= 2 && first.size() == 2 && first[0] == '-') {
       at_ += 2;
@@ -95,6 +96,24 @@ class Conditions {
   static bool is_comparison(const std::string& word) {
     for (const char* known : {"=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "<", ">"})
       if (word == known) return true;
+    return false;
+  }
+
+  // The shell takes a variable that nobody sets as empty. Those of a scheduler or a container are set in the run.
+  std::string empty_if_unset(const std::string& word) {
+    if (!is_unset(word)) return word;
+    const std::string name = name_of_unset(word);
+    if (is_set_by_machine(name)) return word;
+    empties_.insert(name);
+    return "";
+  }
+
+  static bool is_set_by_machine(std::string_view name) {
+    for (const char* prefix : {"SLURM_", "OMPI_", "PMI_", "PBS_", "LSB_", "KUBERNETES_", "MLP_", "CUDA_"})
+      if (name.starts_with(prefix)) return true;
+    for (const char* known : {"WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK", "NNODES", "NUM_NODES", "GPUS_PER_NODE",
+                              "HOSTNAME", "HOME", "USER", "PATH"})
+      if (name == known) return true;
     return false;
   }
 
@@ -114,7 +133,8 @@ class Conditions {
       return outcome_of(same == (op != "!="));
     }
     if (op == "<" || op == ">") return outcome_of(op == "<" ? a < b : a > b);
-    const auto x = number_of(a), y = number_of(b);
+    const auto number = [&](const std::string& text) { return number_of(patterns_ && text.empty() ? "0" : text); };
+    const auto x = number(a), y = number(b);
     if (!x || !y) return !patterns_ && (a.empty() || b.empty()) ? Outcome::kNo : Outcome::kOpen;
     if (op == "-eq") return outcome_of(*x == *y);
     if (op == "-ne") return outcome_of(*x != *y);
@@ -125,12 +145,15 @@ class Conditions {
 
   const std::vector<std::string>& words_;
   bool patterns_;
+  std::set<std::string>& empties_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Outcome condition(const std::vector<std::string>& words, bool patterns) { return Conditions(words, patterns).whole(); }
+Outcome condition(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties) {
+  return Conditions(words, patterns, empties).whole();
+}
 
 }  // namespace foretoken::io::shell

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ enum class Outcome : std::uint8_t { kNo, kYes, kOpen };
 }
 
 /// Returns the outcome of the words between [ and ], or [[ and ]]. `patterns` is true for [[ ]], where == compares
-/// with a pattern.
-[[nodiscard]] Outcome condition(const std::vector<std::string>& words, bool patterns);
+/// with a pattern. A variable that nobody sets is compared as an empty text; its name goes to `empties`.
+[[nodiscard]] Outcome condition(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties);
 
 }  // namespace foretoken::io::shell

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct Script {
   std::map<std::string, std::string> scheduler{};  ///< Slurm's options: of #SBATCH lines, and of sbatch commands
   std::vector<std::string> missing{};              ///< sourced files that are not there
   std::vector<std::string> files{};                ///< that were read
+  std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
 };
 

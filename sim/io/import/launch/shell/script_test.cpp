@@ -122,6 +122,11 @@ constexpr ValueCase kValues[] = {
     {"braces that choose", "A=(--{a,b}-x c); X=${A[1]}${#A[@]}", "--b-x3"},
     {"nodes of Slurm", "#SBATCH --nodes=4 --ntasks-per-node=2\nX=$((16 * SLURM_NNODES))-$SLURM_NTASKS", "64-8"},
     {"GPUs of Slurm", "#SBATCH --gres=gpu:a100:8\nX=$SLURM_GPUS_ON_NODE", "8"},
+    {"a switch that nothing sets", "X=fp16; if [[ $U -eq 1 ]]; then X=bf16; fi", "fp16"},
+    {"a switch that must not be set", "X=no; if [[ $U -ne 1 ]]; then X=yes; fi", "yes"},
+    {"a number in single brackets", "if [ $U -gt 2 ]; then X=4; else X=2; fi", "2"},
+    {"equal to a variable that nothing sets", "if [ \"$U\" = a ]; then X=4; else X=2; fi", "2"},
+    {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "4"},
     {"a variable that nothing sets has no default", "X=$U; X=${X:-3}", "3"},
     {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
     {"text of a here document is no command", "cat <<EOF > f\nX=2\nEOF\nX=3", "3"}};
@@ -131,6 +136,11 @@ TEST(ReadScript, KnowsValues) {
     SCOPED_TRACE(one.what);
     EXPECT_EQ(value(read(one.text), "X"), one.value);
   }
+}
+
+TEST(ReadScript, NamesTheVariablesThatConditionsTakeAsEmpty) {
+  EXPECT_THAT(read("[[ $A -eq 1 ]] && X=1; B=1; [ $B = 1 ] && X=2; [ \"$C\" = a ] || X=3").empties,
+              testing::ElementsAre("A", "C"));
 }
 
 struct UnknownCase {
@@ -147,10 +157,8 @@ constexpr UnknownCase kUnknowns[] = {
     {"a branch that depends on an argument", "if [ $1 = a ]; then X=1; else X=2; fi", "an open condition"},
     {"a division by zero", "X=$((1 / 0))", "$((1 / 0))"},
     {"a number that is too large", "X=$((9223372036854775807 + 1))", "$(("},
-    {"a comparison with a variable that nothing sets", "if [ $U -gt 2 ]; then X=4; else X=2; fi", "an open condition"},
-    {"less than one", "if [ $U -lt 2 ]; then X=4; else X=2; fi", "an open condition"},
-    {"equal to one", "if [ \"$U\" = a ]; then X=4; else X=2; fi", "an open condition"},
-    {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "an open condition"},
+    {"a comparison with what Slurm sets", "if [ $SLURM_NNODES -gt 2 ]; then X=4; else X=2; fi", "an open condition"},
+    {"a comparison with what torchrun sets", "if [[ $WORLD_SIZE == 8 ]]; then X=4; else X=2; fi", "an open condition"},
     {"a case of one", "X=1; case $U in a) X=2 ;; esac", "an open condition"},
     {"a number of one", "X=$((16 * U))", "$(("},
     {"an assignment of one", "X=1; ((X += U))", "$(("},

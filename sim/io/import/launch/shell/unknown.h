@@ -41,6 +41,11 @@ inline constexpr std::string_view kUnset = ", which the script does not set";
   return text.substr(0, text.size() - 1).ends_with(kUnset);
 }
 
+/// Returns the name of such a variable.
+[[nodiscard]] inline std::string name_of_unset(std::string_view text) {
+  return std::string(text.substr(1, text.size() - 2 - kUnset.size()));
+}
+
 /// Returns the text with every unknown part as <...>.
 [[nodiscard]] inline std::string shown_unknown(std::string_view text) {
   std::string shown;
