@@ -98,6 +98,13 @@ void Interpreter::assign_in_table(const std::string& name, std::string_view plac
     variables.forget(name, unknown_because(fmt::format("elements of {} whose names are not known", name)));
 }
 
+// export "$KEY"="$VALUE": the name comes from a variable too.
+void Interpreter::declare_named(const std::string& text) {
+  const std::size_t end = text.find('=');
+  if (end == std::string::npos || assigned_name(text) != end) return;
+  script_.variables.set(text.substr(0, end), {text.substr(end + 1)});
+}
+
 // In a function, local and declare hide the outer variable until the function ends. -A declares an array by name, -n
 // another name for a variable.
 void Interpreter::declare(const Texts& raw, Mode mode) {
@@ -108,6 +115,10 @@ void Interpreter::declare(const Texts& raw, Mode mode) {
   const bool global = raw[0] == "export" || raw[0] == "readonly" || has('g');
   for (std::size_t i = 1; i < raw.size(); ++i) {
     if (raw[i].starts_with('-')) continue;
+    if (raw[i].starts_with('"') || raw[i].starts_with('$')) {
+      declare_named(expander_.text(raw[i]));
+      continue;
+    }
     const std::size_t end = raw[i].find_first_of("=[+");
     const std::string name = raw[i].substr(0, end);
     const bool bare = end == std::string::npos, fixed = script_.variables.fixed.contains(name);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 
+#include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::shell {
@@ -46,11 +46,10 @@ std::string replaced(const std::string& value, std::string_view change, bool all
   return result;
 }
 
+// A place in a text: "3", or "$SIZE+1" behind the expansion of its variables.
 std::optional<std::int64_t> whole(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  if (text.find_first_of("0123456789") == text.npos) return std::nullopt;
+  return arithmetic(text, [](std::string_view name) { return unset_variable(name); });
 }
 
 struct Slice {
