@@ -99,6 +99,27 @@ TEST(Import, VariablesArgumentsAndFlagsComeFromTheCommandLine) {
   EXPECT_EQ(json::parse(flags.out).at("scenario").at("batch").at("global"), 8);
 }
 
+TEST(Import, FlagsBehindAScriptWinOrAreItsOwn) {
+  const TemporaryFolder folder;
+  const std::string
+      plain = folder.file("plain.sh"),
+      parsing = folder.file("parsing.sh"),
+      flags =
+          "torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --seq-length 512 --num-layers 4 --hidden-size 512 "
+          "--num-attention-heads 8 --max-position-embeddings 8192 --micro-batch-size 1 --global-batch-size 64 "
+          "--vocab-size 1024 --bf16 ";
+  std::ofstream(plain) << flags;
+  std::ofstream(parsing) << "while [[ $# -gt 0 ]]; do case $1 in --tp) TP=$2; shift 2 ;; *) exit 1 ;; esac; done\n"
+                         << flags << "--tensor-model-parallel-size $TP\n";
+  const Ran added =
+      run_foretoken({"import", plain, "--cluster", "dgx-h100-ndr", "--json", "--", "--seq-length", "8192"});
+  ASSERT_EQ(added.status, 0) << added.err << added.out;
+  EXPECT_EQ(json::parse(added.out).at("scenario").at("batch").at("sequence_length"), 8192);
+  const Ran own = run_foretoken({"import", parsing, "--cluster", "dgx-h100-ndr", "--json", "--", "--tp", "4"});
+  ASSERT_EQ(own.status, 0) << own.err << own.out;
+  EXPECT_EQ(json::parse(own.out).at("scenario").at("parallelism").at("tensor"), 4);
+}
+
 TEST(Import, ARuleOfScenariosIsRefusedLikeASetting) {
   const Ran ran = run_foretoken({"import", kTrain, "--cluster", "dgx-h100-ndr", "--set", "batch.micro=2048", "--json"});
   EXPECT_EQ(ran.status, 1);

@@ -69,8 +69,12 @@ std::optional<std::string> text_of(const fs::path& path, Findings& findings) {
   return text;
 }
 
-// Words up to the first flag are the script's own arguments.
-std::pair<std::vector<std::string>, std::vector<std::string>> parted(const std::vector<std::string>& words) {
+// Returns the script's own arguments, and the flags that follow those of the script. A script that asks for all of its
+// arguments reads every word. Another one takes words up to the first flag, as $1, $2, ...
+std::pair<std::vector<std::string>, std::vector<std::string>> parted(const std::vector<std::string>& words,
+                                                                     const std::string& script) {
+  for (const char* all : {"$@", "$*", "$#", "${@", "${*", "${#}", "shift", "getopts"})
+    if (script.find(all) != script.npos) return {words, {}};
   const auto first = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with("--"); });
   return {{words.begin(), first}, {first, words.end()}};
 }
@@ -83,7 +87,7 @@ std::string joined_names(const std::set<std::string>& names) {
 
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
-  const auto [arguments, flags] = parted(launch.words);
+  const auto [arguments, flags] = parted(launch.words, text);
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
   const auto script = shell::read_script_text(text, printable(path.filename().string()), folder,
                                               {launch.variables, arguments}, findings);
@@ -93,8 +97,13 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
                                    "NAME=VALUE",
                                    printable(joined_names(script->empties), 120)));
-  if (mlperf::is_mlperf_script(*script)) return mlperf::read_mlperf(*script, path, report);
-  if (megatron::is_megatron_script(*script)) return megatron::read_launch_script(*script, folder, launch.row, report);
+  if (mlperf::is_mlperf_script(*script)) {
+    if (!flags.empty())
+      complain(findings, path, "a configuration of MLPerf takes no flags behind --; use --env NAME=VALUE");
+    return mlperf::read_mlperf(*script, path, report);
+  }
+  if (megatron::is_megatron_script(*script))
+    return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
 }
 

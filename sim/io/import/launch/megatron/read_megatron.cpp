@@ -210,7 +210,7 @@ bool is_megatron_script(const shell::Script& script) {
 }
 
 void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
-                        Report& report) {
+                        const std::vector<std::string>& flags, Report& report) {
   const std::int64_t asked = whole_of(row).value_or(0);
   const Chosen chosen = launch_of(script, asked);
   if (!row.empty() && (asked < 1 || asked > chosen.all))
@@ -220,7 +220,11 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
                        printable(missing, 120) + " is not there; its settings are unknown");
-  if (command == nullptr) return read_arguments(stored_arguments(script), report, true);
+  const auto with_flags = [&](std::vector<Argument> arguments) {
+    for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
+    return arguments;
+  };
+  if (command == nullptr) return read_arguments(with_flags(stored_arguments(script)), report, true);
   const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
   std::vector<Argument> arguments;
   const Processes processes = without_mpi(command->words);
@@ -245,6 +249,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (const shell::Texts* const count = gpus_by_name(script, processes.words))
     arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
   for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
+  arguments = with_flags(std::move(arguments));
   const auto config = deepspeed_config_of(script, arguments, folder);
   if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report, false, program_of(command->words));

@@ -17,8 +17,10 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
                     Program program = Program::kOther);
 
 /// Makes a scenario of the training command that the script starts. Refuses a script without one.
-/// A DeepSpeed configuration is looked for in its here documents, and in `folder`.
-void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row, Report& report);
+/// A DeepSpeed configuration is looked for in its here documents, and in `folder`. `flags` follow those of the script,
+/// and win over them.
+void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
+                        const std::vector<std::string>& flags, Report& report);
 
 /// Returns true when the script starts, or holds, arguments of Megatron-LM.
 [[nodiscard]] bool is_megatron_script(const shell::Script& script);

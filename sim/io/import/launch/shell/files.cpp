@@ -104,7 +104,9 @@ void Interpreter::start_script(const std::string& path, const Texts& arguments, 
   const auto written = script_.documents.find(path);
   if (written != script_.documents.end())
     return start_text({written->second, path, script_.variables.folder}, arguments, mode);
-  const auto found = found_file(path, kFoldersAbove);
+  auto found = found_file(path, kFoldersAbove);
+  // The script may name the place of its own folder on another machine.
+  if (!found && fs::path(path).is_absolute()) found = found_file(fs::path(path).filename().string(), 0);
   found ? start_text(*found, arguments, mode) : record({path}, mode);
 }
 

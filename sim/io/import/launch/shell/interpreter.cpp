@@ -127,19 +127,42 @@ Outcome Interpreter::compound(Mode mode) {
   return outcome;
 }
 
+// Returns true when the condition that began at a token asks for $#, and nobody stated the arguments of the script.
+bool Interpreter::counts_unstated_arguments(std::size_t first) const {
+  if (script_.variables.arguments_stated) return false;
+  for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
+    if ((*tokens_)[i].text.find("$#") != std::string::npos) return true;
+  return false;
+}
+
+// Reads a branch. Returns true, and takes back what it did, when it exits: the arguments are there in the real run.
+bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
+  const Variables before = script_.variables;
+  budget_.copy(before);
+  body(mode);
+  if (jump_ != Jump::kExit) return false;
+  jump_ = Jump::kNone;
+  script_.variables = before;
+  return true;
+}
+
 Outcome Interpreter::if_clause(Mode mode) {
   Outcome taken = Outcome::kNo;  // whether a branch so far has run
   do {
     ++at_;
     const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
-    const Outcome condition = list(asks, {"then"});
+    const std::size_t first = at_;
+    Outcome condition = list(asks, {"then"});
+    const bool counts = condition == Outcome::kYes && counts_unstated_arguments(first);
     ++at_;
     const auto body = [&](Mode inner) { (void)list(inner, {"elif", "else", "fi"}); };
     if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
       open_branch(mode, body);
-    else
+    else if (counts && exits(mode, body))
+      condition = Outcome::kNo;
+    else if (!counts)
       body(mode);
     if (condition == Outcome::kYes && taken == Outcome::kNo) taken = condition;
     if (condition == Outcome::kOpen && taken == Outcome::kNo) taken = condition;
@@ -224,30 +247,51 @@ Outcome Interpreter::for_clause(Mode mode) {
   return Outcome::kOpen;
 }
 
-// The number of rounds is open, unless the first condition ends the loop.
+// Reads the rounds of a loop whose condition asks for a variable, as long as its outcome is known. The number of rounds
+// of any other loop is open: `while true` trains until somebody stops it.
 Outcome Interpreter::while_clause(Mode mode) {
+  constexpr int kMostKnownRounds = 256;
   const bool until = is("until");
   const std::size_t begin = ++at_, first = script_.commands.size();
   const Jump outer = doubt_;
-  const Outcome condition = list(mode, {"do"});
-  const bool never = condition == (until ? Outcome::kYes : Outcome::kNo);
+  const Variables before = script_.variables;
+  budget_.copy(before);
   ++loops_;
-  if (mode == Mode::kSkip || never) {
-    ++at_;
-    (void)list(Mode::kSkip, {"done"});
-  } else {
+  for (int round = 0;; ++round) {
     at_ = begin;
-    script_.commands.resize(first);
-    open_rounds(mode, [&](Mode inner) {
-      (void)list(inner, {"do"});
-      ++at_;
-      (void)list(inner, {"done"});
-    });
+    const std::size_t commands = script_.commands.size();
+    const Outcome condition = list(mode, {"do"});
+    const bool known = condition == (until ? Outcome::kNo : Outcome::kYes) && asks_for_variable(begin);
+    ++at_;
+    if (mode == Mode::kSkip || condition == (until ? Outcome::kYes : Outcome::kNo)) {
+      (void)list(Mode::kSkip, {"done"});
+      break;
+    }
+    if (!known || round == kMostKnownRounds) {
+      at_ = begin;
+      script_.commands.resize(known ? first : commands);
+      if (known) script_.variables = before;
+      open_rounds(mode, [&](Mode inner) {
+        (void)list(inner, {"do"});
+        ++at_;
+        (void)list(inner, {"done"});
+      });
+      break;
+    }
+    (void)list(mode, {"done"});
+    if (budget_.spent || loop_ends()) break;
   }
   --loops_;
   if (doubt_ < Jump::kReturn) doubt_ = outer;
   if (is("done")) ++at_;
   return Outcome::kOpen;
+}
+
+// Returns true when a $ stands in the words from a token up to here.
+bool Interpreter::asks_for_variable(std::size_t first) const {
+  for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
+    if ((*tokens_)[i].text.find_first_of("$(") != std::string::npos) return true;
+  return false;
 }
 
 // name() { ... } and function name { ... }

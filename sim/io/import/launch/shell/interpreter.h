@@ -37,6 +37,9 @@ class Interpreter {
   Outcome statement(Mode mode);
   Outcome compound(Mode mode);
   Outcome if_clause(Mode mode);
+  [[nodiscard]] bool counts_unstated_arguments(std::size_t first) const;
+  [[nodiscard]] bool asks_for_variable(std::size_t first) const;
+  bool exits(Mode mode, const std::function<void(Mode)>& body);
   Outcome case_clause(Mode mode);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
