@@ -119,7 +119,23 @@ struct Processes {
   std::vector<std::string> words{};
 };
 
-Processes without_mpi(const std::vector<std::string>& words) {
+// singularity run --nv image.sif torchrun ...: the flags up to the launcher belong to the container.
+std::vector<std::string> without_container(std::vector<std::string> words) {
+  const auto name_in = [](const std::string& word, std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, std::filesystem::path(word).filename().string()) != names.end();
+  };
+  const auto begin = std::ranges::find_if(words, [&](const std::string& word) {
+    return name_in(word, {"singularity", "apptainer", "docker", "podman", "shifter", "enroot"});
+  });
+  const auto end = std::find_if(begin, words.end(), [&](const std::string& word) {
+    return name_in(word, {"torchrun", "python", "python3", "deepspeed", "accelerate"});
+  });
+  if (end != words.end()) words.erase(begin, end);
+  return words;
+}
+
+Processes without_mpi(const std::vector<std::string>& all) {
+  const std::vector<std::string> words = without_container(all);
   Processes processes{{}, words};
   const std::string launcher = words.empty() ? "" : std::filesystem::path(words[0]).filename().string();
   if (launcher != "mpirun" && launcher != "mpiexec" && launcher != "orterun") return processes;

@@ -251,6 +251,16 @@ TEST(ReadMegatron, Fp32IsTakenOnlyWhereNoUnknownWordMayHoldAnother) {
   EXPECT_EQ(refusals(read_script(run + "--bf16 --data-path $1\n")), "");
 }
 
+TEST(ReadMegatron, FlagsOfAContainerAreNotOfTheTraining) {
+  const std::string run = std::string("torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py ") + kRun + "\n";
+  const Report bare = read_script("srun " + run);
+  EXPECT_EQ(read_script("srun singularity run --nv --pwd /work -B /data:/data train.sif " + run).scenario,
+            bare.scenario);
+  EXPECT_EQ(refusals(read_script("srun singularity run --nv --pwd /work -B /data:/data train.sif " + run)),
+            refusals(bare));
+  EXPECT_EQ(bare.at("gpus"), Json(16));
+}
+
 TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
   const Report report = read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py ") + kRun + "; done");
   std::string assumed;

@@ -62,7 +62,7 @@ Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> end
 Outcome Interpreter::statement(Mode mode) {
   Outcome outcome = Outcome::kYes;
   Mode own = mode;
-  bool turned = false, piped = false, open = false;
+  bool turned = false, piped = false, open = false, counted = false;  // counted: a condition has asked for $#
   while (!ended()) {
     budget_.step();
     if (jump_ != Jump::kNone) own = mode = Mode::kSkip;
@@ -75,7 +75,13 @@ Outcome Interpreter::statement(Mode mode) {
       next = scoped ? own_shell(inner, [this](Mode own_mode) { return compound(own_mode); }) : compound(inner);
     };
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
-    doubtful ? open_branch(own, body) : body(own);
+    if (doubtful)
+      open_branch(own, body);
+    else if (counted && own != Mode::kSkip)
+      (void)exits(own, body);
+    else
+      body(own);
+    counted = counted || counts_unstated_arguments(before);
     if (turned) next = opposite(next);
     if (own != Mode::kSkip) outcome = doubtful ? Outcome::kOpen : next;
     if (at_ == before) ++at_;

@@ -129,6 +129,8 @@ constexpr ValueCase kValues[] = {
      "4y"},
     {"a round that ends its loop", "i=0; until [ $i -ge 9 ]; do i=$((i + 1)); X=$i; [ $i = 4 ] && break; done", "4"},
     {"a check of the number of arguments", "X=4; if [[ $# -ne 1 ]]; then X=1; exit 1; fi", "4"},
+    {"a check in a chain", "f() { exit 1; }; X=4; [ $# -lt 2 ] && f", "4"},
+    {"a check in a group", "X=4; [ $# -lt 2 ] && { X=1; exit 1; }", "4"},
     {"a default for no arguments", "if [ $# -eq 0 ]; then X=4; else X=$1; fi", "4"},
     {"an export whose name is a variable", "K=X; V=\"4 a\"; export \"$K\"=\"$V\"", "4 a"},
     {"an export of an assignment", "A=X=4; export $A", "4"},
