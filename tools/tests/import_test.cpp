@@ -115,6 +115,8 @@ TEST(Import, FlagsBehindAScriptWinOrAreItsOwn) {
       run_foretoken({"import", plain, "--cluster", "dgx-h100-ndr", "--json", "--", "--seq-length", "8192"});
   ASSERT_EQ(added.status, 0) << added.err << added.out;
   EXPECT_EQ(json::parse(added.out).at("scenario").at("batch").at("sequence_length"), 8192);
+  const Ran mistyped = run_foretoken({"import", plain, "--env", "SEQQ=4096"});
+  EXPECT_THAT(mistyped.out, HasSubstr("--env SEQQ: no line of the script reads it"));
   const Ran own = run_foretoken({"import", parsing, "--cluster", "dgx-h100-ndr", "--json", "--", "--tp", "4"});
   ASSERT_EQ(own.status, 0) << own.err << own.out;
   EXPECT_EQ(json::parse(own.out).at("scenario").at("parallelism").at("tensor"), 4);

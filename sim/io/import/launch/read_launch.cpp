@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -85,6 +86,16 @@ std::string joined_names(const std::set<std::string>& names) {
   return text;
 }
 
+// Returns true when a name stands in a text as a word of its own.
+bool holds_name(const std::string& text, const std::string& name) {
+  const auto is_part = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
+    if ((at == 0 || !is_part(at - 1)) && !is_part(at + name.size())) return true;
+  return false;
+}
+
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
   const auto [arguments, flags] = parted(launch.words, text);
@@ -97,6 +108,10 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
                                    "NAME=VALUE",
                                    printable(joined_names(script->empties), 120)));
+  // Other files that the script reads may read the variable.
+  for (const auto& [name, value] : launch.variables)
+    if (script->files.empty() && script->missing.empty() && !holds_name(text, name))
+      report.approximate("--env " + printable(name, 60), "no line of the script reads it; it changes nothing");
   if (mlperf::is_mlperf_script(*script)) {
     if (!flags.empty())
       complain(findings, path, "a configuration of MLPerf takes no flags behind --; use --env NAME=VALUE");
