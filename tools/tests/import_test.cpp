@@ -117,6 +117,12 @@ TEST(Import, FlagsBehindAScriptWinOrAreItsOwn) {
   EXPECT_EQ(json::parse(added.out).at("scenario").at("batch").at("sequence_length"), 8192);
   const Ran mistyped = run_foretoken({"import", plain, "--env", "SEQQ=4096"});
   EXPECT_THAT(mistyped.out, HasSubstr("--env SEQQ: no line of the script reads it"));
+  const std::string counting = folder.file("counting.sh");
+  std::ofstream(counting) << "echo $# arguments\nif [[ $# -gt 9 ]]; then exit 1; fi\n" << flags;
+  const Ran unread =
+      run_foretoken({"import", counting, "--cluster", "dgx-h100-ndr", "--json", "--", "--seq-length", "8192"});
+  ASSERT_EQ(unread.status, 0) << unread.err << unread.out;
+  EXPECT_EQ(json::parse(unread.out).at("scenario").at("batch").at("sequence_length"), 8192);
   const Ran own = run_foretoken({"import", parsing, "--cluster", "dgx-h100-ndr", "--json", "--", "--tp", "4"});
   ASSERT_EQ(own.status, 0) << own.err << own.out;
   EXPECT_EQ(json::parse(own.out).at("scenario").at("parallelism").at("tensor"), 4);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -22,6 +22,7 @@
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/torchtitan/primus.h"
@@ -70,27 +71,24 @@ std::optional<std::string> text_of(const fs::path& path, Findings& findings) {
   return text;
 }
 
-// Returns the script's own arguments, and the flags that follow those of the script. A script that asks for all of its
-// arguments reads every word. Another one takes words up to the first flag, as $1, $2, ...
-std::pair<std::vector<std::string>, std::vector<std::string>> parted(const std::vector<std::string>& words,
-                                                                     const std::string& script) {
-  for (const char* all : {"$@", "$*", "$#", "${@", "${*", "${#}", "shift", "getopts"})
-    if (script.find(all) != script.npos) return {words, {}};
+// Words up to the first flag are the script's own arguments: $1, $2, ...
+std::pair<std::vector<std::string>, std::vector<std::string>> parted(const std::vector<std::string>& words) {
   const auto first = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with("--"); });
   return {{words.begin(), first}, {first, words.end()}};
 }
 
-std::string joined_names(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+bool asks_for_all_arguments(const std::string& script) {
+  return std::ranges::any_of(std::array{"$@", "$*", "$#", "${@", "${*", "${#}", "shift"},
+                             [&](const char* word) { return script.find(word) != script.npos; });
+}
+
+bool same_commands(const shell::Script& a, const shell::Script& b) {
+  return std::ranges::equal(a.commands, b.commands, {}, &shell::Command::words, &shell::Command::words);
 }
 
 // Returns true when a name stands in a text as a word of its own.
 bool holds_name(const std::string& text, const std::string& name) {
-  const auto is_part = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-  };
+  const auto is_part = [&](std::size_t at) { return at < text.size() && shell::is_of_name(text[at]); };
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
     if ((at == 0 || !is_part(at - 1)) && !is_part(at + name.size())) return true;
   return false;
@@ -98,16 +96,26 @@ bool holds_name(const std::string& text, const std::string& name) {
 
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
-  const auto [arguments, flags] = parted(launch.words, text);
+  auto [arguments, flags] = parted(launch.words);
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  const auto script = shell::read_script_text(text, printable(path.filename().string()), folder,
-                                              {launch.variables, arguments}, findings);
+  const auto read_with = [&](const std::vector<std::string>& words, Findings& found) {
+    return shell::read_script_text(text, printable(path.filename().string()), folder, {launch.variables, words}, found);
+  };
+  auto script = read_with(arguments, findings);
+  // A script that reads its flags starts other commands with them. Otherwise they follow those of the training.
+  if (script && !flags.empty() && asks_for_all_arguments(text)) {
+    auto own = read_with(launch.words, findings);
+    if (!own || !same_commands(*script, *own)) {
+      script = std::move(own);
+      flags.clear();
+    }
+  }
   if (!script) return;
   if (!script->empties.empty())
     report.approximate("variables that nobody sets",
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
                                    "NAME=VALUE",
-                                   printable(joined_names(script->empties), 120)));
+                                   printable(fmt::format("{}", fmt::join(script->empties, ", ")), 120)));
   // Other files that the script reads may read the variable.
   for (const auto& [name, value] : launch.variables)
     if (script->files.empty() && script->missing.empty() && !holds_name(text, name))

@@ -113,12 +113,6 @@ std::vector<Argument> stored_arguments(const shell::Script& script) {
   return all;
 }
 
-// mpirun -np 16 [options] python ...: the processes, and the words behind its options.
-struct Processes {
-  std::optional<std::string> count{};
-  std::vector<std::string> words{};
-};
-
 // singularity run --nv image.sif torchrun ...: the flags up to the launcher belong to the container.
 std::vector<std::string> without_container(std::vector<std::string> words) {
   const auto name_in = [](const std::string& word, std::initializer_list<std::string_view> names) {
@@ -134,8 +128,13 @@ std::vector<std::string> without_container(std::vector<std::string> words) {
   return words;
 }
 
-Processes without_mpi(const std::vector<std::string>& all) {
-  const std::vector<std::string> words = without_container(all);
+// mpirun -np 16 [options] python ...: the processes, and the words behind its options.
+struct Processes {
+  std::optional<std::string> count{};
+  std::vector<std::string> words{};
+};
+
+Processes without_mpi(const std::vector<std::string>& words) {
   Processes processes{{}, words};
   const std::string launcher = words.empty() ? "" : std::filesystem::path(words[0]).filename().string();
   if (launcher != "mpirun" && launcher != "mpiexec" && launcher != "orterun") return processes;
@@ -243,7 +242,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (command == nullptr) return read_arguments(with_flags(stored_arguments(script)), report, true);
   const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
   std::vector<Argument> arguments;
-  const Processes processes = without_mpi(command->words);
+  const Processes processes = without_mpi(without_container(command->words));
   if (processes.count) {
     const bool torchrun = processes.words.front().find("torchrun") != std::string::npos;
     arguments.push_back({torchrun ? "nnodes" : "nproc-per-node", {*processes.count}, place + ", mpirun -np"});

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "sim/io/import/launch/shell/lexer.h"
+
 namespace foretoken::io::shell {
 namespace {
 
@@ -211,8 +213,7 @@ class Reader {
   std::string_view word() {
     skip_spaces();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
-      ++at_;
+    while (at_ < text_.size() && is_of_name(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -243,10 +244,7 @@ Number arithmetic(std::string_view expression, const std::function<std::string(s
 
 std::vector<std::string> assigned_in(std::string_view expression) {
   std::vector<std::string> names;
-  const auto in_name = [&](std::size_t at) {
-    return at < expression.size() &&
-           (std::isalnum(static_cast<unsigned char>(expression[at])) != 0 || expression[at] == '_');
-  };
+  const auto in_name = [&](std::size_t at) { return at < expression.size() && is_of_name(expression[at]); };
   for (std::size_t at = 0; at < expression.size();) {
     const std::size_t begin = at;
     while (in_name(at)) ++at;

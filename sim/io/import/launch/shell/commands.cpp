@@ -1,8 +1,7 @@
-// Reads one command of a script: assignments, conditions, sourced files, and the commands that it would start.
+// Reads one command of a script: conditions, sourced files, and the commands that it would start.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -13,127 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The length of NAME or NAME[index] in NAME=... or NAME+=...; 0 where the word assigns nothing.
-std::size_t assigned_name(std::string_view word) {
-  std::size_t end = 0;
-  while (end < word.size() && (std::isalnum(static_cast<unsigned char>(word[end])) != 0 || word[end] == '_')) ++end;
-  if (end == 0 || std::isdigit(static_cast<unsigned char>(word[0])) != 0) return 0;
-  std::size_t behind = end;
-  if (behind < word.size() && word[behind] == '[') behind = std::min(word.find(']', behind), word.size() - 1) + 1;
-  const std::string_view rest = word.substr(behind);
-  return rest.starts_with('=') || rest.starts_with("+=") ? behind : 0;
-}
-
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
 }  // namespace
-
-// NAME=text, NAME+=text, NAME=(a b c), NAME+=(d), NAME[1]=text
-void Interpreter::assign(std::string_view raw, Mode mode) {
-  if (mode == Mode::kSkip) return;
-  const std::size_t end = assigned_name(raw);
-  std::string_view name = raw.substr(0, end), value = raw.substr(end);
-  const bool appends = value.starts_with('+');
-  value.remove_prefix(appends ? 2 : 1);
-  const std::size_t bracket = name.find('[');
-  const bool element = bracket != name.npos;
-  const std::string_view place = element ? name.substr(bracket + 1, name.size() - bracket - 2) : std::string_view();
-  name = name.substr(0, bracket);
-  if (script_.variables.table(name) != nullptr) return assign_in_table(std::string(name), place, value, appends);
-  Texts texts;
-  if (const Texts* old = script_.variables.find(name); old != nullptr && (appends || element)) texts = *old;
-  if (value.starts_with('(') && value.ends_with(')')) {
-    for (const Token& token : tokens_of(value.substr(1, value.size() - 2)))
-      if (!token.is_operator)
-        for (std::string& field : expander_.fields(token.text)) texts.push_back(std::move(field));
-  } else if (element) {
-    texts = {unknown_because(fmt::format("elements of {} that are set one by one", name))};
-  } else {
-    std::string text = expander_.text(value);
-    if (texts.empty()) texts.emplace_back();
-    texts.front() = appends ? texts.front() + text : text;
-  }
-  std::size_t size = 0;
-  for (const std::string& text : texts) size += text.size();
-  budget_.take(size);
-  budget_.take_words(texts.size());
-  // NAME=$OTHER, where nothing sets OTHER: nothing sets NAME either.
-  const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty();
-  if (copies && is_unset(expander_.known_text(value)) && !script_.variables.fixed.contains(name)) {
-    script_.variables.values.erase(std::string(script_.variables.meant_by(name)));
-    return;
-  }
-  script_.variables.set(name, std::move(texts));
-}
-
-// TABLE[key]=text, TABLE=([key]=text ...), TABLE+=([key]=text)
-void Interpreter::assign_in_table(const std::string& name, std::string_view place, std::string_view value,
-                                  bool appends) {
-  Variables& variables = script_.variables;
-  NamedTexts table = place.empty() && !appends ? NamedTexts() : *variables.table(name);
-  const auto put = [&](std::string_view key_text, std::string_view text, bool longer) {
-    const std::string key = expander_.text(key_text), own = expander_.text(text);
-    std::string& old = table[key];
-    old = longer ? old + own : own;
-    budget_.take(key.size() + old.size());
-    budget_.take_words(1);
-    return !is_unknown(key);
-  };
-  bool known = true;
-  if (!place.empty()) {
-    known = put(place, value, appends);
-  } else if (value.starts_with('(') && value.ends_with(')')) {
-    for (const Token& token : tokens_of(value.substr(1, value.size() - 2))) {
-      const std::size_t end = token.text.find("]=");
-      if (token.is_operator) continue;
-      const bool named = token.text.starts_with('[') && end != std::string::npos;
-      known = known && named && put(std::string_view(token.text).substr(1, end - 1), token.text.substr(end + 2), false);
-    }
-  }
-  if (known)
-    variables.tables[std::string(variables.meant_by(name))] = std::move(table);
-  else
-    variables.forget(name, unknown_because(fmt::format("elements of {} whose names are not known", name)));
-}
-
-// export "$KEY"="$VALUE": the name comes from a variable too.
-void Interpreter::declare_named(const std::string& text) {
-  const std::size_t end = text.find('=');
-  if (end == std::string::npos || assigned_name(text) != end) return;
-  script_.variables.set(text.substr(0, end), {text.substr(end + 1)});
-}
-
-// In a function, local and declare hide the outer variable until the function ends. -A declares an array by name, -n
-// another name for a variable.
-void Interpreter::declare(const Texts& raw, Mode mode) {
-  const auto has = [&](char option) {
-    return std::ranges::any_of(
-        raw, [&](const std::string& word) { return word.starts_with('-') && word.find(option) != std::string::npos; });
-  };
-  const bool global = raw[0] == "export" || raw[0] == "readonly" || has('g');
-  for (std::size_t i = 1; i < raw.size(); ++i) {
-    if (raw[i].starts_with('-')) continue;
-    if (raw[i].starts_with('"') || raw[i].starts_with('$')) {
-      declare_named(expander_.text(raw[i]));
-      continue;
-    }
-    const std::size_t end = raw[i].find_first_of("=[+");
-    const std::string name = raw[i].substr(0, end);
-    const bool bare = end == std::string::npos, fixed = script_.variables.fixed.contains(name);
-    if (!global && !locals_.empty() && !fixed) hide(name, bare && !has('A'));
-    if (has('n') && !bare && !fixed) {
-      const std::string other = expander_.text(std::string_view(raw[i]).substr(end + 1));
-      if (other != name && !is_unknown(other)) script_.variables.references[name] = other;
-      if (is_unknown(other)) script_.variables.forget(name, other);
-      continue;
-    }
-    if (has('A') && !fixed && script_.variables.table(name) == nullptr) script_.variables.tables[name];
-    if (assigned_name(raw[i]) > 0) assign(raw[i], mode);
-    if (raw[0] == "readonly" && script_.variables.find(name) != nullptr) script_.variables.fixed.insert(name);
-  }
-}
 
 // env NAME=text command: the variables hold for that command only.
 void Interpreter::environment(const Texts& words, Mode mode) {
@@ -142,15 +25,6 @@ void Interpreter::environment(const Texts& words, Mode mode) {
     first += words[first] == "-u" ? 2 : 1;
   if (first >= words.size()) return;
   (void)perform(Texts(words.begin() + static_cast<std::ptrdiff_t>(first), words.end()), mode);
-}
-
-// set -- a b, and set a b
-void Interpreter::set_arguments(const Texts& words) {
-  if (words.size() < 2) return;
-  const bool marked = words[1] == "--";
-  if (!marked && (words[1].starts_with('-') || words[1].starts_with('+'))) return;
-  script_.variables.arguments.assign(words.begin() + (marked ? 2 : 1), words.end());
-  script_.variables.arguments_stated = true;
 }
 
 // Reads up to the end of one simple command: assignments, words, redirections.
@@ -275,24 +149,6 @@ Outcome Interpreter::double_brackets(Mode mode) {
   }
   ++at_;
   return mode == Mode::kSkip ? Outcome::kYes : condition(with_known_tests(std::move(words)), true, script_.empties);
-}
-
-void Interpreter::shift(const Texts& words) {
-  Variables& variables = script_.variables;
-  const std::string count = words.size() > 1 ? words[1] : "1";
-  const bool digit = count.size() == 1 && std::isdigit(static_cast<unsigned char>(count[0])) != 0;
-  if (!digit) variables.arguments_stated = false;
-  const std::size_t most = variables.arguments.size();
-  const std::size_t gone = digit ? std::min(static_cast<std::size_t>(count[0] - '0'), most) : most;
-  variables.arguments.erase(variables.arguments.begin(),
-                            variables.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
-}
-
-// let NAME=1 NAME*=2
-Outcome Interpreter::let(const Texts& words) {
-  std::string value = "0";
-  for (std::size_t i = 1; i < words.size(); ++i) value = expander_.number(words[i]);
-  return is_unknown(value) ? Outcome::kOpen : outcome_of(value != "0");
 }
 
 Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {

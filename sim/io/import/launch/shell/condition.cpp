@@ -108,6 +108,8 @@ class Conditions {
     return "";
   }
 
+  // What Slurm, Open MPI, PMI, PBS, LSF, Kubernetes, CUDA, torchrun and the login set, and what clusters set in their
+  // place.
   static bool is_set_by_machine(std::string_view name) {
     for (const char* prefix : {"SLURM_", "OMPI_", "PMI_", "PBS_", "LSB_", "KUBERNETES_", "MLP_", "CUDA_"})
       if (name.starts_with(prefix)) return true;

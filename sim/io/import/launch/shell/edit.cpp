@@ -58,7 +58,7 @@ std::string replaced_in(const std::string& text, const Replacement& one) {
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+         std::ranges::all_of(text, is_of_name);
 }
 
 struct Edit {

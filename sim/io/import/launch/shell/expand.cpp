@@ -287,9 +287,8 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
     return out.results(is_unknown(name) ? Texts{name} : read(name).texts, quoted);
   }
   std::size_t end = inner.empty() ? 0 : 1;
-  if (!inner.empty() && (std::isalnum(static_cast<unsigned char>(inner[0])) != 0 || inner[0] == '_'))
-    while (end < inner.size() && (std::isalnum(static_cast<unsigned char>(inner[end])) != 0 || inner[end] == '_'))
-      ++end;
+  if (!inner.empty() && is_of_name(inner[0]))
+    while (end < inner.size() && is_of_name(inner[end])) ++end;
   if (end < inner.size() && inner[end] == '[') end = std::min(inner.find(']', end), inner.size() - 1) + 1;
   const std::string_view name = inner.substr(0, end), change = inner.substr(end);
   const Value value = read(name);

@@ -81,7 +81,6 @@ Outcome Interpreter::statement(Mode mode) {
       (void)exits(own, body);
     else
       body(own);
-    counted = counted || counts_unstated_arguments(before);
     if (turned) next = opposite(next);
     if (own != Mode::kSkip) outcome = doubtful ? Outcome::kOpen : next;
     if (at_ == before) ++at_;
@@ -89,6 +88,7 @@ Outcome Interpreter::statement(Mode mode) {
     const bool both = is("&&"), either = is("||");
     piped = is("|");
     if (!piped && !both && !either) return outcome;
+    counted = counted || counts_unstated_arguments(before);
     ++at_;
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
     if (mode == Mode::kSkip || piped) continue;
@@ -260,7 +260,7 @@ Outcome Interpreter::while_clause(Mode mode) {
   const bool until = is("until");
   const std::size_t begin = ++at_, first = script_.commands.size();
   const Jump outer = doubt_;
-  const Variables before = script_.variables;
+  const Variables before = mode == Mode::kSkip ? Variables() : script_.variables;
   budget_.copy(before);
   ++loops_;
   for (int round = 0;; ++round) {

@@ -69,7 +69,7 @@ class Interpreter {
   Outcome perform(const Texts& words, Mode mode);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
-  void declare_named(const std::string& text);
+  [[nodiscard]] std::string with_known_name(const std::string& word);
   void environment(const Texts& words, Mode mode);
   void set_arguments(const Texts& words);
   void shift(const Texts& words);

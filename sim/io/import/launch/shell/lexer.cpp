@@ -67,8 +67,7 @@ std::size_t end_of_bracket(std::string_view source, std::size_t begin, char open
 // The length of NAME, of a digit, or of a special parameter.
 std::size_t name_length(std::string_view text) {
   if (std::string_view("@*#?$!-0123456789").find(text[0]) != std::string_view::npos) return 1;
-  const auto end = std::ranges::find_if_not(
-      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  const auto end = std::ranges::find_if_not(text, is_of_name);
   return static_cast<std::size_t>(end - text.begin());
 }
 
@@ -272,5 +271,15 @@ class Lexer {
 std::size_t end_of_part(std::string_view source, std::size_t begin) { return end_of_part_at(source, begin, 0); }
 
 std::vector<Token> tokens_of(std::string_view source, int first_line) { return Lexer(source, first_line).run(); }
+
+std::size_t assigned_name(std::string_view word) {
+  std::size_t end = 0;
+  while (end < word.size() && is_of_name(word[end])) ++end;
+  if (end == 0 || std::isdigit(static_cast<unsigned char>(word[0])) != 0) return 0;
+  std::size_t behind = end;
+  if (behind < word.size() && word[behind] == '[') behind = std::min(word.find(']', behind), word.size() - 1) + 1;
+  const std::string_view rest = word.substr(behind);
+  return rest.starts_with('=') || rest.starts_with("+=") ? behind : 0;
+}
 
 }  // namespace foretoken::io::shell

@@ -1,6 +1,8 @@
 // Splits a shell script into words and operators. Words keep their quotes and dollars, which expansion reads later.
 #pragma once
 
+#include <cctype>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,12 @@ struct Token {
   std::string document = "";      ///< the text of the here document that stands behind the word
   bool document_expands = false;  ///< its variables are replaced
 };
+
+/// Returns true for a character of a variable's name.
+[[nodiscard]] inline bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Returns the length of NAME or NAME[index] in NAME=... or NAME+=...; 0 where the word assigns nothing.
+[[nodiscard]] std::size_t assigned_name(std::string_view word);
 
 /// Returns the tokens of `source`. Comments are left out. `NAME=(...)` is one word.
 [[nodiscard]] std::vector<Token> tokens_of(std::string_view source, int first_line = 1);

@@ -133,6 +133,9 @@ constexpr ValueCase kValues[] = {
     {"a check in a group", "X=4; [ $# -lt 2 ] && { X=1; exit 1; }", "4"},
     {"a default for no arguments", "if [ $# -eq 0 ]; then X=4; else X=$1; fi", "4"},
     {"an export whose name is a variable", "K=X; V=\"4 a\"; export \"$K\"=\"$V\"", "4 a"},
+    {"an export with quotes", "K=X; V=\"it's\"; export \"$K\"=\"$V\"", "it's"},
+    {"a local whose name is a variable", "X=1; f() { K=X; local \"$K\"=8; }; f", "1"},
+    {"a part from the beginning", "A=abcd; N=1; X=${A::2}${A:$N+1}${A: -1}", "abcdd"},
     {"an export of an assignment", "A=X=4; export $A", "4"},
     {"arguments that are assignments",
      "set -- X=12 Y=3; for A in \"$@\"; do K=$(echo $A | cut -f1 -d=); L=${#K}; export \"$K\"=\"${A:$L+1}\"; done",
@@ -155,7 +158,7 @@ TEST(ReadScript, KnowsValues) {
 
 TEST(ReadScript, NamesTheVariablesThatConditionsTakeAsEmpty) {
   EXPECT_THAT(read("[[ $A -eq 1 ]] && X=1; B=1; [ $B = 1 ] && X=2; [ \"$C\" = a ] || X=3").empties,
-              testing::ElementsAre("A", "C"));
+              ElementsAre("A", "C"));
 }
 
 struct UnknownCase {
@@ -204,6 +207,17 @@ TEST(ReadScript, KeepsWhatStandsBeforeAnOpenPart) {
   const Script script = read("C='python a.py --x 1'; if [ -f b ]; then C=\"$C; rm b\"; fi; eval $C");
   ASSERT_FALSE(script.commands.empty());
   EXPECT_THAT(script.commands[0].words, ElementsAre("python", "a.py", "--x", "1"));
+}
+
+TEST(ReadScript, AScriptAtAPlaceOfAnotherMachineStandsBesideItsCaller) {
+  const std::filesystem::path folder = testing::TempDir() + "/foretoken-beside";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "inner.sh") << "python train.py --x $1\n";
+  Findings findings;
+  const auto script = read_script_text("bash /workspace/nowhere/inner.sh 4", "outer.sh", folder.string(), {}, findings);
+  ASSERT_TRUE(script);
+  ASSERT_EQ(script->commands.size(), 1U);
+  EXPECT_THAT(script->commands[0].words, ElementsAre("python", "train.py", "--x", "4"));
 }
 
 TEST(ReadScript, NeverExecutes) {

@@ -46,9 +46,9 @@ std::string replaced(const std::string& value, std::string_view change, bool all
   return result;
 }
 
-// A place in a text: "3", or "$SIZE+1" behind the expansion of its variables.
+// A place in a text: "3", "$SIZE+1" behind the expansion of its variables, or nothing for 0.
 std::optional<std::int64_t> whole(std::string_view text) {
-  if (text.find_first_of("0123456789") == text.npos) return std::nullopt;
+  if (text.empty()) return 0;
   return arithmetic(text, [](std::string_view name) { return unset_variable(name); });
 }
 
