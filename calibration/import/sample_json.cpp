@@ -20,6 +20,11 @@ constexpr std::array kPasses{std::pair{GemmPass::kForward, std::string_view("for
                              std::pair{GemmPass::kInputGradient, std::string_view("input_gradient")},
                              std::pair{GemmPass::kWeightGradient, std::string_view("weight_gradient")}};
 
+constexpr std::array kFamilies{std::pair{LayerFamily::kGpt, std::string_view("gpt")},
+                               std::pair{LayerFamily::kLlama, std::string_view("llama")}};
+constexpr std::array kDirections{std::pair{false, std::string_view("forward")},
+                                 std::pair{true, std::string_view("backward")}};
+
 /// Rounds to six significant digits: finer than any clock here, and half the length on the line.
 double short_number(double value) { return round_to_digits(value, 6); }
 
@@ -60,6 +65,17 @@ struct Front {
     json["causal"] = s.shape.causal;
     if (s.shape.window > 0) json["window"] = s.shape.window;
     if (s.beside.value() > 0) json["beside_bytes"] = whole(s.beside);
+  }
+  void operator()(const LayerSample& s) {
+    json["layer"] = s.backward ? "backward" : "forward";
+    for (const auto& [family, name] : kFamilies)
+      if (family == s.family) json["family"] = name;
+    json["batch"] = s.batch;
+    json["sequence"] = s.sequence;
+    json["hidden"] = s.hidden;
+    json["ffn"] = s.ffn;
+    json["heads"] = s.heads;
+    json["tensor"] = s.tensor;
   }
   void operator()(const CollectiveSample& s) {
     json["collective"] = name_of(s.kind);
@@ -138,10 +154,8 @@ KernelSample read_kernel(Fields& fields) {
 }
 
 AttentionSample read_attention(Fields& fields) {
-  constexpr std::array kHalves{std::pair{false, std::string_view("forward")},
-                               std::pair{true, std::string_view("backward")}};
   AttentionSample s;
-  s.shape.backward = fields.one_of("attention", kHalves);
+  s.shape.backward = fields.one_of("attention", kDirections);
   s.implementation = fields.text("by");
   s.shape.precision = fields.one_of("type", kPrecisionNames);
   s.shape.batch = fields.whole("batch");
@@ -154,6 +168,21 @@ AttentionSample read_attention(Fields& fields) {
   s.shape.window = fields.whole_or("window", 0);
   s.beside = Bytes(static_cast<double>(fields.whole_or("beside_bytes", 0)));
   s.time = fields.timing();
+  return s;
+}
+
+LayerSample read_layer(Fields& fields) {
+  LayerSample s;
+  s.backward = fields.one_of("layer", kDirections);
+  s.family = fields.one_of("family", kFamilies);
+  s.batch = fields.small("batch");
+  s.sequence = fields.small("sequence");
+  s.hidden = fields.small("hidden");
+  s.ffn = fields.small("ffn");
+  s.heads = fields.small("heads");
+  s.tensor = fields.small("tensor");
+  s.time = fields.timing();
+  if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);
   return s;
 }
 
@@ -207,11 +236,12 @@ std::variant<Provenance, Sample> read_any(Fields& fields) {
   if (fields.has("gemm")) return read_gemm(fields);
   if (fields.has("kernel")) return read_kernel(fields);
   if (fields.has("attention")) return read_attention(fields);
+  if (fields.has("layer")) return read_layer(fields);
   if (fields.has("collective")) return read_collective(fields);
   if (fields.has("host")) return read_host(fields);
   if (fields.has("clock")) return read_clock(fields);
   throw std::invalid_argument(
-      "expected a sample: one of the keys header, gemm, kernel, attention, collective, host, clock");
+      "expected a sample: one of the keys header, gemm, kernel, attention, layer, collective, host, clock");
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ std::string write_lines(const Samples& samples) {
   write_kind(samples.gemms, samples, current, text);
   write_kind(samples.kernels, samples, current, text);
   write_kind(samples.attention, samples, current, text);
+  write_kind(samples.layers, samples, current, text);
   write_kind(samples.collectives, samples, current, text);
   write_kind(samples.host, samples, current, text);
   write_kind(samples.clocks, samples, current, text);

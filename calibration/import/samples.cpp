@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -44,6 +45,19 @@ std::string why_impossible(const GemmSample& sample) {
                      sample.shape.n, sample.shape.k, us, tflops, kHighestTflops);
 }
 
+std::string why_impossible(const LayerSample& s) {
+  constexpr double kMostElements = 1e15;  // of the scores of all heads, or of a matrix: sizes stay exact numbers
+  if (s.hidden % s.heads != 0) return fmt::format("hidden {} is not a multiple of heads {}", s.hidden, s.heads);
+  if (s.heads % s.tensor != 0 || s.ffn % s.tensor != 0)
+    return fmt::format("tensor {} does not divide heads {} and ffn {}", s.tensor, s.heads, s.ffn);
+  const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.sequence);
+  const double widest = static_cast<double>(std::max(3 * s.hidden, 2 * s.ffn));
+  const double scores = tokens * static_cast<double>(s.sequence) * static_cast<double>(s.heads);
+  if (std::max({tokens * widest, static_cast<double>(s.hidden) * widest, scores}) > kMostElements)
+    return fmt::format("a tensor of more than {:g} elements", kMostElements);
+  return "";
+}
+
 void Samples::add(Sample sample) {
   expects(!origins.empty(), "a sample has an origin");
   const std::size_t origin = origins.size() - 1;
@@ -53,6 +67,7 @@ void Samples::add(Sample sample) {
     void operator()(GemmSample& s) const { to.gemms.push_back({std::move(s), origin}); }
     void operator()(KernelSample& s) const { to.kernels.push_back({std::move(s), origin}); }
     void operator()(AttentionSample& s) const { to.attention.push_back({std::move(s), origin}); }
+    void operator()(LayerSample& s) const { to.layers.push_back({s, origin}); }
     void operator()(CollectiveSample& s) const { to.collectives.push_back({std::move(s), origin}); }
     void operator()(HostSample& s) const { to.host.push_back({std::move(s), origin}); }
     void operator()(ClockSample& s) const { to.clocks.push_back({std::move(s), origin}); }
@@ -81,6 +96,7 @@ void Samples::append(Samples other) {
   append_kind(gemms, other.gemms, shift);
   append_kind(kernels, other.kernels, shift);
   append_kind(attention, other.attention, shift);
+  append_kind(layers, other.layers, shift);
   append_kind(collectives, other.collectives, shift);
   append_kind(exchanges, other.exchanges, shift);
   append_kind(decodes, other.decodes, shift);
@@ -91,8 +107,8 @@ void Samples::append(Samples other) {
 }
 
 std::size_t Samples::size() const {
-  return gemms.size() + kernels.size() + attention.size() + collectives.size() + exchanges.size() + decodes.size() +
-         small_all_reduces.size() + host.size() + clocks.size();
+  return gemms.size() + kernels.size() + attention.size() + layers.size() + collectives.size() + exchanges.size() +
+         decodes.size() + small_all_reduces.size() + host.size() + clocks.size();
 }
 
 std::string_view name_of(Collective kind) {

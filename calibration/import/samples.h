@@ -43,7 +43,7 @@ struct GemmSample {
 
 /// A kernel limited by device memory.
 struct KernelSample {
-  std::string kernel;                  ///< "layer_norm", "adam", ...; "cast" and "scan" quantise to 8 bit
+  std::string kernel;                  ///< as in kernel_names(); "cast" and "scan" quantise to 8 bit
   std::int64_t rows = 1, columns = 1;  ///< shape of its data
   Bytes bytes;                         ///< read and written, each once
   bool cold = true;                    ///< true when its data were not in the L2 cache
@@ -57,6 +57,24 @@ struct AttentionSample {
   Timing time;
   Bytes beside{};  ///< keys and values that another kernel writes into a cache; the time includes that kernel
 };
+
+/// The layers that are measured whole. kGpt has layer norms, GeLU and dropout; kLlama has RMS norms and SwiGLU.
+enum class LayerFamily : std::uint8_t { kGpt, kLlama };
+
+/// One transformer layer in bf16, forward or backward, on one rank of a tensor-parallel group, without communication.
+/// Attention is composed of batched products and a softmax. layer_work() lists its kernels.
+struct LayerSample {
+  LayerFamily family = LayerFamily::kLlama;
+  bool backward = false;
+  std::int64_t batch = 1, sequence = 2048;  ///< sequences, and tokens of each
+  std::int64_t hidden = 4096, ffn = 11008;  ///< of the whole layer
+  std::int64_t heads = 32;                  ///< of the whole layer; as many for keys and values
+  std::int64_t tensor = 1;                  ///< ranks that share heads and ffn
+  Timing time{};
+};
+
+/// Returns the reason why no such layer exists, or an empty text when one does.
+[[nodiscard]] std::string why_impossible(const LayerSample& sample);
 
 /// Measurements that nccl-tests can make, by the names of its programs without "_perf".
 enum class Collective : std::uint8_t {
@@ -122,7 +140,8 @@ struct ClockSample {
   std::optional<double> sm_mhz, watts, celsius;
 };
 
-using Sample = std::variant<GemmSample, KernelSample, AttentionSample, CollectiveSample, HostSample, ClockSample>;
+using Sample =
+    std::variant<GemmSample, KernelSample, AttentionSample, LayerSample, CollectiveSample, HostSample, ClockSample>;
 
 /// A sample and its origin.
 template <class T>
@@ -136,6 +155,7 @@ struct Samples {
   std::vector<From<GemmSample>> gemms;
   std::vector<From<KernelSample>> kernels;
   std::vector<From<AttentionSample>> attention;
+  std::vector<From<LayerSample>> layers;
   std::vector<From<CollectiveSample>> collectives;
   std::vector<From<ExchangeSample>> exchanges;                ///< of tables only
   std::vector<From<DecodeSample>> decodes;                    ///< of tables only

@@ -40,6 +40,8 @@ Samples one_of_each() {
   attention.shape.window = 512;
   attention.beside = Bytes(4096);
   all.add(attention);
+  all.add(
+      LayerSample{.family = LayerFamily::kGpt, .backward = true, .tensor = 8, .time = timing(1500, 1490, 1520, 40)});
   CollectiveSample collective;
   collective.bytes = Bytes(1 << 20);
   collective.group = {.ranks = 8, .nodes = 2, .ranks_per_node = 4, .groups_per_node = 2};
@@ -55,7 +57,7 @@ TEST(SampleLines, EveryKindSurvives) {
   const Samples all = one_of_each();
   const std::string lines = write_lines(all);
   const Samples again = read_lines(lines, "x");
-  EXPECT_EQ(again.size(), 6U);
+  EXPECT_EQ(again.size(), 7U);
   EXPECT_EQ(write_lines(again), lines);
   EXPECT_EQ(again.origins, all.origins);
   EXPECT_EQ(again.gemms[0].shape, all.gemms[0].shape);
@@ -63,6 +65,8 @@ TEST(SampleLines, EveryKindSurvives) {
   EXPECT_TRUE(again.gemms[0].adds_to_fp32);
   EXPECT_EQ(again.attention[0].shape, all.attention[0].shape);
   EXPECT_EQ(again.attention[0].beside, all.attention[0].beside);
+  EXPECT_EQ(again.layers[0].family, LayerFamily::kGpt);
+  EXPECT_EQ(again.layers[0].tensor, 8);
   EXPECT_EQ(again.collectives[0].group, all.collectives[0].group);
   EXPECT_EQ(again.collectives[0].estimate, all.collectives[0].estimate);
   EXPECT_EQ(again.clocks[0].watts, 698.5);
@@ -81,7 +85,7 @@ TEST(SampleLines, APartialLastLineIsDroppedWithANote) {
   for (std::size_t length = lines.find('\n') + 1; length < lines.size(); ++length) {
     const Samples cut = read_lines(lines.substr(0, length), "x");
     EXPECT_EQ(cut.notes.empty(), lines[length - 1] == '\n');
-    EXPECT_LT(cut.size(), 6U);
+    EXPECT_LT(cut.size(), 7U);
   }
 }
 
@@ -178,7 +182,7 @@ TEST(Import, AFolderIsReadInOrderAndWrittenAsOneFile) {
   one.origins[0].gpu = "another";
   write_samples(one, folder / "host.jsonl");
   const Samples all = import_samples(folder);
-  EXPECT_EQ(all.size(), 12U);
+  EXPECT_EQ(all.size(), 14U);
   EXPECT_EQ(all.origins.at(all.gemms.at(1).origin).gpu, "another");
   write_samples(all, folder / "all.jsonl");
   EXPECT_EQ(write_lines(import_samples(folder / "all.jsonl")), write_lines(all));

@@ -2,9 +2,9 @@
 #include <array>
 #include <cmath>
 
+#include "calibration/import/kernel_work.h"
 #include "calibration/measure/plan.h"
 #include "calibration/measure/spread.h"
-#include "sim/base/check.h"
 
 namespace foretoken::measure {
 namespace {
@@ -16,44 +16,32 @@ using measured::KernelSample;
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 constexpr double kSmallestKernel = 256 * kKiB, kLargestKernel = kGiB;
 
-/// Bytes that a kernel moves for one element, and for one column once (weights and biases of a row).
-struct Traffic {
+/// The row lengths of a kernel that training meets; 0: none further.
+struct Rows {
   std::string_view kernel;
-  double per_element, per_column;
-  std::array<std::int64_t, 3> columns;  ///< row lengths that training meets; 0: none further
+  std::array<std::int64_t, 3> columns;
 };
-// Activations have 16 bits, a dropout mask one byte, optimizer states 32 bits, and the logits' gradient 16 bits. The
-// masked softmax is causal over square scores: it reads the lower half and writes all. Adam reads fp32 gradient, master
-// weight and two moments. It writes the last three and the 16-bit weight.
-constexpr std::array kTraffic{Traffic{"copy", 4, 0, {4096, 0, 0}},
-                              Traffic{"cast", 6, 0, {4096, 0, 0}},
-                              Traffic{"layer_norm", 4, 4, {4096, 1024, 12288}},
-                              Traffic{"rms_norm", 4, 2, {4096, 1024, 12288}},
-                              Traffic{"bias_gelu", 4, 2, {16384, 4096, 0}},
-                              Traffic{"swiglu", 6, 0, {14336, 4096, 0}},
-                              Traffic{"masked_softmax", 3, 0, {2048, 1024, 4096}},
-                              Traffic{"dropout_add", 7, 0, {4096, 0, 0}},
-                              Traffic{"cross_entropy", 4, 0, {32000, 50304, 128256}},
-                              Traffic{"adam", 30, 0, {4096, 0, 0}}};
+constexpr std::array kRows{Rows{"copy", {4096, 0, 0}},
+                           Rows{"cast_from_fp32", {4096, 0, 0}},
+                           Rows{"layer_norm", {4096, 1024, 12288}},
+                           Rows{"rms_norm", {4096, 1024, 12288}},
+                           Rows{"bias_gelu", {16384, 4096, 0}},
+                           Rows{"swiglu", {14336, 4096, 0}},
+                           Rows{"masked_softmax", {2048, 1024, 4096}},
+                           Rows{"dropout_add", {4096, 0, 0}},
+                           Rows{"cross_entropy", {32000, 50304, 128256}},
+                           Rows{"adam", {4096, 0, 0}}};
 
-const Traffic& traffic_of(std::string_view kernel) {
-  for (const Traffic& traffic : kTraffic)
-    if (traffic.kernel == kernel) return traffic;
-  expects(false, "the kernel is one of kernel_names()");
-  return kTraffic.front();
-}
-
-KernelSample kernel_sample(const Traffic& traffic, double bytes, std::int64_t columns, bool cold) {
+KernelSample kernel_sample(std::string_view kernel, double bytes, std::int64_t columns, bool cold) {
   KernelSample sample;
-  sample.kernel = std::string(traffic.kernel);
+  sample.kernel = std::string(kernel);
   sample.columns = columns;
-  double rows = std::round(bytes / (traffic.per_element * static_cast<double>(columns)));
+  double rows = std::round(bytes / (measured::bytes_per_element(kernel) * static_cast<double>(columns)));
   // The rows form whole score squares, so the causal half is a half.
-  if (traffic.kernel == "masked_softmax")
-    rows = std::round(rows / static_cast<double>(columns)) * static_cast<double>(columns);
+  if (kernel == "masked_softmax") rows = std::round(rows / static_cast<double>(columns)) * static_cast<double>(columns);
   sample.rows = static_cast<std::int64_t>(std::max(rows, 0.0));
   sample.cold = cold;
-  if (sample.rows > 0) sample.bytes = kernel_bytes(traffic.kernel, sample.rows, columns);
+  if (sample.rows > 0) sample.bytes = measured::kernel_bytes(kernel, sample.rows, columns);
   return sample;
 }
 
@@ -95,26 +83,20 @@ std::vector<AttentionSample> attention_shapes() {
 const std::vector<std::string_view>& kernel_names() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;
-    for (const Traffic& traffic : kTraffic) all.push_back(traffic.kernel);
+    for (const Rows& rows : kRows) all.push_back(rows.kernel);
     return all;
   }();
   return names;
 }
 
-Bytes kernel_bytes(std::string_view kernel, std::int64_t rows, std::int64_t columns) {
-  const Traffic& traffic = traffic_of(kernel);
-  const auto width = static_cast<double>(columns);
-  return Bytes(traffic.per_element * static_cast<double>(rows) * width + traffic.per_column * width);
-}
-
 std::vector<KernelSample> kernel_plan(Bytes cache, PlanSize size) {
   std::vector<KernelSample> plan;
-  for (const Traffic& traffic : kTraffic)
-    for (const std::int64_t columns : traffic.columns)
+  for (const Rows& kind : kRows)
+    for (const std::int64_t columns : kind.columns)
       for (double bytes = kSmallestKernel; bytes <= kLargestKernel; bytes *= size.quick ? 8 : 2)
         for (const bool cold : {true, false}) {
-          if (columns == 0 || (size.quick && columns != traffic.columns.front())) continue;
-          const KernelSample sample = kernel_sample(traffic, bytes, columns, cold);
+          if (columns == 0 || (size.quick && columns != kind.columns.front())) continue;
+          const KernelSample sample = kernel_sample(kind.kernel, bytes, columns, cold);
           if (sample.rows > 0 && (cold || sample.bytes <= cache)) plan.push_back(sample);
         }
   spread(plan, plan.size());

@@ -24,13 +24,15 @@ struct PlanSize {
 /// Returns memory-bound kernels over 256 kB to 1 GB, cold and, where `cache` holds them, warm.
 [[nodiscard]] std::vector<measured::KernelSample> kernel_plan(Bytes cache, PlanSize size);
 
-/// Returns the names of the kernels, and the bytes that each reads and writes on rows x columns elements.
+/// Returns the names of the kernels in that plan.
 [[nodiscard]] const std::vector<std::string_view>& kernel_names();
-[[nodiscard]] Bytes kernel_bytes(std::string_view kernel, std::int64_t rows, std::int64_t columns);
 
 /// Returns attention forward and backward, head dimensions 64 and 128, sequences 512 to 32k, causal and not. Shapes
 /// have 16k tokens of hidden size 2048 (as in the FlashAttention papers), few heads, or grouped key/value heads.
 [[nodiscard]] std::vector<measured::AttentionSample> attention_plan(PlanSize size);
+
+/// Returns layers of both families, hidden sizes 1024 to 12288, tensor degrees 1, 2 and 8, forward and backward.
+[[nodiscard]] std::vector<measured::LayerSample> layer_plan(PlanSize size);
 
 /// Returns collectives of one group over 1 kB to `largest`, out of place. All-reduce also runs in place.
 [[nodiscard]] std::vector<measured::CollectiveSample> collective_plan(GroupShape group, Bytes largest, PlanSize size);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "calibration/import/kernel_work.h"
 #include "calibration/import/sample_json.h"
 #include "calibration/measure/datasheet.h"
 #include "calibration/measure/spread.h"
@@ -92,7 +93,7 @@ TEST(KernelPlan, EveryKernelOverAllSizesColdAndWarmWhereTheCacheHoldsIt) {
     double smallest = 1e300, largest = 0, largest_warm = 0;
     for (const auto& sample : plan) {
       if (sample.kernel != kernel) continue;
-      EXPECT_EQ(sample.bytes, kernel_bytes(kernel, sample.rows, sample.columns));
+      EXPECT_EQ(sample.bytes, measured::kernel_bytes(kernel, sample.rows, sample.columns));
       smallest = std::min(smallest, sample.bytes.value());
       largest = std::max(largest, sample.bytes.value());
       if (!sample.cold) largest_warm = std::max(largest_warm, sample.bytes.value());
@@ -117,6 +118,14 @@ TEST(AttentionPlan, BothHalvesBothMasksAllLengths) {
     shapes.insert({s.head_dim, s.q_length, s.causal, s.backward});
   }
   EXPECT_EQ(shapes.size(), 2U * 7U * 2U * 2U);
+}
+
+TEST(LayerPlan, EveryLayerExistsForwardAndBackward) {
+  const auto plan = layer_plan({});
+  expect_no_repeats(plan);
+  EXPECT_EQ(plan.size(), 9U * 3U * 3U * 2U);
+  EXPECT_LT(layer_plan({.quick = true}).size(), plan.size() / 3);
+  for (const auto& sample : plan) EXPECT_EQ(why_impossible(sample), "") << measured::key_of(sample);
 }
 
 TEST(CollectivePlan, SizesUpToTheMemory) {

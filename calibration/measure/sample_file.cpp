@@ -61,6 +61,7 @@ void SampleFile::resume() {
   take_keys(earlier.gemms, keys_);
   take_keys(earlier.kernels, keys_);
   take_keys(earlier.attention, keys_);
+  take_keys(earlier.layers, keys_);
   take_keys(earlier.collectives, keys_);
   take_keys(earlier.host, keys_);
   take_keys(earlier.clocks, keys_);

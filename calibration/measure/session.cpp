@@ -33,8 +33,8 @@ bool StopSignals::asked() {
 }
 
 std::vector<std::pair<std::string, double>> share_minutes(const std::vector<std::string>& parts, double minutes) {
-  const std::map<std::string, double> weights{
-      {"gemm", 10}, {"kernels", 2}, {"attention", 3}, {"host", 0.5}, {"collectives", 3}};
+  const std::map<std::string, double> weights{{"gemm", 10},  {"kernels", 2}, {"attention", 3},
+                                              {"layers", 3}, {"host", 0.5},  {"collectives", 3}};
   double all = 0;
   for (const std::string& part : parts) all += weights.at(part);
   std::vector<std::pair<std::string, double>> shares;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "calibration/import/layer_work.h"
 #include "calibration/import/sample_json.h"
 #include "sim/base/noun.h"
 
@@ -86,6 +87,17 @@ void add_attention(const Samples& samples, std::string& text) {
     text += fmt::format("  attention  {:<18} best {:.0f} TFLOP/s at {}\n", name, found.first, found.second);
 }
 
+void add_layers(const Samples& samples, std::string& text) {
+  Best best;
+  for (const auto& s : samples.layers)
+    best.offer(fmt::format("{} {}", s.family == measured::LayerFamily::kGpt ? "gpt" : "llama",
+                           s.backward ? "backward" : "forward"),
+               (measured::flop_of(measured::layer_work(s)) / s.time.median).value() * 1e-12,
+               fmt::format("hidden {}, {} tokens, tensor degree {}", s.hidden, s.batch * s.sequence, s.tensor));
+  for (const auto& [name, found] : best.all())
+    text += fmt::format("  layer      {:<18} best {:.0f} TFLOP/s at {}\n", name, found.first, found.second);
+}
+
 void add_collectives(const Samples& samples, std::string& text) {
   Best best;
   for (const auto& s : samples.collectives) {
@@ -99,12 +111,18 @@ void add_collectives(const Samples& samples, std::string& text) {
 
 void add_host(const Samples& samples, std::string& text) {
   Best rates;
+  std::map<std::string, Seconds> calls;  // their time does not grow with their bytes
   for (const auto& s : samples.host) {
-    if (s.bytes.value() > 0)
+    if (s.what.ends_with("_call")) {
+      Seconds& least = calls.try_emplace(s.what, s.time.median).first->second;
+      least = std::min(least, s.time.median);
+    } else if (s.bytes.value() > 0)
       rates.offer(s.what, (s.bytes / s.time.median).value() * 1e-9, fmt::format("{:.0f} MB", s.bytes.value() * 1e-6));
     else
       text += fmt::format("  host       {:<18} {:.2f} us\n", s.what, s.time.median.value() * 1e6);
   }
+  for (const auto& [what, least] : calls)
+    text += fmt::format("  host       {:<18} {:.2f} us\n", what, least.value() * 1e6);
   for (const auto& [what, found] : rates.all())
     text += fmt::format("  host       {:<18} best {:.1f} GB/s at {}\n", what, found.first, found.second);
 }
@@ -119,6 +137,7 @@ std::string summary_text(const Samples& samples, const std::optional<net::Gpu>& 
   add_clocks(samples, text);
   add_kernels(samples, datasheet, text);
   add_attention(samples, text);
+  add_layers(samples, text);
   add_collectives(samples, text);
   add_host(samples, text);
   for (const std::string& note : samples.notes) text += "  note: " + note + '\n';

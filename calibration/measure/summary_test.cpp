@@ -26,6 +26,9 @@ TEST(Summary, ShowsTheBestOfEachKindBesideTheDatasheet) {
   all_reduce.time = exactly(Seconds(0.01));
   samples.add(all_reduce);
   samples.add(measured::HostSample{"launch", Bytes(0), exactly(microseconds(2.5))});
+  samples.add(measured::HostSample{"nccl_one_rank_call", Bytes(1e9), exactly(microseconds(9.5))});
+  samples.add(measured::HostSample{"nccl_one_rank_call", Bytes(1024), exactly(microseconds(7.5))});
+  samples.add(measured::LayerSample{.time = exactly(Seconds(3e-3))});
   samples.add(measured::ClockSample{"w", Seconds(0.01), teraflops(700), 1980, 400, 40});
   samples.add(measured::ClockSample{"w", Seconds(5), teraflops(600), 1400, 700, 60});
   net::Gpu gpu;
@@ -33,11 +36,13 @@ TEST(Summary, ShowsTheBestOfEachKindBesideTheDatasheet) {
   gpu.peak[Precision::kBf16] = teraflops(1000);
   gpu.memory_bandwidth = gigabytes_per_second(4000);
   const std::string text = summary_text(samples, gpu);
-  EXPECT_THAT(text, HasSubstr("8 samples of GPU, datasheet sheet"));
+  EXPECT_THAT(text, HasSubstr("11 samples of GPU, datasheet sheet"));
   EXPECT_THAT(text, HasSubstr("best 500 TFLOP/s (50.0 % of the datasheet's 1000) at 1000 x 1000 x 1000"));
   EXPECT_THAT(text, HasSubstr("best 3000 GB/s (75.0 % of the datasheet's 4000) at 3000 MB")) << "warm does not count";
   EXPECT_THAT(text, HasSubstr("best bus bandwidth 150 GB/s at 1000 MB"));
   EXPECT_THAT(text, HasSubstr("2.50 us"));
+  EXPECT_THAT(text, HasSubstr("nccl_one_rank_call 7.50 us"));
+  EXPECT_THAT(text, HasSubstr("llama forward      best 299 TFLOP/s at hidden 4096, 2048 tokens, tensor degree 1"));
   EXPECT_THAT(text, HasSubstr("700 TFLOP/s at first, 600 after 5.0 s, 1400 MHz, 700 W"));
   EXPECT_THAT(summary_text(samples, std::nullopt), Not(HasSubstr("%")));
 }

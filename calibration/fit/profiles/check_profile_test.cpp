@@ -104,7 +104,7 @@ TEST(CheckProfile, LongKernelsOfPublishedTablesLowerTheirClock) {
   const double between = bias_of_cube(14336, Precision::kBf16, 0);  // some 4 ms
   EXPECT_GT(between, 0.05);
   EXPECT_LT(between, 0.15);
-  EXPECT_NEAR(bias_of_cube(32768, Precision::kBf16, 3), 0, 1e-9) << "our own runs pause";
+  EXPECT_NEAR(bias_of_cube(14336, Precision::kBf16, 3), 0.2, 2e-3) << "our own runs keep the GPU busy";
   EXPECT_NEAR(bias_of_cube(32768, Precision::kFp8, 0), 0, 1e-9) << "narrow products keep their clock";
   EXPECT_NEAR(bias_of({.m = 16, .n = 65536, .k = 65536}, 0), 0, 1e-9) << "milliseconds of reading weights";
 }

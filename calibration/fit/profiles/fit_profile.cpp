@@ -16,6 +16,7 @@
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/numerics/residuals.h"
+#include "calibration/fit/profiles/layer_time.h"
 #include "calibration/fit/profiles/lend.h"
 #include "calibration/fit/profiles/own_samples.h"
 #include "calibration/fit/shipped/profile_notes.h"
@@ -198,6 +199,18 @@ void fit_collectives(cost::Profile& profile, const measured::Samples& samples, c
   if (measured.network_message) stamp(profile.point_to_point.network.evidence);
 }
 
+/// Gives products in 16 bit the clock of measured layers, when the law is of these samples.
+void take_clock_of_layers(cost::Profile& profile, const measured::Samples& samples) {
+  const auto factor = sustained_factor_of_layers(samples, profile);
+  if (!factor || samples.gemms.empty()) return;
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    const auto law = profile.gemm.find(precision);
+    if (law == profile.gemm.end() || law->second.evidence.provenance != cost::Provenance::kMeasured) continue;
+    std::visit([&](auto& l) { l.sustained_factor = *factor; }, law->second.law);
+    law->second.evidence.source += fmt::format("; clock of {} layers", samples.layers.size());
+  }
+}
+
 /// Lets attention take the sustained factor of the products, once its laws are of this GPU: the clock is one for all
 /// kernels. The base's factor belongs to the base's laws.
 void share_clock(cost::Profile& profile, const FitRequest& request) {
@@ -220,6 +233,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.gemms);
   sort_samples(samples.kernels);
   sort_samples(samples.attention);
+  sort_samples(samples.layers);
   sort_samples(samples.collectives);
   sort_samples(samples.host);
   sort_samples(samples.clocks);
@@ -228,8 +242,9 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   fit_quantisation(profile, samples);
   fit_products(profile, samples, request, ratios, gemm_samples(samples, profile));
   fit_attention_kernels(profile, samples);
-  share_clock(profile, request);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
+  take_clock_of_layers(profile, samples);
+  share_clock(profile, request);
   fit_collectives(profile, samples, request);
   fit_exchanges(profile, samples);
   fit_host(profile, samples);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibration/fit/profiles/diff_profiles.h"
+#include "calibration/fit/profiles/layer_time.h"
 #include "calibration/fit/profiles/typical_work.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
@@ -184,6 +185,25 @@ TEST(FitProfile, ALongRunSaysHowMuchSlowerABusyGpuIs) {
   }
   const cost::Profile profile = fit_profile(samples, {.gpu = "mine", .base = base});
   EXPECT_NEAR(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor, 1.25, 0.01);
+}
+
+TEST(FitProfile, LayersSayTheClockOfTraining) {
+  const cost::Profile base = example_a100_profile();
+  measured::Samples samples = samples_of(base);
+  const cost::Profile without = fit_profile(samples, {.gpu = "mine", .base = base});
+  cost::Profile busy = without;
+  std::get<cost::TileWaveLaw>(busy.gemm.at(Precision::kBf16).law).sustained_factor = 1.2;
+  for (const std::int64_t hidden : {4096, 8192, 12288})
+    for (const bool backward : {false, true}) {
+      measured::LayerSample layer{.backward = backward, .hidden = hidden, .ffn = 4 * hidden, .heads = hidden / 128};
+      layer.time = timing(layer_time(layer, busy).all());
+      samples.add(layer);
+    }
+  const cost::Profile profile = fit_profile(samples, {.gpu = "mine", .base = base});
+  EXPECT_NEAR(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor, 1.2, 0.002);
+  for (const auto& layer : samples.layers) EXPECT_NEAR(layer_time(layer, profile).all() / layer.time.median, 1, 0.002);
+  samples.layers.resize(5);
+  EXPECT_FALSE(sustained_factor_of_layers(samples, without)) << "too few";
 }
 
 TEST(FitProfile, MessagesAndLaunchesAreOnesOwn) {

@@ -31,6 +31,11 @@ void warm_up(Workbench& bench, const CublasLt& library);
                                                                                const CublasLt& library,
                                                                                measured::AttentionSample sample);
 
+/// Times a whole layer as layer_work() lists it, in a graph, at the clocks of a long run. Returns nothing when its
+/// tensors do not fit the free memory, or one of its kernels cannot run.
+[[nodiscard]] std::optional<measured::LayerSample> time_layer(Workbench& bench, const CublasLt& library,
+                                                              measured::LayerSample sample);
+
 /// Lists the costs of launching and copying; time_host() measures one of them.
 [[nodiscard]] std::vector<measured::HostSample> host_plan(bool quick);
 [[nodiscard]] std::optional<measured::HostSample> time_host(Workbench& bench, measured::HostSample sample);

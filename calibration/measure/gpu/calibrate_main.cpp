@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using measure::Outcome;
 
 constexpr int kInterrupted = 130;  // the status that a shell reports for SIGINT
-const std::vector<std::string> kParts{"gemm", "kernels", "attention", "host", "collectives"};
+const std::vector<std::string> kParts{"gemm", "kernels", "attention", "layers", "host", "collectives"};
 
 struct Options {
   std::string part;
@@ -128,6 +128,16 @@ Outcome measure_attention(const Run& run, const measure::Session& session) {
       [&](const AttentionSample& s) { return time_composed_attention(bench, library, s); }, file, session);
 }
 
+Outcome measure_layers(const Run& run, const measure::Session& session) {
+  Workbench bench(run.device);
+  const CublasLt library;
+  warm_up(bench, library);
+  measure::SampleFile file = run.file("layers");
+  return measure::run_plan<measured::LayerSample>(
+      "layers", measure::layer_plan(run.size),
+      [&](const measured::LayerSample& s) { return time_layer(bench, library, s); }, file, session);
+}
+
 Outcome measure_host(const Run& run, const measure::Session& session) {
   Workbench bench(run.device);
   warm_up(bench, CublasLt());
@@ -150,6 +160,7 @@ Outcome measure_part(const std::string& part, const Run& run, std::optional<doub
   if (part == "gemm") return measure_products(run, session);
   if (part == "kernels") return measure_kernels(run, session);
   if (part == "attention") return measure_attention(run, session);
+  if (part == "layers") return measure_layers(run, session);
   if (part == "host") return measure_host(run, session);
   return measure_links(run, session);
 }

@@ -1,6 +1,8 @@
 // Tests that every kind of measurement runs and gives plausible times. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
+#include "calibration/import/kernel_work.h"
+#include "calibration/import/layer_work.h"
 #include "calibration/import/sample_json.h"
 #include "calibration/measure/gpu/attention/fused_attention.h"
 #include "calibration/measure/gpu/benches.h"
@@ -20,7 +22,7 @@ TEST_F(Timing, EveryPlannedKernelRunsAndMovesBytesNoFasterThanTheCacheCould) {
     sample.kernel = std::string(kernel);
     sample.rows = 4096;
     sample.columns = 4096;
-    sample.bytes = measure::kernel_bytes(kernel, sample.rows, sample.columns);
+    sample.bytes = measured::kernel_bytes(kernel, sample.rows, sample.columns);
     const auto timed = time_kernel(bench, sample);
     ASSERT_TRUE(timed) << kernel;
     const double rate = (sample.bytes / timed->time.median).value();
@@ -63,6 +65,25 @@ TEST_F(Timing, AttentionIsTimedForwardAndBackward) {
     const auto fused = FusedAttention().time(bench, sample);
     ASSERT_TRUE(fused);
     EXPECT_LT(fused->time.median, composed->time.median) << "a fused kernel writes no scores";
+  }
+}
+
+TEST_F(Timing, LayersOfBothFamiliesAreTimed) {
+  Workbench bench(open_device(0));
+  const CublasLt library;
+  for (const auto family : {measured::LayerFamily::kGpt, measured::LayerFamily::kLlama}) {
+    Seconds forward{};
+    for (const bool backward : {false, true}) {
+      const auto timed = time_layer(
+          bench, library,
+          {.family = family, .backward = backward, .sequence = 1024, .hidden = 2048, .ffn = 8192, .heads = 16});
+      ASSERT_TRUE(timed);
+      const double rate = (flop_of(measured::layer_work(*timed)) / timed->time.median).value();
+      EXPECT_GT(rate, 10e12);
+      EXPECT_LT(rate, 10e15);
+      EXPECT_GT(timed->time.median, forward) << "backward has twice the products";
+      forward = timed->time.median;
+    }
   }
 }
 

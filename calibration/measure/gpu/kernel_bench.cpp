@@ -28,7 +28,7 @@ Bench simple(std::string_view name, Extent extent) {
     return {halves(extent), halves(extent), [](Pieces in, Pieces out, Extent e, cudaStream_t s) {
               copy(in.take<Bf16>(halves(e)), out.take<Bf16>(halves(e)), e, s);
             }};
-  if (name == "cast")
+  if (name == "cast_from_fp32")
     return {floats(extent), halves(extent), [](Pieces in, Pieces out, Extent e, cudaStream_t s) {
               cast(in.take<float>(floats(e)), out.take<Bf16>(halves(e)), e, s);
             }};

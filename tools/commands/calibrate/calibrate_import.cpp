@@ -152,6 +152,7 @@ std::string counts_of(const measured::Samples& samples) {
   add(samples.gemms.size(), "matrix products");
   add(samples.kernels.size(), "memory-bound kernels");
   add(samples.attention.size(), "attention kernels");
+  add(samples.layers.size(), "layers");
   add(samples.collectives.size(), "collectives");
   add(samples.host.size(), "host costs");
   add(samples.clocks.size(), "instants of long runs");

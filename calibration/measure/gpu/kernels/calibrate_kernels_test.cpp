@@ -181,6 +181,113 @@ TEST_F(OnGpu, Norms) {
   }
 }
 
+/// Returns a reference gradient of GeLU by tanh, and of x times its sigmoid.
+double gelu_slope(double x) {
+  const double u = std::sqrt(2 / 3.141592653589793) * (x + 0.044715 * x * x * x), t = std::tanh(u);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * std::sqrt(2 / 3.141592653589793) * (1 + 3 * 0.044715 * x * x);
+}
+
+TEST_F(OnGpu, GradientsOfElementwiseKernels) {
+  for (const Extent extent : kExtents) {
+    const auto columns = static_cast<std::size_t>(extent.columns);
+    const Floats g = normal(elements(extent)), x = normal(elements(extent)), bias = normal(columns);
+    const Floats gates = normal(2 * elements(extent));
+    Floats gelu, swish(gates.size()), kept, sum;
+    std::vector<std::uint8_t> mask;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      gelu.push_back(static_cast<float>(g[i] * gelu_slope(double{x[i]} + bias[i % columns])));
+      const std::size_t at = i / columns * 2 * columns + i % columns;
+      const double gate = gates[at], up = gates[at + columns], sigmoid = 1 / (1 + std::exp(-gate));
+      swish[at] = static_cast<float>(g[i] * up * (sigmoid + gate * sigmoid * (1 - sigmoid)));
+      swish[at + columns] = static_cast<float>(g[i] * gate * sigmoid);
+      mask.push_back(i % 3 == 0 ? 0 : 1);
+      kept.push_back(mask.back() == 1 ? g[i] / 0.9F : 0);
+      sum.push_back(g[i] + x[i]);
+    }
+    const Memory on_g = halves(g), on_x = halves(x), on_bias = halves(bias), on_gates = halves(gates);
+    const Memory on_mask = uploaded(mask.data(), mask.size());
+    Memory out = poisoned(2 * elements(extent)), both = poisoned(4 * elements(extent));
+    gelu_backward(half(on_g), half(on_x), half(on_bias), half(out), extent, stream_->get());
+    expect_near(read_halves(out), gelu, kBf16Tolerance);
+    swiglu_backward(half(on_g), half(on_gates), half(both), extent, stream_->get());
+    expect_near(read_halves(both), swish, kBf16Tolerance);
+    dropout_backward(half(on_g), reinterpret_cast<const std::uint8_t*>(on_mask.data()), half(out), 0.9F, extent,
+                     stream_->get());
+    expect_near(read_halves(out), kept, kBf16Tolerance);
+    add(half(on_g), half(on_x), half(out), extent, stream_->get());
+    expect_near(read_halves(out), sum, kBf16Tolerance);
+  }
+}
+
+TEST_F(OnGpu, HeadsAreSplitAndMerged) {
+  const HeadShape shape{.batch = 2, .sequence = 5, .heads = 3, .head_dim = 16};
+  const std::size_t tokens = 10, width = 3 * 16;
+  for (const int parts : {1, 3}) {
+    const auto each = static_cast<std::size_t>(parts) * width;
+    const Floats rows = normal(tokens * each);
+    std::vector<Floats> expected(static_cast<std::size_t>(parts), Floats(tokens * width));
+    for (std::size_t token = 0; token < tokens; ++token)
+      for (std::size_t column = 0; column < each; ++column) {
+        const std::size_t head = column % width / 16, batch = token / 5, place = token % 5;
+        expected[column / width][((batch * 3 + head) * 5 + place) * 16 + column % 16] = rows[token * each + column];
+      }
+    const Memory on_rows = halves(rows);
+    std::vector<Memory> split;
+    Bf16* out[3] = {};
+    const Bf16* in[3] = {};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      split.push_back(poisoned(2 * tokens * width));
+      in[i] = out[i] = half(split[i]);
+    }
+    split_heads(half(on_rows), out, parts, shape, stream_->get());
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(read_halves(split[i]), expected[i], 0);
+    Memory merged = poisoned(2 * tokens * each);
+    merge_heads(in, half(merged), parts, shape, stream_->get());
+    expect_near(read_halves(merged), rows, 0);
+  }
+}
+
+TEST_F(OnGpu, GradientsOfNorms) {
+  for (const Extent extent : {Extent{1, 8}, Extent{3, 1000}, Extent{1100, 1024}, Extent{2, 12288}, Extent{2, 16384}})
+    for (const bool layer : {true, false}) {
+      const auto columns = static_cast<std::size_t>(extent.columns);
+      const double n = static_cast<double>(columns);
+      const Floats g = normal(elements(extent)), x = normal(elements(extent)), w = normal(columns);
+      Floats of_x, of_weight(columns, 0), of_bias(columns, 0);
+      for (std::int64_t row = 0; row < extent.rows; ++row) {
+        const std::size_t start = row_start(extent, row);
+        double mean = 0, squares = 0, total = 0, dot = 0;
+        for (std::size_t i = 0; i < columns; ++i) mean += layer ? x[start + i] / n : 0;
+        for (std::size_t i = 0; i < columns; ++i) squares += (x[start + i] - mean) * (x[start + i] - mean) / n;
+        const double scale = 1 / std::sqrt(squares + 1e-5);
+        for (std::size_t i = 0; i < columns; ++i) {
+          const double normal_x = (x[start + i] - mean) * scale, h = double{g[start + i]} * w[i];
+          total += layer ? h / n : 0;
+          dot += h * normal_x / n;
+          of_weight[i] += static_cast<float>(g[start + i] * normal_x);
+          of_bias[i] += g[start + i];
+        }
+        for (std::size_t i = 0; i < columns; ++i) {
+          const double normal_x = (x[start + i] - mean) * scale, h = double{g[start + i]} * w[i];
+          of_x.push_back(static_cast<float>(scale * (h - total - normal_x * dot)));
+        }
+      }
+      const Memory on_g = halves(g), on_x = halves(x), on_w = halves(w);
+      Memory out = poisoned(2 * elements(extent)), weight = floats(Floats(columns, 1)),
+             bias = floats(Floats(columns, 1));
+      if (layer)
+        layer_norm_backward(half(on_g), half(on_x), half(on_w), half(out), number(weight), number(bias), extent,
+                            stream_->get());
+      else
+        rms_norm_backward(half(on_g), half(on_x), half(on_w), half(out), number(weight), extent, stream_->get());
+      expect_near(read_halves(out), of_x, kBf16Tolerance);
+      for (float& value : of_weight) value += 1;  // the gradients are added to what is there
+      for (float& value : of_bias) value += 1;
+      expect_near(read_floats(weight), of_weight, 1e-3F);
+      if (layer) expect_near(read_floats(bias), of_bias, 1e-3F);
+    }
+}
+
 Floats softmax(const Floats& x, float scale, bool causal, Extent extent) {
   Floats all(x.size(), 0);
   for (std::int64_t row = 0; row < extent.rows; ++row) {

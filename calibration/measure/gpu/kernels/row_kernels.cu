@@ -1,4 +1,5 @@
 // Kernels that reduce over rows. One block has one row, which stays in registers where it fits.
+#include <algorithm>
 #include <cfloat>
 #include <stdexcept>
 
@@ -109,6 +110,59 @@ __global__ void rms_norm_kernel(const Bf16* in, const Bf16* weight, Bf16* out, i
   row.store(out + offset, vectors);
 }
 
+/// Blocks of a norm backward. Each adds its part of the weights' gradients once, so few blocks write little.
+constexpr std::int64_t kNormBlocks = 512;
+constexpr int kNormThreads = 512;  // a thread holds four values of an element, so a row needs more threads
+
+/// With y = (x - mean) * scale * w, normal = (x - mean) * scale and h = g * w:
+/// dx = scale * (h - mean(h) - normal * mean(h * normal)). An RMS norm has no means but the last.
+template <int kVectors, bool kMean>
+__global__ void __launch_bounds__(kNormThreads)
+    norm_backward_kernel(const Bf16* gradient, const Bf16* in, const Bf16* weight, Bf16* out, float* weight_gradient,
+                         float* bias_gradient, int vectors, std::int64_t rows) {
+  const float inverse = 1 / static_cast<float>(8 * vectors);
+  Row<kVectors> of_weight{}, of_bias{};
+  for (std::int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
+    const std::int64_t offset = r * vectors * 8;
+    Row<kVectors> x, g;
+    x.load(in + offset, vectors, 0);
+    g.load(gradient + offset, vectors, 0);
+    float sum = 0, squares = 0;
+    if (kMean) x.each(vectors, [&](float value, int) { sum += value; });
+    const float mean = kMean ? over_block(sum, Sum()) * inverse : 0;
+    x.each(vectors, [&](float& value, int) {
+      value -= mean;
+      squares += value * value;
+    });
+    const float scale = rsqrtf(over_block(squares, Sum()) * inverse + kEpsilon);
+    Row<kVectors> w;  // read again for each row: registers are scarcer than the cache
+    w.load(weight, vectors, 0);
+    float dot = 0, total = 0;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v)
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        float& normal = x.x[v].at[j];
+        float& h = g.x[v].at[j];
+        normal *= scale;
+        of_weight.x[v].at[j] += h * normal;
+        if (kMean) of_bias.x[v].at[j] += h;
+        h *= w.x[v].at[j];
+        dot += h * normal;
+        total += h;
+      }
+    dot = over_block(dot, Sum()) * inverse;
+    total = kMean ? over_block(total, Sum()) * inverse : 0;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v)
+#pragma unroll
+      for (int j = 0; j < 8; ++j) g.x[v].at[j] = scale * (g.x[v].at[j] - total - x.x[v].at[j] * dot);
+    g.store(out + offset, vectors);
+  }
+  of_weight.each(vectors, [&](float value, int column) { atomicAdd(weight_gradient + column, value); });
+  if (kMean) of_bias.each(vectors, [&](float value, int column) { atomicAdd(bias_gradient + column, value); });
+}
+
 template <int kVectors>
 __global__ void masked_softmax_kernel(const Bf16* in, Bf16* out, float scale, bool causal, int vectors) {
   const std::int64_t offset = static_cast<std::int64_t>(blockIdx.x) * vectors * 8;
@@ -186,11 +240,11 @@ struct Shape {
   int vectors, threads, per_thread;
 };
 
-Shape shape_of(Extent extent, const char* kernel) {
+Shape shape_of(Extent extent, const char* kernel, int most_threads = kMostThreads) {
   if (extent.columns % 8 != 0 || extent.columns < 8 || extent.columns > kLongestRow)
     throw std::invalid_argument(std::string(kernel) + ": columns must be a multiple of 8 up to 16384");
   const int vectors = static_cast<int>(extent.columns / 8);
-  const int threads = vectors >= kMostThreads ? kMostThreads : (vectors + kWarp - 1) / kWarp * kWarp;
+  const int threads = vectors >= most_threads ? most_threads : (vectors + kWarp - 1) / kWarp * kWarp;
   return {vectors, threads, (vectors + threads - 1) / threads};
 }
 
@@ -222,6 +276,28 @@ void rms_norm(const Bf16* in, const Bf16* weight, Bf16* out, Extent extent, cuda
         in, weight, out, shape.vectors);
   });
   check_launch("rms_norm");
+}
+
+void layer_norm_backward(const Bf16* gradient, const Bf16* in, const Bf16* weight, Bf16* out, float* weight_gradient,
+                         float* bias_gradient, Extent extent, cudaStream_t stream) {
+  const Shape shape = shape_of(extent, "layer_norm_backward", kNormThreads);
+  with_vectors(shape.per_thread, [&](auto vectors) {
+    norm_backward_kernel<vectors(), true>
+        <<<static_cast<unsigned>(std::min(extent.rows, kNormBlocks)), static_cast<unsigned>(shape.threads), 0,
+           stream>>>(gradient, in, weight, out, weight_gradient, bias_gradient, shape.vectors, extent.rows);
+  });
+  check_launch("layer_norm_backward");
+}
+
+void rms_norm_backward(const Bf16* gradient, const Bf16* in, const Bf16* weight, Bf16* out, float* weight_gradient,
+                       Extent extent, cudaStream_t stream) {
+  const Shape shape = shape_of(extent, "rms_norm_backward", kNormThreads);
+  with_vectors(shape.per_thread, [&](auto vectors) {
+    norm_backward_kernel<vectors(), false>
+        <<<static_cast<unsigned>(std::min(extent.rows, kNormBlocks)), static_cast<unsigned>(shape.threads), 0,
+           stream>>>(gradient, in, weight, out, weight_gradient, nullptr, shape.vectors, extent.rows);
+  });
+  check_launch("rms_norm_backward");
 }
 
 void masked_softmax(const Bf16* in, Bf16* out, float scale, bool causal, Extent extent, cudaStream_t stream) {
