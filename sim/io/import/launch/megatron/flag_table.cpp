@@ -17,7 +17,7 @@ constexpr std::string_view kReadFlags =
     "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization "
     "disable-bias-linear add-qkv-bias qk-layernorm untie-embeddings-and-output-weights embed-layernorm "
     "hidden-dropout attention-dropout vocab-size padded-vocab-size pad-vocab-size-to "
-    "mtp-num-layers num-experts moe-router-topk moe-topk moe-ffn-hidden-size "
+    "mtp-num-layers num-experts moe-router-topk moe-topk topk moe-ffn-hidden-size "
     "moe-shared-expert-intermediate-size moe-shared-expert-gate moe-layer-freq expert-interval "
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
     "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
@@ -38,7 +38,8 @@ constexpr std::string_view kReadFlags =
     "moe-shared-expert-overlap moe-token-dispatcher-type moe-enable-deepep moe-flex-dispatcher-backend "
     "moe-expert-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 use-flash-attn-triton "
     "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
-    "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes gres num-gpus num-nodes nproc "
+    "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes ntasks gpus gres num-gpus num-nodes "
+    "nproc include "
     "decoder-num-layers encoder-num-layers pipeline-model-parallel-split-rank relative-attention-num-buckets "
     "encoder-pipeline-model-parallel-size encoder-tensor-model-parallel-size "
     "bert-no-binary-head optimizer-cpu-offload optimizer-offload-fraction cpu-offloading cpu-offloading-num-layers "
@@ -57,9 +58,11 @@ constexpr Row kNoted[] = {
      "no-persist-layer-norm no-moe-permute-fusion moe-permute-fusion moe-router-fusion cross-entropy-loss-fusion "
      "cross-entropy-fusion-impl use-fused-weighted-squared-relu no-gradient-reduce-div-fusion moe-grouped-gemm "
      "attention-softmax-in-fp32 apply-query-key-layer-scaling moe-permute-fusion-into-hybridep te-rng-tracker "
-     "use-transformer-engine-op-fuser moe-use-legacy-grouped-gemm",
+     "use-transformer-engine-op-fuser moe-use-legacy-grouped-gemm apply-rope-fusion use-te-activation-func openai-gelu "
+     "mla-down-proj-fusion attn-logit-softcapping fp16-lm-cross-entropy qk-l2-norm use-tutel split-transformers "
+     "scattered-embeddings tile-factor disable-mamba-mem-eff-path",
      "kernels are fused as the runtime has them"},
-    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad",
+    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
@@ -72,13 +75,18 @@ constexpr Row kNoted[] = {
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
      "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
      "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
-     "overlap-cpu-optimizer-d2h-h2d keep-fp8-weight-transpose-cache fsdp-manual-registration",
+     "overlap-cpu-optimizer-d2h-h2d keep-fp8-weight-transpose-cache fsdp-manual-registration no-align-param-gather "
+     "disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag disable-tp-comm-overlap-rs "
+     "disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad keep-fp8-transpose-cache "
+     "pipeline-model-parallel-comm-backend use-sharp sharp-enabled-group suggested-communication-unit-size "
+     "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
+     "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
      "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
      "moe-min-capacity moe-train-capacity-factor moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
-     "moe-router-force-biased moe-upcycling-granularity",
+     "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
@@ -91,7 +99,7 @@ constexpr Row kNoted[] = {
     {"vocab-extra-ids no-rope-freq gas", "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
-     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method",
+     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations",
      "activations are kept on every tensor rank"},
     {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
 
@@ -109,9 +117,10 @@ constexpr Row kRefused[] = {
      "a multimodal model"},
     {"task bert-load pretrained-checkpoint-task titles-data-path query-in-block-prob",
      "a downstream task, not pre-training"},
-    {"kd mos load-teacher num-layers-teacher hidden-size-teacher num-attention-heads-teacher num-experts-teacher",
+    {"kd mos distill load-teacher num-layers-teacher hidden-size-teacher num-attention-heads-teacher "
+     "num-experts-teacher",
      "distillation: a second model runs"},
-    {"random-ltd data-efficiency-curriculum-learning curriculum-learning",
+    {"random-ltd data-efficiency-curriculum-learning curriculum-learning curriculum-learning-legacy",
      "the length of the sequences changes during the run"},
     {"mlp-type", "experts of several sizes by layer"},
     {"standalone-embedding-stage", "a stage for the embedding alone"},
@@ -125,6 +134,19 @@ constexpr Row kRefused[] = {
     {"cpu-offloading-weights fine-grained-activation-offloading offload-modules offload-chunk-num cpu-offload "
      "offload-optimizer-states optimizer-offload-policy cpu-optimizer",
      "tensors that move to the host's memory"},
+    {"fp32-residual-connection", "a residual stream in fp32"},
+    {"moe-extended-tp", "experts cut by the expert and the tensor ranks together"},
+    {"kitchen-config-file te-precision-config-file", "products of several formats, by a file"},
+    {"torch-fsdp2-no-reshard-after-forward", "FSDP2 that keeps its gathered weights for the backward pass"},
+    {"use-torch-optimizer-for-cpu-offload remote-device", "tensors that move to the host's memory"},
+    {"num-unique-layers param-sharing-style", "layers that share their weights"},
+    {"ict-head-size biencoder-projection-dim biencoder-shared-query-context-model",
+     "a retriever, not a language model"},
+    {"num-classes num-channels", "a vision model"},
+    {"bitfit", "weights that do not train"},
+    {"compression-training", "layers that change during the run"},
+    {"force-ds-sequence-parallel", "Ulysses' sequence parallelism of DeepSpeed"},
+    {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
     {"flextron enable-router emb-int-list mlp-int-list", "elastic networks with a router"},
@@ -185,7 +207,7 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
   for (const Row& row : kPrefixes)
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const std::string_view logs : {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-",
-                                      "one-logger-", "dist-ckpt-", "mock-", "rerun-", "error-injection-"})
+                                      "one-logger-", "dist-ckpt-", "mock-", "rerun-", "error-injection-", "inprocess-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
   return std::nullopt;
 }

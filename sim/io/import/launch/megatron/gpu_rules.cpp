@@ -1,6 +1,9 @@
 // Counts the GPUs that a launcher or a scheduler states.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "sim/io/import/launch/megatron/rules.h"
 
 namespace foretoken::io::launch::megatron {
@@ -25,6 +28,34 @@ std::optional<std::int64_t> first_count(const Flags& flags, std::initializer_lis
   return std::nullopt;
 }
 
+// deepspeed --include localhost:0,1@other:0,1: the GPUs by host. A host without numbers has all of its GPUs.
+std::optional<std::int64_t> included_gpus(const Flags& flags) {
+  if (flags.find("include") == nullptr) return std::nullopt;
+  const auto text = flags.text("include", "");
+  if (!text) return std::nullopt;
+  std::int64_t gpus = 0;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = std::min(text->find('@', at), text->size());
+    const std::string_view host = std::string_view(*text).substr(at, end - at);
+    at = end + 1;
+    const std::size_t colon = host.find(':');
+    if (colon == host.npos || colon + 1 == host.size()) return std::nullopt;
+    gpus += 1 + std::ranges::count(host.substr(colon), ',');
+  }
+  return gpus > 0 ? std::optional(gpus) : std::nullopt;
+}
+
+// All GPUs together: of DeepSpeed's hosts, of Slurm's job, or one for each of srun's processes.
+std::optional<std::int64_t> gpus_of_all_nodes(const Flags& flags, std::string& from) {
+  if (const auto included = included_gpus(flags)) {
+    from = flags.from("include");
+    return included;
+  }
+  for (const char* name : {"gpus", "ntasks"})
+    if (flags.find(name) != nullptr) return first_count(flags, {name}, from);
+  return std::nullopt;
+}
+
 }  // namespace
 
 void map_gpus(const Flags& flags) {
@@ -34,17 +65,21 @@ void map_gpus(const Flags& flags) {
       flags.find("nnodes") != nullptr || flags.find("nodes") != nullptr || flags.find("num-nodes") != nullptr;
   const auto each =
       first_count(flags, {"nproc-per-node", "gpus-per-node", "gres", "num-gpus", "ntasks-per-node"}, from);
-  const auto nodes = first_count(flags, {"nnodes", "nodes", "num-nodes"}, from);
-  if (!each || (nodes_stated && !nodes)) return report.ask("gpus", "the launch does not state its GPUs");
-  const std::int64_t gpus = *each * nodes.value_or(1);
+  std::optional<std::int64_t> gpus;
+  if (from.empty() || flags.find("include") != nullptr) gpus = gpus_of_all_nodes(flags, from);
+  if (!gpus) {
+    const auto nodes = first_count(flags, {"nnodes", "nodes", "num-nodes"}, from);
+    if (!each || (nodes_stated && !nodes)) return report.ask("gpus", "the launch does not state its GPUs");
+    gpus = *each * nodes.value_or(1);
+  }
   double least = 1;  // products of three counts may not fit into 64 bits
   for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"})
     least *= static_cast<double>(report.whole(key).value_or(1));
-  if (static_cast<double>(gpus) < least)
+  if (static_cast<double>(*gpus) < least)
     return report.ask("gpus", fmt::format("{} GPUs are stated, but tensor x pipeline x context is {:g}: the number of "
                                           "nodes is a place to fill in",
-                                          gpus, least));
-  report.map("gpus", gpus, from);
+                                          *gpus, least));
+  report.map("gpus", *gpus, from);
 }
 
 }  // namespace foretoken::io::launch::megatron

@@ -3,6 +3,8 @@
 // Rules: NVIDIA/Megatron-LM core 0.14, megatron/training/arguments.py, validate_args().
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
@@ -154,7 +156,9 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   map_exchange(flags);
   map_chunks(flags);
   const bool asked = flags.on("sequence-parallel");
-  const bool useful = degree(flags, "parallelism.tensor") > 1 || fragment;  // a fragment leaves degrees to others
+  const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "parallelism.tensor"; });
+  // A fragment leaves degrees to others.
+  const bool useful = degree(flags, "parallelism.tensor") > 1 || fragment || open;
   if (asked && useful)
     report.map("parallelism.sequence_parallel", true, flags.from("sequence-parallel"));
   else if (asked)

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
@@ -113,42 +114,6 @@ std::vector<Argument> stored_arguments(const shell::Script& script) {
   return all;
 }
 
-// singularity run --nv image.sif torchrun ...: the flags up to the launcher belong to the container.
-std::vector<std::string> without_container(std::vector<std::string> words) {
-  const auto name_in = [](const std::string& word, std::initializer_list<std::string_view> names) {
-    return std::ranges::find(names, std::filesystem::path(word).filename().string()) != names.end();
-  };
-  const auto begin = std::ranges::find_if(words, [&](const std::string& word) {
-    return name_in(word, {"singularity", "apptainer", "docker", "podman", "shifter", "enroot"});
-  });
-  const auto end = std::find_if(begin, words.end(), [&](const std::string& word) {
-    return name_in(word, {"torchrun", "python", "python3", "deepspeed", "accelerate"});
-  });
-  if (end != words.end()) words.erase(begin, end);
-  return words;
-}
-
-// mpirun -np 16 [options] python ...: the processes, and the words behind its options.
-struct Processes {
-  std::optional<std::string> count{};
-  std::vector<std::string> words{};
-};
-
-Processes without_mpi(const std::vector<std::string>& words) {
-  Processes processes{{}, words};
-  const std::string launcher = words.empty() ? "" : std::filesystem::path(words[0]).filename().string();
-  if (launcher != "mpirun" && launcher != "mpiexec" && launcher != "orterun") return processes;
-  const auto program = std::ranges::find_if(words, [](const std::string& word) {
-    const std::string name = std::filesystem::path(word).filename().string();
-    return name.starts_with("python") || name.starts_with("torchrun") || name.ends_with(".py");
-  });
-  for (auto word = words.begin(); word != program; ++word)
-    if ((*word == "-np" || *word == "-n" || *word == "--np" || *word == "-c") && word + 1 != program)
-      processes.count = *(word + 1);
-  processes.words.assign(program, words.end());
-  return processes;
-}
-
 // DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
 const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words) {
   if (words.empty() || std::filesystem::path(words[0]).filename() != "deepspeed" || !script.scheduler.empty())
@@ -242,18 +207,19 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (command == nullptr) return read_arguments(with_flags(stored_arguments(script)), report, true);
   const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
   std::vector<Argument> arguments;
-  const Processes processes = without_mpi(without_container(command->words));
-  if (processes.count) {
-    const bool torchrun = processes.words.front().find("torchrun") != std::string::npos;
-    arguments.push_back({torchrun ? "nnodes" : "nproc-per-node", {*processes.count}, place + ", mpirun -np"});
-  }
+  const LaunchedProgram launched = launched_program(command->words, place, [](std::string_view flag) {
+    const auto rule = rule_of(flag);
+    return rule && rule->effect == Effect::kRead;
+  });
+  const bool by_mpi =
+      std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with("mpirun -np"); });
   for (const auto& [name, value] : command->scheduler) {
-    if (processes.count) break;
-    Argument argument{
-        name == "-N" ? "nodes" : name.substr(std::min(name.find_first_not_of('-'), name.size())), {value}, "Slurm"};
-    if (name == "-n" || argument.name == "ntasks") continue;
-    if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) arguments.push_back(argument);
+    if (by_mpi) break;
+    const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
+    if (is_count(flag)) arguments.push_back({flag, {value}, "Slurm"});
   }
+  arguments.insert(arguments.end(), launched.counts.begin(), launched.counts.end());
   // A program that no launcher starts runs on one GPU.
   const bool bare =
       command->words.front().starts_with("python") && command->scheduler.empty() &&
@@ -261,13 +227,15 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
         return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
       });
   if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
-  if (const shell::Texts* const count = gpus_by_name(script, processes.words))
+  if (const shell::Texts* const count = gpus_by_name(script, command->words))
     arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
-  for (Argument& argument : arguments_of(processes.words, place)) arguments.push_back(std::move(argument));
+  for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
   arguments = with_flags(std::move(arguments));
   const auto config = deepspeed_config_of(script, arguments, folder);
   if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report, false, program_of(command->words));
+  for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
+  drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);
   note_other_trainings(chosen, asked > 0, report);
   note_unknown_words(*command, report);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -229,6 +230,12 @@ TEST(ReadMegatron, LaunchersStateTheGpus) {
   const LauncherCase cases[] = {{"torchrun", "torchrun --nproc_per_node 8 --nnodes 2", 16},
                                 {"a range of nodes is no number", "torchrun --nproc_per_node 8 --nnodes=1:4", nullptr},
                                 {"env before the launcher", "env A=1 torchrun --nproc_per_node 8 --nnodes 2", 16},
+                                {"srun in words", "srun --nodes 2 --gpus-per-node 8 python", 16},
+                                {"srun in letters", "srun -N2 -lu --gpus-per-node=8 python", 16},
+                                {"processes of srun", "srun -n 16 python", 16},
+                                {"GPUs of a job", "srun --gpus=16 python", 16},
+                                {"hosts of DeepSpeed", "deepspeed --include localhost:0,1,2,3@b:4,5,6,7", 8},
+                                {"hosts without their GPUs", "deepspeed --include a@b", nullptr},
                                 {"processes of MPI", "mpirun -np 16 -x A --bind-to none python", 16},
                                 {"an unknown number of processes", "mpirun -np $(cat hosts | wc -l) python", nullptr}};
   for (const LauncherCase& one : cases) {
@@ -237,6 +244,48 @@ TEST(ReadMegatron, LaunchersStateTheGpus) {
     EXPECT_EQ(report.at("gpus"), one.gpus);
     EXPECT_EQ(refusals(report), "");
   }
+}
+
+TEST(ReadMegatron, OptionsOfLaunchersAreNotFlagsOfTheTraining) {
+  const std::string model =
+      " pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 --new-thing 3";
+  for (const char* launcher :
+       {"srun --label -lu --mem-bind=none --nodelist=a,b --chdir /x --container-name=x torchrun --nproc_per_node 8 "
+        "--rdzv_conf timeout=3 --monitor-interval 5",
+        "deepspeed --num_gpus 8 --no_local_rank --launcher pdsh --launcher_args -x --bind_cores_to_rank"}) {
+    const Report report = read_script(launcher + model);
+    EXPECT_EQ(refusals(report).find("--new-thing: an unknown flag"), 0U) << refusals(report);
+    EXPECT_EQ(report.refused.size(), 1U) << refusals(report);
+    EXPECT_EQ(report.at("gpus"), Json(8));
+  }
+  const Report report = read_script("srun -lu torchrun --nproc_per_node 8" + model);
+  EXPECT_TRUE(std::ranges::any_of(report.ignored, [](const Ignored& one) { return one.setting == "-lu"; }));
+}
+
+TEST(ReadMegatron, SlurmStatesWhatItsVariablesHold) {
+  const Report report = read_script(
+      std::string("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=4\ntorchrun --nnodes $SLURM_NNODES --nproc-per-node "
+                  "$SLURM_GPUS_PER_NODE pretrain_gpt.py ") +
+      kRun + "--nnodes 4 --nproc-per-node 4 --sequence-parallel --tensor-model-parallel-size $SLURM_GPUS_PER_NODE\n");
+  EXPECT_EQ(report.at("gpus"), Json(16));
+  EXPECT_EQ(report.at("parallelism.tensor"), Json(4));
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+}
+
+TEST(ReadMegatron, SequenceParallelismStaysWhereTheTensorDegreeIsOpen) {
+  const Report report = with("--sequence-parallel --tensor-model-parallel-size");
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+}
+
+TEST(ReadMegatron, KnowsTheFlagsOfMegatronLm) {
+  for (const char* flag :
+       {"no-one-logger", "no-save-rng", "no-initialization", "init-method-xavier-uniform", "openai-gelu", "topk",
+        "check-for-spiky-loss", "inprocess-restart", "non-persistent-local-ckpt-dir", "mask-prob", "use-sharp",
+        "fp32-residual-connection", "moe-extended-tp", "disable-tp-comm-bulk-dgrad", "fp16-lm-cross-entropy"})
+    EXPECT_TRUE(megatron::rule_of(flag)) << flag;
+  EXPECT_THAT(refusals(with("--fp32-residual-connection")), HasSubstr("a residual stream in fp32"));
+  EXPECT_EQ(refusals(with("--no-one-logger --no-save-rng --openai-gelu --use-sharp")), "");
 }
 
 TEST(ReadMegatron, Fp32IsTakenOnlyWhereNoUnknownWordMayHoldAnother) {

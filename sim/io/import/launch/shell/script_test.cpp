@@ -122,6 +122,8 @@ constexpr ValueCase kValues[] = {
     {"braces that choose", "A=(--{a,b}-x c); X=${A[1]}${#A[@]}", "--b-x3"},
     {"nodes of Slurm", "#SBATCH --nodes=4 --ntasks-per-node=2\nX=$((16 * SLURM_NNODES))-$SLURM_NTASKS", "64-8"},
     {"GPUs of Slurm", "#SBATCH --gres=gpu:a100:8\nX=$SLURM_GPUS_ON_NODE", "8"},
+    {"what Slurm repeats", "#SBATCH --gpus-per-node=a100:4 -c 72\nX=$SLURM_GPUS_PER_NODE-$SLURM_CPUS_PER_TASK",
+     "a100:4-72"},
     {"a later round of a loop", "X=2; i=0; while [ $i -lt 3 ]; do if [ $i = 2 ]; then X=8; fi; i=$((i + 1)); done",
      "8"},
     {"a loop over arguments",

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/variables.h"
@@ -68,6 +69,20 @@ std::map<std::string, std::string, std::less<>> slurm_variables(const std::map<s
   if (tasks) variables["SLURM_NTASKS"] = variables["SLURM_NPROCS"] = std::to_string(*tasks);
   if (each) variables["SLURM_NTASKS_PER_NODE"] = std::to_string(*each);
   if (gpus) variables["SLURM_GPUS_ON_NODE"] = std::to_string(*gpus);
+  // These hold the text of the option (sbatch(1), "OUTPUT ENVIRONMENT VARIABLES").
+  constexpr std::pair<const char*, const char*> kTexts[] = {{"--gpus-per-node", "SLURM_GPUS_PER_NODE"},
+                                                            {"--gpus", "SLURM_GPUS"},
+                                                            {"-G", "SLURM_GPUS"},
+                                                            {"--gpus-per-task", "SLURM_GPUS_PER_TASK"},
+                                                            {"--cpus-per-task", "SLURM_CPUS_PER_TASK"},
+                                                            {"-c", "SLURM_CPUS_PER_TASK"},
+                                                            {"--job-name", "SLURM_JOB_NAME"},
+                                                            {"-J", "SLURM_JOB_NAME"},
+                                                            {"--partition", "SLURM_JOB_PARTITION"},
+                                                            {"-p", "SLURM_JOB_PARTITION"}};
+  for (const auto& [option, variable] : kTexts)
+    if (const auto found = options.find(option); found != options.end() && !found->second.empty())
+      variables[variable] = found->second;
   return variables;
 }
 

@@ -1,0 +1,113 @@
+// Takes the launchers' words off a command.
+#include "sim/io/import/launch/launcher_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+
+namespace foretoken::io::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_named(const std::string& word, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, std::filesystem::path(word).filename().string()) != names.end();
+}
+
+// singularity run --nv image.sif torchrun ...: the flags up to the launcher belong to the container.
+Words without_container(Words words) {
+  const auto begin = std::ranges::find_if(words, [](const std::string& word) {
+    return is_named(word, {"singularity", "apptainer", "docker", "podman", "shifter", "enroot"});
+  });
+  const auto end = std::find_if(begin, words.end(), [](const std::string& word) {
+    return is_named(word, {"torchrun", "python", "python3", "deepspeed", "accelerate"});
+  });
+  if (end != words.end()) words.erase(begin, end);
+  return words;
+}
+
+// mpirun -np 16 [options] python ...: every process has a GPU. It may also start one torchrun a node.
+Words without_mpi(Words words, const std::string& place, std::vector<Argument>& counts) {
+  if (words.empty() || !is_named(words[0], {"mpirun", "mpiexec", "orterun"})) return words;
+  const auto program = std::ranges::find_if(words, [](const std::string& word) {
+    const std::string name = std::filesystem::path(word).filename().string();
+    return name.starts_with("python") || name.starts_with("torchrun") || name.ends_with(".py");
+  });
+  const bool torchrun = program != words.end() && program->find("torchrun") != std::string::npos;
+  for (auto word = words.begin(); word != program; ++word)
+    if ((*word == "-np" || *word == "-n" || *word == "--np" || *word == "-c") && word + 1 != program)
+      counts.push_back({torchrun ? "nnodes" : "nproc-per-node", {*(word + 1)}, place + ", mpirun -np"});
+  words.erase(words.begin(), program);
+  return words;
+}
+
+// The short options of srun: -N 4, -N4, -n 16.
+std::optional<Argument> short_option(const Words& words, std::size_t at, const std::string& place) {
+  constexpr std::pair<std::string_view, const char*> kShort[] = {{"-N", "nodes"}, {"-n", "ntasks"}, {"-G", "gpus"}};
+  for (const auto& [option, name] : kShort) {
+    if (!words[at].starts_with(option)) continue;
+    if (words[at].size() > option.size()) {
+      const std::string value = words[at].substr(option.size());
+      if (whole_of(value)) return Argument{name, {value}, place};
+    } else if (at + 1 < words.size()) {
+      return Argument{name, {words[at + 1]}, place};
+    }
+  }
+  return std::nullopt;
+}
+
+// The place of the program among the words, or nothing.
+std::optional<std::size_t> program_at(const Words& words, const std::function<bool(std::string_view)>& is_programs) {
+  std::optional<std::size_t> program;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].ends_with(".py")) program = i;
+    const auto flag = arguments_of({words[i]}, "");
+    if (!flag.empty() && !is_count(flag.front().name) && is_programs(flag.front().name)) break;
+  }
+  return program;
+}
+
+}  // namespace
+
+bool is_count(std::string_view flag) {
+  constexpr std::string_view kCounts[] = {
+      "nproc-per-node", "nnodes",   "nodes", "num-nodes", "gpus-per-node",   "gpus",
+      "gres",           "num-gpus", "nproc", "ntasks",    "ntasks-per-node", "include"};
+  return std::ranges::find(kCounts, flag) != std::end(kCounts);
+}
+
+LaunchedProgram launched_program(Words words, const std::string& place,
+                                 const std::function<bool(std::string_view flag)>& is_programs) {
+  LaunchedProgram launched;
+  words = without_mpi(without_container(std::move(words)), place, launched.counts);
+  const auto program = program_at(words, is_programs);
+  if (!program) {
+    launched.program = std::move(words);
+    return launched;
+  }
+  const auto begin = words.begin() + static_cast<std::ptrdiff_t>(*program);
+  const Words launchers(words.begin(), begin);
+  launched.program.assign(begin, words.end());
+  for (Argument& argument : arguments_of(launchers, place)) {
+    if (!is_count(argument.name)) continue;
+    // A value is one word: the next launcher may follow it, srun --nodes 4 torchrun.
+    if (argument.values.size() > 1) argument.values.resize(1);
+    launched.counts.push_back(std::move(argument));
+  }
+  for (const std::string& word : launchers)
+    if (const auto flag = arguments_of({word}, place); !flag.empty() && !is_count(flag.front().name))
+      launched.others.push_back(word.substr(0, word.find('=')));
+  bool srun = false;
+  for (std::size_t i = 0; i < launchers.size(); ++i) {
+    if (is_named(launchers[i], {"torchrun", "python", "python3", "deepspeed", "accelerate"})) srun = false;
+    if (is_named(launchers[i], {"srun"})) srun = true;
+    if (!srun) continue;
+    if (auto option = short_option(launchers, i, place)) launched.counts.push_back(std::move(*option));
+  }
+  return launched;
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,29 @@
+// The options of the programs that start a training: srun, mpirun, torchrun, DeepSpeed's launcher, containers. Of them
+// only the numbers of GPUs, nodes and processes say anything about the training.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/import/launch/arguments.h"
+
+namespace foretoken::io::launch {
+
+/// A command in two parts.
+struct LaunchedProgram {
+  std::vector<Argument> counts{};      ///< of the launchers: --nnodes 4
+  std::vector<std::string> others{};   ///< the launchers' other options: "--label"
+  std::vector<std::string> program{};  ///< the program with its arguments; all words, where no program is found
+};
+
+/// Takes the launchers' words off a command. The program is the last file ending in .py before the first flag that
+/// `is_programs` calls one of the program's own.
+[[nodiscard]] LaunchedProgram launched_program(std::vector<std::string> words, const std::string& place,
+                                               const std::function<bool(std::string_view flag)>& is_programs);
+
+/// Returns true for the options of launchers that state GPUs, nodes or processes: "nnodes".
+[[nodiscard]] bool is_count(std::string_view flag);
+
+}  // namespace foretoken::io::launch
