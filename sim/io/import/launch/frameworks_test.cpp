@@ -226,6 +226,11 @@ constexpr RefusedCase kRefusedCases[] = {
     {"a part of NeoX's settings", "a.yml",
      "{\"checkpoint_activations\": true, \"synchronize_each_layer\": true, \"train_micro_batch_size_per_gpu\": 4}",
      "part of a configuration"},
+    {"tensor ranks of torchtune", "a.yaml",
+     "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer}\n"
+     "batch_size: 2\ntensor_parallel_dim: 8\ntensor_parallel_plan: {_component_: x}\n",
+     "tensor_parallel_dim: it cuts the model"},
+    {"Ulysses in DeepSpeed", "a.json", R"({"train_batch_size": 8, "sequence_parallel_size": 2})", "Ulysses"},
     {"an encoder of NeMo without a decoder", "a.yaml",
      "trainer: {precision: bf16}\nmodel: {micro_batch_size: 1, encoder: {num_layers: 2}}\n",
      "sections encoder and decoder"},
@@ -238,6 +243,40 @@ TEST(Frameworks, ASectionThatIsOffIsIgnored) {
   EXPECT_EQ(refusals_of(read_as("a.json", R"({"train_batch_size": 8, "bf16": {"enabled": true},
     "curriculum_learning": {"enabled": false, "curriculum_type": "seqlen", "min_difficulty": 8}})")),
             "");
+}
+
+struct NamedCase {
+  const char *what, *file, *text;
+};
+
+// Keys that the frameworks document and that change neither time nor memory by more than the runtime knows.
+constexpr NamedCase kQuietCases[] = {
+    {"torchtune's degrees of one", "a.yaml",
+     "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer, "
+     "max_seq_len: 2048}\nbatch_size: 2\ntensor_parallel_dim: 1\ntensor_parallel_plan: {_component_: x}\n"
+     "context_parallel_dim: 1\ndata_parallel_replicate_dim: 1\ndata_parallel_shard_dim: 8\nnum_workers: 4\n"},
+    {"DeepSpeed", "a.json",
+     R"({"train_batch_size": 8, "bf16": {"enabled": true}, "pipeline": {"partition": "best", "seed_layers": true},
+         "torch_autocast": {"enabled": true, "dtype": "bfloat16"}, "fp32_allreduce": true, "sparse_gradients": true,
+         "timers": {"throughput": {"enabled": true}}, "comet": {"enabled": true}})"},
+    {"LLaMA-Factory", "a.yaml",
+     "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nper_device_train_batch_size: 1\nbf16: true\n"
+     "load_best_model_at_end: true\nmetric_for_best_model: loss\nval_size: 0.1\nmix_strategy: concat\n"
+     "split_special_tokens: true\nuse_cache: true\nmoe_aux_loss_coef: 0.1\n"},
+    {"axolotl", "a.yml",
+     "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 512\nmicro_batch_size: 1\nembedding_lr: 1\n"
+     "train_on_eos: turn\nroles_to_train: [assistant]\ngc_steps: 5\ncontext_parallel_size: 1\nflex_attention: true\n"},
+    {"NeMo hands keys on to Megatron-Core", "a.yaml",
+     "trainer: {precision: bf16, devices: 8, num_nodes: 1}\nmodel: {micro_batch_size: 1, global_batch_size: 8, "
+     "tensor_model_parallel_size: 1, num_layers: 2, hidden_size: 64, num_attention_heads: 4, encoder_seq_length: 128, "
+     "max_position_embeddings: 128, moe_permute_fusion: true, tp_comm_atomic_ag: true, align_param_gather: true, "
+     "enable_autocast: true, memory_profile: {enabled: true}}\n"}};
+
+TEST(Frameworks, KeysThatTheFrameworksDocumentAreKnown) {
+  for (const NamedCase& one : kQuietCases) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(refusals_of(read_as(one.file, one.text)), "");
+  }
 }
 
 TEST(Frameworks, WhatChangesTheAnswerIsRefusedByName) {

@@ -62,7 +62,7 @@ class Settings {
   std::int64_t map_or(Names names, std::string_view key, std::int64_t fallback, std::string_view because) const;
 
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is
-  /// refused where it is on.
+  /// refused where it is on. A parallel degree of 1 is off.
   void sort_rest(std::span<const KeyRule> rules) const;
 
   /// Returns all leaves with their dotted keys; a list of scalars is one leaf.

@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/bridge/perf_matrix.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/megatron/same_named_keys.h"
 
 namespace foretoken::io::launch::bridge {
 namespace {
@@ -135,22 +136,6 @@ void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
     arguments.push_back({"fine-grained-activation-offloading", {}, "model.fine_grained_activation_offloading"});
 }
 
-// Other keys of the model are flags of Megatron-LM by the same name, where it has one.
-void add_others(const Settings& settings, std::vector<Argument>& arguments) {
-  for (const auto& [key, value] : settings.leaves()) {
-    if (settings.was_asked(key) || !(key.starts_with("model.") || key.starts_with("train.") ||
-                                     key.starts_with("optimizer.") || key.starts_with("ddp.")))
-      continue;
-    if (std::ranges::any_of(kKeys, [&key = key](const KeyRule& rule) { return lists_key(rule.keys, key); })) continue;
-    auto argument = argument_of_key(key.substr(key.find('.') + 1), *value, key);
-    const auto rule = argument ? megatron::rule_of(argument->name) : std::nullopt;
-    const bool zero = argument && !argument->values.empty() && number_of_text(argument->values.front()) == 0;
-    if (!rule || rule->effect == megatron::Effect::kRead || zero) continue;
-    (void)settings.at(key);
-    arguments.push_back(std::move(*argument));
-  }
-}
-
 void refuse_tuning(const Settings& settings) {
   if (const Json* const peft = settings.at("peft"); peft != nullptr && !peft->is_null())
     settings.report().refuse("peft", "LoRA trains adapters beside frozen weights, which is not read here");
@@ -178,7 +163,9 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   add_experts(settings, arguments);
   add_precision(settings, arguments);
   add_rest(settings, arguments);
-  add_others(settings, arguments);
+  // Other keys of these sections are flags of Megatron-LM by the same name, where it has one.
+  megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
+                                megatron::SameNamed::kSideNotes, arguments);
   const bool whole = settings.has({"model.num_layers"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "Megatron-Bridge";

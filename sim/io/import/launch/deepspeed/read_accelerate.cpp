@@ -16,7 +16,8 @@ constexpr KeyRule kAccelerateKeys[] = {
     {"iam_role_name ec2_instance_type sagemaker_* image_uri profile region base_job_name num_processes_*",
      "SageMaker launch", true},
     {"megatron_lm_config.* ipex_config.* mpirun_config.*", "another launcher", true},
-    {"compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "
+    {"max_restarts monitor_interval num_cpu_threads_per_process role log_dir tee module no_python "
+     "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "
      "fsdp_config.* deepspeed_config.* fp8_config.* parallelism_config.* enable_cpu_affinity dynamo_* "
      "same_network main_process_ip main_process_port deepspeed_fields_from_accelerate_config"}};
 

@@ -15,13 +15,17 @@ constexpr KeyRule kDeepSpeedKeys[] = {
     {"data_efficiency.*", "data efficiency (random-LTD, curriculum) changes the tokens of a layer", true},
     {"progressive_layer_drop.*", "layers are dropped during the run", true},
     {"sparse_attention.*", "sparse attention", true},
-    {"quantize_training.* eigenvalue.*", "weights are quantised in training", true},
+    {"sequence_parallel_size", "Ulysses' sequence parallelism of DeepSpeed", true},
+    {"pipeline.*", "layers are dealt evenly over the stages"},
+    {"torch_autocast.*", "products run in the stated precision"},
+    {"quantize_training.* weight_quantization.* eigenvalue.*", "weights are quantised in training", true},
     {"hybrid_engine.*", "training and inference in turns", true},
     {"zero_optimization.zero_quantized_* zero_optimization.zero_hpz_*", "quantised ZeRO++", true},
     {"zero_optimization.zenflow.*", "an optimizer on the host in parts", true},
     {"tensor_parallel.* compile.deepcompile", "tensor parallelism or compilation by DeepSpeed", true},
     {"autotuning.*", "the batch is searched for at the start"},
     {"zero_optimization.* prescale_gradients communication_data_type seq_parallel_communication_data_type aio.* "
+     "fp32_allreduce allreduce_always_fp32 use_data_before_expert_parallel* sparse_gradients "
      "gradient_predivide_factor data_types.* compile.* amp.*",
      "communication is arranged as the runtime does it"},
     {"activation_checkpointing.*", "it configures an interface that the model's code may use"},
@@ -30,6 +34,7 @@ constexpr KeyRule kDeepSpeedKeys[] = {
      "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer cuda_visible_devices disable_allgather comms_config.* "
      "comms_logger.* monitor_config.* tensorboard.* wandb.* csv_monitor.* flops_profiler.* checkpoint.* "
      "memory_breakdown "
+     "comet.* timers.* local_rank vocabulary_size load_from_fp32_weights "
      "elasticity.* _comment* data_sampling.* dataloader_drop_last nebula.* use_node_local_storage graph_harvesting "
      "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype"}};
 

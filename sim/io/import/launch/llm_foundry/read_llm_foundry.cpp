@@ -16,10 +16,14 @@ constexpr KeyRule kFoundryKeys[] = {
     {"model.ffn_config.moe_* model.ffn_config.uniform_expert_assignment model.ffn_config.mlp_impl "
      "model.ffn_config.memory_optimized_mlp",
      "layers with experts by MegaBlocks", true},
+    {"model.load_in_8bit model.load_in_4bit model.quantization_config.*", "weights that are quantised in training",
+     true},
     {"model.block_overrides.* model.attn_config.sliding_window_size model.attn_config.reuse_kv*",
      "layers of several kinds", true},
     {"model.loss_fn model.attn_config.* model.config_overrides.* model.fc_type* model.use_flash_attention_2 "
-     "model.norm_type model.ffn_config.ffn_type compile_config.* algorithms.*",
+     "model.norm_type model.ffn_config.ffn_type model.ffn_config.fc_type* model.ffn_config.return_bias "
+     "model.ffn_config.ffn_act_fn.* model.final_logit_softcapping model.logit_scale model.attn_impl "
+     "model.use_pad_tok_in_ffn compile_config.* algorithms.*",
      "kernels are fused as the runtime has them"},
     {"fsdp_config.*", "communication is arranged as the runtime does it"},
     {"variables.* train_loader.* eval_loader.* eval_loaders.* tokenizer.* tokenizer_name scheduler.* optimizer.* "
@@ -28,6 +32,8 @@ constexpr KeyRule kFoundryKeys[] = {
      "eval_* icl_* progress_bar log_to_console console_log_interval python_log_level device_eval_batch_size save_* "
      "load_* autoresume dist_timeout expandable_segments max_split_size_mb dataset.* mlm_probability model_name "
      "model.init_device model.pretrained* model.tokenizer_name model.use_pretrained model.use_auth_token model.device "
+     "model.norm_eps model.use_cache model.allow_embedding_resizing model.max_position_embeddings "
+     "model.should_save_peft_only run_event* flatten_* "
      "model.name model.trust_remote_code model.use_train_metrics model.use_logits model.gradient_checkpointing "
      "model.no_bias model.resid_pdrop model.emb_pdrop model.init_config.* model.verbose model.learned_pos_emb "
      "model.model_config.* model.additional_* metadata.* compute.* cluster gpu_type scheduling.* precision "
@@ -45,6 +51,7 @@ void map_mpt(const Settings& settings, Report& report) {
   model["num_attention_heads"] = *heads;
   const auto ratio = settings.number({"model.expansion_ratio"}).value_or(4);
   model["ffn_hidden_size"] = static_cast<std::int64_t>(static_cast<double>(*hidden) * ratio);
+  if (const auto width = settings.whole({"model.ffn_config.ffn_hidden_size"})) model["ffn_hidden_size"] = *width;
   model["vocab_size"] = settings.whole({"model.vocab_size"}).value_or(50368);
   const bool alibi = settings.on({"model.attn_config.alibi"}), rotary = settings.on({"model.attn_config.rope"});
   model["position_embedding_type"] = alibi ? "alibi" : rotary ? "rope" : "learned_absolute";

@@ -80,6 +80,7 @@ constexpr Row kNoted[] = {
      "disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad keep-fp8-transpose-cache "
      "pipeline-model-parallel-comm-backend use-sharp sharp-enabled-group suggested-communication-unit-size "
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
+     "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "
      "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "

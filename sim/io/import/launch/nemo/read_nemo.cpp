@@ -8,6 +8,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/words.h"
 
 namespace foretoken::io::launch::nemo {
@@ -72,12 +73,19 @@ constexpr KeyRule kNemoKeys[] = {
      "model.moe_aux_loss_coeff model.moe_router_load_balancing_type model.moe_z_loss_coeff model.moe_input_jitter_eps "
      "model.dist_ckpt_* model.hf_* model.rope_* model.lr* model.fsdp_sharded_checkpoint model.fp8_wgrad model.fp8_e4m3 "
      "model.fp8_hybrid "
+     "model.fsdp_use_orig_params model.memory_profile.* model.enable_autocast model.autocast_dtype "
+     "model.megatron_lm_legacy model.enforce_divisible_batch model.validation_* model.answer_only_loss "
+     "model.save_nemo* "
+     "model.convert_to_hf model.nemo_path model.scale_factor model.low_freq_factor model.high_freq_factor "
+     "model.old_context_len model.use_te_rng_tracker model.scaling_factor model.zero_centered_gamma "
+     "model.softmax_scale "
      "model.language_model_path model.restore_from_path model.mcore_customization_config.* model.mcore_bert "
      "model.overlap_p2p_comm model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir "
      "model.num_micro_batches_with_partial_activation_checkpoints model.activations_checkpoint_layers_per_pipeline"},
     {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "
      "model.bias_dropout_add_fusion model.masked_softmax_fusion model.persist_layer_norm "
      "model.cross_entropy_loss_fusion "
+     "model.final_logit_softcapping model.attn_logit_softcapping model.inference_flash_decoding "
      "model.apply_rope_fusion model.moe_grouped_gemm model.deterministic_mode",
      "kernels are fused as the runtime has them"},
     {"model.fp8_margin model.fp8_interval model.fp8_amax_* model.reduce_amax",
@@ -243,6 +251,8 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   add_layers(settings, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
+  // NeMo hands keys of Megatron-Core's configuration on by their names (build_transformer_config).
+  megatron::add_same_named_keys(settings, {"model."}, kNemoKeys, megatron::SameNamed::kAll, arguments);
   using megatron::Program;
   megatron::read_arguments(std::move(arguments), report, false, has_halves ? Program::kT5 : Program::kOther);
   report.framework = "NeMo";

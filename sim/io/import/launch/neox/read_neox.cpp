@@ -35,14 +35,19 @@ constexpr KeyRule kNeoxKeys[] = {
     {"kl_impl dpo_* kto_* reinforce_* train_impl", "preference, reward or RL training", true},
     {"mamba_* rwkv_*", "not a transformer", true},
     {"sparsity_config.* gmlp_attn_dim", "sparse attention or gMLP", true},
+    {"soft_prompt_tuning soft_prompt_tuning.*", "prompt tuning", true},
+    {"curriculum_learning.*", "the length of the sequences changes during the run", true},
+    {"amp.*", "mixed precision by Apex", true},
     {"lora* peft*", "adapters beside frozen weights", true},
     {"te_* transformer_engine", "kernels of Transformer Engine in this code"},
     {"scaled_* bias_* rope_fusion layernorm_fusion rmsnorm_fusion apply_query_key_layer_scaling "
      "attention_softmax_in_fp32 use_flashattn_swiglu fused* synchronize_each_layer partition_activations "
      "fp32_allreduce contiguous_checkpointing checkpoint_in_cpu* zero_optimization.* deepspeed_extra_args.* "
+     "gpt_j_tied mmap_warmup delay_allreduce communication_data_type parallel_output apply_layernorm_1p onnx_safe "
      "use_bias_in_norms use_bias_in_attn_linear use_bias_in_mlp make_vocab_size_divisible_by",
      "kernels are fused and communication is arranged as the runtime does it"},
-    {"moe_* pack_impl", "tokens are spread evenly, and none is dropped"},
+    {"moe_* pack_impl use_tutel reset_position_ids reset_attention_mask",
+     "tokens are spread evenly, and none is dropped"},
     {"optimizer.* fp16.* bf16.* wall_clock_breakdown steps_per_print gradient_clipping warmup* min_lr lr* lr_* "
      "distributed_backend checkpoint_* data_* data_impl weight_decay log_* eval_* train_iters init_method* "
      "output_layer_* rotary_* num_workers tokenizer_* keep_last_* vocab_file merge_file save load extra_save_iters "
@@ -55,6 +60,12 @@ constexpr KeyRule kNeoxKeys[] = {
      "zero_allow_untested_optimizer text_gen_type temperature top_p top_k maximum_tokens sample_* char_level_ppl s3_* "
      "use_mup mup_* coord_check prescale_gradients include exclude master_* no_ssh_check force_multi user_script "
      "model_parallel_size output_layer_parallelism mlp_type use_shared_fs profile* nsys* memory_profiling* dump_state "
+     "recompute is_pipe_parallel hysteresis dynamic_loss_scale loss_scale loss_scale_window min_scale iteration "
+     "do_train "
+     "do_valid do_test eod_mask_loss adlr_autoresume adlr_autoresume_interval weight_by_num_documents "
+     "weighted_sampler_alpha no_load_optim no_load_rng no_save_optim no_save_rng use_checkpoint_lr_scheduler clip_grad "
+     "exit_interval detect_nvlink_pairs autotuning_run rank local_rank label_data_paths pretrained_checkpoint "
+     "flops_profiler.* csv_monitor.* tensorboard.* wandb.* elasticity.* checkpoint.* sparse_gradients fp16_lm* "
      "git_hash enable_expert_tensor_parallelism activation_checkpointing.* data_types.* account jobname"}};
 
 // The inner width of a gated MLP: two thirds of I, halved, and rounded up.

@@ -140,14 +140,36 @@ constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {
     {"ZBVZeroBubble", "zb-v"},  {"LoopedBFS", "looped-bfs"},
     {"DualPipeV", "dualpipe-v"}};
 
-void map_schedule(const Settings& settings, Report& report) {
+constexpr const char* kPerStage = "parallelism.pipeline_parallel_layers_per_stage";
+
+// The chunks of a stage follow from the layers of a chunk. The embedding and the head count as layers
+// (distributed/pipeline_parallel.py, _build_module_list). Returns false when they make up no whole number.
+bool map_chunks(const Settings& settings, std::int64_t layers, Report& report) {
+  const auto per = number(settings, report, {kPerStage});
+  if (!per || *per < 1 || layers == 0) return true;
+  const auto less = [&](const char* key) { return number(settings, report, {key}).value_or(1); };
+  const std::int64_t counted = layers + less("parallelism.pipeline_parallel_first_stage_less_layers") +
+                               less("parallelism.pipeline_parallel_last_stage_less_layers");
+  const std::int64_t chunks = (counted + *per - 1) / *per, stages = report.whole("parallelism.pipeline").value_or(1);
+  if (chunks % stages != 0) {
+    report.refuse(kPerStage, fmt::format("{} chunks of {} layers for {} stages", chunks, *per, stages));
+    return false;
+  }
+  report.map("parallelism.virtual_pipeline", chunks / stages, kPerStage);
+  return true;
+}
+
+void map_schedule(const Settings& settings, std::int64_t layers, Report& report) {
   const auto stated =
       settings.find({"parallelism.pipeline_parallel_schedule", "experimental.pipeline_parallel_schedule"});
+  (void)settings.at(kPerStage);  // a run without a pipeline does not use it
   if (report.whole("parallelism.pipeline").value_or(1) == 1 || !stated) return;
   for (const auto& [theirs, ours] : kSchedules)
     if (stated->text == theirs) {
       report.map("schedule", ours, stated->key);
-      if (theirs != "1F1B" && theirs != "GPipe")
+      const bool looped = theirs != "1F1B" && theirs != "GPipe";
+      if (!map_chunks(settings, layers, report)) return;
+      if (looped && !report.has("parallelism.virtual_pipeline"))
         report.assume("parallelism.virtual_pipeline", 2,
                       "two chunks a stage, torchtitan's default of looped schedules");
       return;
@@ -187,13 +209,45 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
              fmt::format("{} sequences for each of {:g} data ranks", local, data));
 }
 
-bool has_float8(const Settings& settings) {
-  if (settings.on({"float8.enable_float8_linear", "training.fp8_linear"})) return true;
-  const auto* converters = settings.at("model.converters");
+constexpr const char* kConverters = "model.converters";
+constexpr const char* kMxRecipes[] = {"mx.recipe_name", "quantize.linear.mx.recipe_name"};
+
+bool converts(const Settings& settings, Names names) {
+  const auto* converters = settings.at(kConverters);
   if (converters == nullptr || !converters->is_array()) return false;
-  return std::ranges::any_of(*converters, [](const auto& one) {
-    return one.is_string() && (one == "float8" || one == "quantize.linear.float8");
+  return std::ranges::any_of(*converters, [&](const auto& one) {
+    return one.is_string() && std::ranges::find(names, one.template get<std::string>()) != names.end();
   });
+}
+
+// Refuses converters that change products in a way that is not known.
+void check_converters(const Settings& settings, Report& report) {
+  constexpr std::string_view kKnown[] = {"float8", "quantize.linear.float8", "mx", "quantize.linear.mx", ""};
+  const auto* converters = settings.at(kConverters);
+  if (converters == nullptr || !converters->is_array()) return;
+  for (const auto& one : *converters)
+    if (const std::string name = one.is_string() ? one.get<std::string>() : one.dump();
+        name.starts_with("quantize.grouped_mm"))
+      report.approximate(kConverters, "products of experts run in 16 bit");
+    else if (name == "primus_turbo")
+      report.approximate(kConverters, "kernels are those of the runtime");
+    else if (std::ranges::find(kKnown, name) == std::end(kKnown))
+      report.refuse(kConverters, "the converter " + in_quotes(name) + " is not modelled");
+}
+
+bool has_float8(const Settings& settings) {
+  return settings.on({"float8.enable_float8_linear", "training.fp8_linear"}) ||
+         converts(settings, {"float8", "quantize.linear.float8"});
+}
+
+// torchao's MX formats: mxfp8, mxfp8_cublas, mxfp8_emulated; mxfp4 is another.
+void map_mx(const Settings& settings, Report& report) {
+  const auto recipe = settings.find({kMxRecipes[0], kMxRecipes[1]});
+  report.map("precision", "fp8", kConverters);
+  if (!recipe) return report.assume("precision_recipe.fp8_recipe", "mxfp8", kByDefault);
+  if (!recipe->text.starts_with("mxfp8"))
+    return report.refuse(recipe->key, "products in " + in_quotes(recipe->text) + " are not modelled");
+  report.map("precision_recipe.fp8_recipe", "mxfp8", recipe->key);
 }
 
 void map_precision(const Settings& settings, Report& report) {
@@ -201,6 +255,17 @@ void map_precision(const Settings& settings, Report& report) {
   const auto compute = settings.find({"training.mixed_precision_param"});
   if (compute && compute->text != "bfloat16")
     report.refuse(compute->key, "passes in " + in_quotes(compute->text) + " are not modelled");
+  check_converters(settings, report);
+  for (const char* recipe : kMxRecipes) (void)settings.at(recipe);  // runs without its converter do not use it
+  const auto stored = settings.find({"training.dtype"});
+  if (stored && stored->text != "float32")
+    report.refuse(stored->key, "weights and optimizer states in " + in_quotes(stored->text) + " are not modelled");
+  const auto reduced = settings.find({"training.mixed_precision_reduce"});
+  if (reduced && reduced->text == "bfloat16")
+    report.map("precision_recipe.gradients", "bf16", reduced->key);
+  else if (reduced && reduced->text != "float32")
+    report.refuse(reduced->key, "gradients in " + in_quotes(reduced->text) + " are not modelled");
+  if (converts(settings, {"mx", "quantize.linear.mx"})) return map_mx(settings, report);
   if (!float8)
     report.assume("precision", "bf16", "training.mixed_precision_param is bfloat16 by default");
   else
@@ -250,10 +315,16 @@ void map_software(const Settings& settings, Report& report) {
   const auto optimizer = settings.find({"optimizer.name"});
   if (optimizer && optimizer->text != "AdamW" && optimizer->text != "Adam")
     report.refuse(optimizer->key, in_quotes(optimizer->text) + " has other costs and memory than Adam");
+  const auto kernels = settings.find({"optimizer.implementation"});
+  if (kernels && kernels->text != "fused") report.approximate(kernels->key, "the optimizer runs in fused kernels");
+  const auto exchange = settings.find({"parallelism.expert_parallel_comm_backend"});
+  if (exchange && exchange->text == "deepep")
+    report.map("moe.dispatcher", "deepep", exchange->key);
+  else if (exchange && exchange->text != "standard")
+    report.refuse(exchange->key, "the exchange " + in_quotes(exchange->text) + " is not modelled");
 }
 
-/// Sections without effect on a step, and those that rules read.
-/// Keys of the sections above that change neither time nor memory.
+/// Keys of the sections that rules read that change neither time nor memory.
 constexpr std::string_view kNoEffect[] = {"lr",
                                           "eps",
                                           "weight_decay",
@@ -281,7 +352,15 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "precompute_float8_dynamic_scale_for_fsdp",
                                           "selective_ac_option",
                                           "custom_args_module",
-                                          "mock_data"};
+                                          "mock_data",
+                                          "fused",
+                                          "backend",
+                                          "moe_fqns_prototype",
+                                          "determinism_check",
+                                          "memory_budget",
+                                          "visualize_memory_budget_pareto",
+                                          "mxfp8_dim1_cast_kernel_choice",
+                                          "per_op_sac_force_recompute_mm_shapes_by_fqns"};
 
 // Lists the keys of a section that no rule reads.
 void sort_keys(const nlohmann::ordered_json& section, const std::string& name, const Settings& settings,
@@ -294,8 +373,12 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
       report.ignore(printable(path, 80), "");
     } else if (key == "enable_fsdp_float8_all_gather") {
       report.approximate(path, "weights are gathered in 16 bit");
-    } else if (key.ends_with("_stage_less_layers")) {
-      report.approximate(path, "layers are dealt evenly over the stages");
+    } else if (key.ends_with("_stage_less_layers") || key == "module_fqns_per_model_part" ||
+               key == "pipeline_parallel_split_points") {
+      if (!value.empty()) report.approximate(path, "layers are dealt evenly over the stages");
+    } else if (key == "context_parallel_rotate_method" || key == "context_parallel_load_balancer" ||
+               key == "pipeline_parallel_expert_parallel_overlap") {
+      report.approximate(path, "communication is arranged as the runtime does it");
     } else if (value.is_string() && !switch_of(value.get<std::string>()).value_or(true)) {
       report.ignore(printable(path, 80), "");  // a switch that is off
     } else if (!settings.was_asked(path)) {
@@ -310,7 +393,7 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
                                            "debug"};
   constexpr std::string_view kRead[] = {
       "model",  "training", "optimizer", "parallelism", "experimental", "compile", "activation_checkpoint",
-      "float8", "quantize"};
+      "float8", "quantize", "mx"};
   for (const auto& [section, content] : document.items()) {
     if (std::ranges::find(kIgnored, section) != std::end(kIgnored))
       report.ignore("[" + section + "]", "");
@@ -337,7 +420,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   const Settings settings(document);
   const std::int64_t layers = map_model(settings, report);
   const Degrees degrees = map_degrees(settings, report);
-  map_schedule(settings, report);
+  map_schedule(settings, layers, report);
   map_batch(settings, degrees, gpus, report);
   map_precision(settings, report);
   map_recompute(settings, layers, report);

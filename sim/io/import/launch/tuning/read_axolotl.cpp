@@ -18,20 +18,23 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"rl dpo_* kto_* orpo_* trl.* grpo_* reward_model process_reward_model",
      "preferences or reinforcement, not plain training", true},
     {"gptq* awq* quantization.* qat.*", "weights that are quantised in training", true},
+    {"peft_layer_replication", "layers that are repeated", true},
+    {"optim_target_modules", "an optimizer with other costs and memory", true},
+    {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"kd_* distill*", "distillation: a second model runs", true},
     {"use_kt* kt_*", "experts on the CPU", true},
     {"tensor_parallel_size sequence_parallel_degree context_parallel_size expert_parallel_size "
      "dp_replicate_size "
-     "heads_k_stride",
+     "heads_k_stride ring_attn_func",
      "it cuts the model in other ways", true},
     {"dp_shard_size quantize_moe_experts fsdp_version", "weights are sharded over all data ranks"},
     {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
     {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation flash_attention "
-     "flash_optimum scaling_softmax",
+     "flash_optimum scaling_softmax flex_attention flex_attn_* bettertransformer torch_dtype",
      "kernels are fused as the runtime has them"},
     {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "
-     "train_on_inputs sample_packing",
+     "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",
      "sequences are taken as whole ones"},
     {kNoEffectKeys}};
 

@@ -21,6 +21,9 @@ constexpr KeyRule kTorchtuneKeys[] = {
      "it cuts the model in other ways", true},
     {"custom_sharded_layers fsdp_* loss.* optimizer.fused enable_fp8_training",
      "kernels are fused as the runtime has them"},
+    {"data_parallel_shard_dim", "weights are sharded over all data ranks"},
+    {"ac_mode ac_option", "enable_activation_checkpointing decides about recomputation"},
+    {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap"},
     {kNoEffectKeys}};
 
 std::string last_part(const std::string& name) {
@@ -121,6 +124,10 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
     report.refuse("dtype", "no profile has products of " + in_quotes(type));
   map_torchtune_memory(settings, single, report);
   map_torchtune_method(settings, builder, report);
+  if (settings.whole({"tensor_parallel_dim"}).value_or(1) == 1)
+    (void)settings.at("tensor_parallel_plan");  // it counts from two ranks on
+  else
+    report.refuse("tensor_parallel_dim", "it cuts the model in other ways");
   settings.sort_rest(kTorchtuneKeys);
 }
 

@@ -14,8 +14,14 @@ namespace {
 
 constexpr KeyRule kTrainerKeys[] = {
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
-    {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro",
+    {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
+     "optim_target_modules",
      "an optimizer with other costs and memory", true},
+    {"auto_find_batch_size", "the batch is searched for at the start", true},
+    {"train_from_scratch", "it may count on other initial weights"},
+    {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
+    {"quantization_type", "the type of 4-bit weights is NF4"},
+    {"train_mm_proj_only", "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
     {"use_unsloth_gc enable_liger_kernel flash_attn use_liger* torch_compile* optim_args attn_implementation "
      "torch_dtype",
