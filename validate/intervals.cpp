@@ -10,6 +10,8 @@
 #include <tuple>
 #include <variant>
 
+#include "sim/base/check.h"
+
 namespace foretoken::validate {
 namespace {
 
@@ -69,9 +71,13 @@ std::string group_json(const CaseSet& set, const std::vector<const CaseResult*>&
   std::vector<std::string> names, rows;
   for (const trust::PlaceKey* key : differ) names.push_back(fmt::format("\"{}\"", key->name));
   for (const CaseResult* one : cases) {
-    std::string row = "[";
-    for (const trust::PlaceKey* key : differ) row += json_of(*key, one->place) + ',';
-    rows.push_back(row + fmt::format("{:.4f}]", log_ratio(*one)));
+    std::string row = "\"";
+    for (const trust::PlaceKey* key : differ) {
+      const std::string value = trust::value_of(*key, one->place);
+      expects(!value.empty() && value.find_first_of("|\"\\") == std::string::npos, "a value of a row has no separator");
+      row += value + '|';
+    }
+    rows.push_back(row + fmt::format("{:.4f}\"", log_ratio(*one)));
   }
   return fmt::format(
       "{{\"set\": \"{}\", \"publication\": \"{}\", \"weight\": {:.6g}, \"all\": {{{}}}, \"keys\": [{}], \"cases\": "
