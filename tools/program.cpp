@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
+#include <vector>
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -186,6 +188,38 @@ std::span<const char* const> own_words(std::span<const char* const> words) {
   return words.first(static_cast<std::size_t>(dashes - words.begin()));
 }
 
+struct CommandRow {
+  std::vector<std::string_view> names;
+  std::function<void()> add;
+};
+
+// Adds the command that the first word names, or all of them for another word. Adding all takes as long as the rest of
+// a small prediction.
+void add_commands(CLI::App& program, Action& chosen, std::string_view first, const std::vector<std::string>& passed) {
+  const CommandRow rows[] = {
+      {{"simulate"}, [&] { add_simulate(program, chosen); }},
+      {{"compare"}, [&] { add_compare(program, chosen); }},
+      {{"explain"}, [&] { add_explain(program, chosen); }},
+      {{"whatif"}, [&] { add_whatif(program, chosen); }},
+      {{"report"}, [&] { add_report(program, chosen); }},
+      {{"schedule"}, [&] { add_schedule(program, chosen); }},
+      {{"import"}, [&] { add_import(program, chosen, passed); }},
+      {{"export"}, [&] { add_export(program, chosen); }},
+      {{"search"}, [&] { add_search(program, chosen); }},
+      {{"plan"}, [&] { add_plan(program, chosen); }},
+      {{"diagnose"}, [&] { add_diagnose(program, chosen); }},
+      {{"serve"}, [&] { add_serve(program, chosen); }},
+      {{"models", "clusters", "profiles", "runtimes", "scenarios"}, [&] { add_lists(program, chosen); }},
+      {{"validate"}, [&] { add_validate(program, chosen); }},
+      {{"calibrate"}, [&] { add_calibrate(program, chosen); }},
+      {{}, [&] { add_completion(program, chosen); }},  // these two describe the others
+      {{}, [&] { add_man(program, chosen); }},
+      {{"doctor"}, [&] { add_doctor(program, chosen); }}};
+  for (const CommandRow& row : rows)
+    if (std::ranges::find(row.names, first) != row.names.end()) return row.add();
+  for (const CommandRow& row : rows) row.add();
+}
+
 int run(int all_words, const char* const* argv) {
   const std::span<const char* const> words(argv, static_cast<std::size_t>(all_words));
   const std::span<const char* const> own = own_words(words);
@@ -195,24 +229,7 @@ int run(int all_words, const char* const* argv) {
   program.set_version_flag("--version", "foretoken " + std::string(version()));
   program.footer(kExamples);
   Action chosen;
-  add_simulate(program, chosen);
-  add_compare(program, chosen);
-  add_explain(program, chosen);
-  add_whatif(program, chosen);
-  add_report(program, chosen);
-  add_schedule(program, chosen);
-  add_import(program, chosen, {passed.begin(), passed.end()});
-  add_export(program, chosen);
-  add_search(program, chosen);
-  add_plan(program, chosen);
-  add_diagnose(program, chosen);
-  add_serve(program, chosen);
-  add_lists(program, chosen);
-  add_validate(program, chosen);
-  add_calibrate(program, chosen);
-  add_completion(program, chosen);
-  add_man(program, chosen);
-  add_doctor(program, chosen);
+  add_commands(program, chosen, own.size() > 1 ? own[1] : "", {passed.begin(), passed.end()});
   collect_unknown_words(program);
   try {
     parse(program, argc, argv, chosen);
