@@ -72,6 +72,10 @@ std::optional<std::size_t> program_at(const Words& words, const std::function<bo
 
 }  // namespace
 
+bool LaunchedProgram::has(std::string_view flag) const {
+  return std::ranges::any_of(options, [&](const Argument& one) { return one.name == flag; });
+}
+
 bool is_count(std::string_view flag) {
   constexpr std::string_view kCounts[] = {
       "nproc-per-node", "nnodes",   "nodes", "num-nodes", "gpus-per-node",   "gpus",
@@ -91,7 +95,8 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   const auto begin = words.begin() + static_cast<std::ptrdiff_t>(*program);
   const Words launchers(words.begin(), begin);
   launched.program.assign(begin, words.end());
-  for (Argument& argument : arguments_of(launchers, place)) {
+  launched.options = arguments_of(launchers, place);
+  for (Argument argument : launched.options) {
     if (!is_count(argument.name)) continue;
     // A value is one word: the next launcher may follow it, srun --nodes 4 torchrun.
     if (argument.values.size() > 1) argument.values.resize(1);

@@ -14,8 +14,12 @@ namespace foretoken::io::launch {
 /// A command in two parts.
 struct LaunchedProgram {
   std::vector<Argument> counts{};      ///< of the launchers: --nnodes 4
-  std::vector<std::string> others{};   ///< the launchers' other options: "--label"
+  std::vector<Argument> options{};     ///< all flags of the launchers
+  std::vector<std::string> others{};   ///< those that are no counts, as they are written: "--label"
   std::vector<std::string> program{};  ///< the program with its arguments; all words, where no program is found
+
+  /// Returns true when a launcher has this flag.
+  [[nodiscard]] bool has(std::string_view flag) const;
 };
 
 /// Takes the launchers' words off a command. The program is the last file ending in .py before the first flag that

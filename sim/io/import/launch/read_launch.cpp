@@ -28,6 +28,7 @@
 #include "sim/io/import/launch/torchtitan/primus.h"
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/trainer_script.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
@@ -42,7 +43,7 @@ constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
 constexpr const char* kExpected =
     "expected a launch of Megatron-LM, NeMo, Megatron-Bridge, DeepSpeed, torchtitan, nanotron, MLPerf, llm-foundry, "
-    "GPT-NeoX, accelerate, axolotl, torchtune or LLaMA-Factory";
+    "GPT-NeoX, accelerate, axolotl, torchtune, LLaMA-Factory or the Trainer";
 
 void complain(Findings& findings, const fs::path& path, std::string message) {
   findings.complaints.push_back({printable(path.string()), "", std::move(message)});
@@ -94,6 +95,15 @@ bool holds_name(const std::string& text, const std::string& name) {
   return false;
 }
 
+// The number that --gpus or --set states.
+std::optional<std::int64_t> stated_gpus(const Launch& launch) {
+  constexpr std::string_view kKey = "gpus=";
+  std::optional<std::int64_t> gpus;
+  for (const std::string& set : launch.sets)
+    if (set.starts_with(kKey)) gpus = whole_of(std::string_view(set).substr(kKey.size()));
+  return gpus && *gpus > 0 ? gpus : std::nullopt;
+}
+
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
   auto [arguments, flags] = parted(launch.words);
@@ -125,18 +135,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       complain(findings, path, "a configuration of MLPerf takes no flags behind --; use --env NAME=VALUE");
     return mlperf::read_mlperf(*script, path, report);
   }
+  if (tuning::is_trainer_script(*script))
+    return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
-}
-
-// The number that --gpus or --set states.
-std::optional<std::int64_t> stated_gpus(const Launch& launch) {
-  constexpr std::string_view kKey = "gpus=";
-  std::optional<std::int64_t> gpus;
-  for (const std::string& set : launch.sets)
-    if (set.starts_with(kKey)) gpus = whole_of(std::string_view(set).substr(kKey.size()));
-  return gpus && *gpus > 0 ? gpus : std::nullopt;
 }
 
 // Documents of all frameworks differ in their sections.

@@ -4,6 +4,7 @@
 // src/llamafactory/hparams; huggingface/trl, trl/trainer.
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
@@ -17,6 +18,8 @@ constexpr KeyRule kTrainerKeys[] = {
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
+    {"lora_dim lora_module_name only_optimize_lora", "LoRA as DeepSpeed-Chat has it", true},
+    {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
@@ -47,7 +50,14 @@ void refuse_other_stages(const Settings& settings, Report& report) {
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
 }
 
-void map_trainer_sharding(const Settings& settings, Report& report) {
+void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Report& report) {
+  if (deepspeed != nullptr) {
+    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+    megatron::map_deepspeed_config(*deepspeed, report);
+    if (!report.has("optimizer.zero_stage"))
+      map_sharding(0, "the DeepSpeed configuration states no zero_optimization", report);
+    return;
+  }
   if (const auto file = settings.text({"deepspeed"})) {
     for (const char* stage : {"0", "1", "2", "3"})
       if (file->find(std::string("z") + stage) != file->npos || file->find(std::string("zero") + stage) != file->npos ||
@@ -92,7 +102,7 @@ bool is_trainer(const Json& document) {
   return document.is_object() && document.contains("per_device_train_batch_size");
 }
 
-void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report, const Json* deepspeed) {
   report.framework = "Hugging Face Trainer";
   const Settings settings(document, report);
   refuse_other_stages(settings, report);
@@ -121,7 +131,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
     map_optimizer_name(*name, "optim", report);
   else
     report.assume("optimizer.name", "adam", "AdamW is the Trainer's default");
-  map_trainer_sharding(settings, report);
+  map_trainer_sharding(settings, deepspeed, report);
   map_trainer_method(settings, report);
   settings.sort_rest(kTrainerKeys);
 }

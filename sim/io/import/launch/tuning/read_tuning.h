@@ -17,6 +17,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
 
 /// Returns true for arguments of Hugging Face's Trainer, as LLaMA-Factory, TRL and the alignment handbook have them.
 [[nodiscard]] bool is_trainer(const Json& document);
-void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+/// `deepspeed` is the configuration that the arguments name, where it is at hand.
+void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report,
+                  const Json* deepspeed = nullptr);
 
 }  // namespace foretoken::io::launch::tuning

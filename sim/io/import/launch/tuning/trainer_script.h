@@ -1,0 +1,21 @@
+// Shell scripts that start a training by Hugging Face's Trainer: torchrun, deepspeed, accelerate launch or python with
+// a program that takes --model_name_or_path and --per_device_train_batch_size.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/shell/script.h"
+
+namespace foretoken::io::launch::tuning {
+
+[[nodiscard]] bool is_trainer_script(const shell::Script& script);
+
+/// Makes a scenario of a command of the script; `row` chooses among several. `folder` is the script's: files of
+/// DeepSpeed and accelerate are looked for there. `flags` follow those of the command. `gpus` overrules the launcher.
+void read_trainer_script(const shell::Script& script, const std::string& folder, const std::string& row,
+                         const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report);
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,134 @@
+// Tests scripts that start Hugging Face's Trainer: what launchers, flags, and files of DeepSpeed and accelerate say.
+#include "sim/io/import/launch/tuning/trainer_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+/// A folder of files that no other test has.
+class Folder {
+ public:
+  Folder() : path_(fs::path(testing::TempDir()) / ("trainer-script-" + std::to_string(::getpid()))) {
+    fs::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
+
+  [[nodiscard]] Report read(const std::string& script, const std::string& row = "") const {
+    write("run.sh", script);
+    Launch launch;
+    launch.files = {path_ / "run.sh"};
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    launch.row = row;
+    Findings findings;
+    Report report = read_launch(launch, findings);
+    EXPECT_EQ(lines_of(findings.complaints), "");
+    return report;
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string refusals_of(const Report& report) {
+  std::string text;
+  for (const Refused& one : report.refused) text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+constexpr const char* kArguments =
+    " --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4 --gradient_accumulation_steps 8 "
+    "--model_max_length 2048 --bf16 True --learning_rate 2e-5 --data_path a.json";
+
+TEST(TrainerScript, TorchrunAndItsArguments) {
+  const Folder folder;
+  const Report report = folder.read(std::string("torchrun --nproc_per_node=8 --master_port=29500 train.py") +
+                                    kArguments + " --fsdp 'full_shard auto_wrap'\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_EQ(report.whole("batch.micro"), 4);
+  EXPECT_EQ(report.whole("batch.global"), 4 * 8 * 8);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+}
+
+TEST(TrainerScript, PythonAloneHasOneGpuAndSlurmHasItsOwn) {
+  const Folder folder;
+  EXPECT_EQ(folder.read(std::string("python train.py") + kArguments).whole("gpus"), 1);
+  EXPECT_EQ(
+      folder.read(std::string("#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\nsrun torchrun train.py") + kArguments)
+          .whole("gpus"),
+      8);
+  EXPECT_FALSE(folder.read(std::string("deepspeed train.py") + kArguments).has("gpus")) << "all of its hosts";
+}
+
+TEST(TrainerScript, TheFileOfDeepSpeedDecides) {
+  const Folder folder;
+  folder.write("ds.json", R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},
+                              "bf16": {"enabled": "auto"}, "train_batch_size": "auto"})");
+  const Report report =
+      folder.read(std::string("deepspeed --num_gpus 8 train.py --deepspeed configs/ds.json") + kArguments);
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
+  EXPECT_EQ(report.whole("batch.global"), 256);
+  const Report bare =
+      folder.read(std::string("deepspeed --num_gpus 8 main.py --deepspeed --zero_stage 3") + kArguments);
+  EXPECT_EQ(bare.whole("optimizer.zero_stage"), 3);
+  EXPECT_THAT(refusals_of(folder.read(std::string("deepspeed --num_gpus 8 a.py --deepspeed other.json") + kArguments)),
+              HasSubstr("its name says no stage"));
+}
+
+TEST(TrainerScript, AccelerateByFileAndByOptions) {
+  const Folder folder;
+  folder.write("acc.yaml",
+               "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 2\n"
+               "num_processes: 16\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n");
+  const std::string script =
+      "accelerate launch --config_file acc.yaml sft.py --model_name_or_path Qwen/Qwen3-8B "
+      "--per_device_train_batch_size 2 --max_seq_length 4096 --use_peft --lora_r 16\n"
+      "accelerate launch --num_processes 4 --mixed_precision bf16 --use_deepspeed --zero_stage 2 sft.py "
+      "--model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size $NOBODY --max_seq_length 4096\n";
+  const Report by_file = folder.read(script);
+  EXPECT_EQ(refusals_of(by_file), "");
+  EXPECT_EQ(by_file.whole("gpus"), 16);
+  EXPECT_EQ(by_file.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(by_file.at("precision"), Json("bf16"));
+  EXPECT_EQ(by_file.at("training.method"), Json("lora"));
+  const Report by_options = folder.read(script, "2");
+  EXPECT_EQ(by_options.whole("gpus"), 4);
+  EXPECT_EQ(by_options.whole("optimizer.zero_stage"), 2);
+  EXPECT_FALSE(by_options.has("batch.micro")) << "a variable that nobody sets";
+  EXPECT_EQ(refusals_of(by_options), "");
+  EXPECT_FALSE(folder.read(script, "3").complete());
+}
+
+TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return refusals_of(folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags));
+  };
+  EXPECT_THAT(with("--new_thing 3"), HasSubstr("new_thing: an unknown key"));
+  EXPECT_THAT(with("--lora_dim 128 --only_optimize_lora"), HasSubstr("DeepSpeed-Chat"));
+  EXPECT_THAT(with("--num_padding_at_beginning 1"), HasSubstr("a reward model"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning
