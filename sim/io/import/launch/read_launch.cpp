@@ -216,6 +216,18 @@ void read_text(const fs::path& path, const std::string& text, const Launch& laun
   complain(findings, path, fmt::format("unknown kind of file {}; {}", in_quotes(extension), kExpected));
 }
 
+// Words of a command line: flags alone, or a command with its launcher.
+void read_words(const Launch& launch, Report& report) {
+  shell::Script script;
+  script.commands.push_back({.words = launch.words, .file = "the command line", .line = 0});
+  if (tuning::is_trainer_script(script))
+    return tuning::read_trainer_script(script, ".", launch.row, {}, stated_gpus(launch), report);
+  const bool whole = std::ranges::any_of(launch.words, [](const std::string& word) { return word.ends_with(".py"); });
+  if (whole && megatron::is_megatron_script(script))
+    return megatron::read_launch_script(script, ".", launch.row, {}, report);
+  megatron::read_arguments(arguments_of(launch.words, "the command line"), report);
+}
+
 // Documents of GPT-NeoX that are merged.
 void read_several(const Launch& launch, Report& report, Findings& findings) {
   std::vector<Json> documents;
@@ -270,7 +282,7 @@ Report read_launch(const Launch& launch, Findings& findings) {
   }
   Report report;
   if (launch.files.empty())
-    megatron::read_arguments(arguments_of(launch.words, "the command line"), report);
+    read_words(launch, report);
   else
     read_several(launch, report, findings);
   report.scenario["name"] =

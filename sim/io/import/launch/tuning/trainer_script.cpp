@@ -119,7 +119,9 @@ std::optional<std::int64_t> launched_gpus(const shell::Command& command, const L
   Report own;
   if (last_of(counts, "gpus") != nullptr) std::erase_if(counts, [](const Argument& one) { return one.name != "gpus"; });
   megatron::map_gpus(Flags(std::move(counts), own));
-  return own.whole("gpus");
+  constexpr std::int64_t kMost = 1 << 24;
+  const auto gpus = own.whole("gpus");
+  return gpus && *gpus <= kMost ? gpus : std::nullopt;
 }
 
 /// Takes what accelerate's file and options say, where the program's own arguments do not.
@@ -182,7 +184,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
                                                    "left out; choose one with --row 1 to {}",
                                                    all, all));
   const shell::Command& command = *trainings[static_cast<std::size_t>(number - 1)];
-  const std::string place = fmt::format("{}:{}", command.file, command.line);
+  const std::string place = command.line > 0 ? fmt::format("{}:{}", command.file, command.line) : command.file;
   const LaunchedProgram launched = launched_program(command.words, place, is_programs);
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));

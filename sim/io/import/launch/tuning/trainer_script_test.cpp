@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "sim/io/import/launch/read_launch.h"
 #include "sim/io/json/test_text.h"
@@ -118,6 +119,28 @@ TEST(TrainerScript, AccelerateByFileAndByOptions) {
   EXPECT_FALSE(by_options.has("batch.micro")) << "a variable that nobody sets";
   EXPECT_EQ(refusals_of(by_options), "");
   EXPECT_FALSE(folder.read(script, "3").complete());
+}
+
+TEST(TrainerScript, WordsOfACommandLine) {
+  const auto read_words = [](const std::string& text) {
+    Launch launch;
+    std::istringstream in(text);
+    for (std::string word; in >> word;) launch.words.push_back(word);
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    Findings findings;
+    return read_launch(launch, findings);
+  };
+  const Report trainer = read_words(std::string("torchrun --nproc_per_node 8 --rdzv_conf a=b train.py") + kArguments);
+  EXPECT_EQ(trainer.framework, "Hugging Face Trainer");
+  EXPECT_EQ(trainer.whole("gpus"), 8);
+  EXPECT_EQ(refusals_of(trainer), "");
+  const Report megatron = read_words(
+      "torchrun --nproc_per_node 8 --nnodes 2 --rdzv_conf a=b pretrain_gpt.py --num-layers 24 --hidden-size 2048 "
+      "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
+      "--global-batch-size 64 --vocab-size 50304 --bf16");
+  EXPECT_EQ(refusals_of(megatron), "");
+  EXPECT_EQ(megatron.whole("gpus"), 16);
+  EXPECT_EQ(read_words("python train.py --model_name_or_path a --per_device_train_batch_size 1").whole("gpus"), 1);
 }
 
 TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
