@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
+#include "sim/io/import/launch/named_file.h"
 #include "sim/io/import/launch/nanotron/read_nanotron.h"
 #include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/nemo/read_table.h"
@@ -95,6 +96,8 @@ bool holds_name(const std::string& text, const std::string& name) {
   return false;
 }
 
+void read_text(const fs::path& path, const std::string& text, const Launch& launch, Report& report, Findings& findings);
+
 // The number that --gpus or --set states.
 std::optional<std::int64_t> stated_gpus(const Launch& launch) {
   constexpr std::string_view kKey = "gpus=";
@@ -139,7 +142,17 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
+  const auto named = file_of_script(*script, folder);
+  const auto content = named ? text_of(named->path, findings) : std::nullopt;
+  if (!content)
+    return complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
+  report.approximate(printable(named->path.filename().string(), 100),
+                     named->place + " names it; it is read in its place");
+  Launch inner = launch;
+  inner.words = named->overrides;
+  inner.words.insert(inner.words.end(), flags.begin(), flags.end());
+  if (named->gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named->gpus));
+  read_text(named->path, *content, inner, report, findings);
 }
 
 // Documents of all frameworks differ in their sections.

@@ -1,0 +1,86 @@
+// Tests scripts that start a training by its configuration.
+#include "sim/io/import/launch/named_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class NamedFiles : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  Report read(const std::string& script) {
+    write("run.sh", script);
+    Launch launch;
+    launch.files = {folder_ / "run.sh"};
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    Findings findings;
+    Report report = read_launch(launch, findings);
+    complaints_ = lines_of(findings.complaints);
+    return report;
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("named-file-" + std::to_string(::getpid()));
+  std::string complaints_;
+};
+
+constexpr const char* kFactory =
+    "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\nper_device_train_batch_size: 2\n"
+    "gradient_accumulation_steps: 4\ncutoff_len: 2048\nbf16: true\n";
+
+TEST_F(NamedFiles, AreReadWithTheGpusOfTheLauncher) {
+  write("sft.yaml", kFactory);
+  write("acc.yaml",
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nmixed_precision: bf16\n");
+  const Report report = read(
+      "accelerate launch --config_file acc.yaml --help\n"
+      "torchrun --nproc_per_node 8 --nnodes 2 src/train.py configs/sft.yaml\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 16);
+  EXPECT_EQ(report.whole("batch.global"), 2 * 4 * 16);
+  EXPECT_TRUE(std::ranges::any_of(
+      report.assumed, [](const Assumed& one) { return one.because.find("run.sh:2 names it") != std::string::npos; }));
+}
+
+TEST_F(NamedFiles, WordsBehindThemOverrideTheirKeys) {
+  write("mpt.yaml",
+        "max_seq_len: 2048\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 1\nprecision: amp_bf16\n"
+        "model: {name: mpt_causal_lm, d_model: 1024, n_heads: 8, n_layers: 4, vocab_size: 1000}\n");
+  const Report report =
+      read("composer train.py mpt.yaml max_seq_len=4096 model.n_layers=24 data_local=$NOBODY --x y\n");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
+  EXPECT_EQ(report.whole("model.num_layers"), 24);
+  write("llama.toml", "[model]\nname='llama3'\nflavor='8B'\n[training]\nseq_len=8192\nlocal_batch_size=1\n");
+  const Report titan = read(
+      "torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file=llama.toml --training.seq_len 4096 "
+      "--metrics.log_freq 1\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(titan.framework, "torchtitan");
+  EXPECT_EQ(titan.whole("batch.sequence_length"), 4096);
+}
+
+TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
+  write("other.yaml", "a: 1\n");
+  (void)read("tool run other.yaml\n");
+  EXPECT_THAT(complaints_, HasSubstr("other.yaml"));
+  EXPECT_THAT(complaints_, HasSubstr("belongs to no framework"));
+  (void)read("tool run missing.yaml\n");
+  EXPECT_THAT(complaints_, HasSubstr("starts no training that can be read"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch
