@@ -124,7 +124,7 @@ TEST(ReadTorchtitan, NoKeyIsSilent) {
   EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 2);
 }
 
-std::string refusals_of(const Report& report) {
+std::string titan_refusals(const Report& report) {
   std::string refused;
   for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
   return refused;
@@ -135,7 +135,8 @@ TEST(ReadTorchtitan, LayersOfAChunkGiveTheChunksOfAStage) {
       "[model]\nname='llama3'\nflavor='70B'\n[parallelism]\npipeline_parallel_degree=8\n"
       "pipeline_parallel_schedule='Interleaved1F1B'\npipeline_parallel_layers_per_stage=";
   const Report two = torchtitan_report(run + "6\n");  // 80 layers, embedding and head: 14 chunks
-  EXPECT_EQ(refusals_of(two), "parallelism.pipeline_parallel_layers_per_stage: 14 chunks of 6 layers for 8 stages\n");
+  EXPECT_EQ(titan_refusals(two),
+            "parallelism.pipeline_parallel_layers_per_stage: 14 chunks of 6 layers for 8 stages\n");
   EXPECT_EQ(torchtitan_report(run + "5\npipeline_parallel_first_stage_less_layers=0\n"
                                     "pipeline_parallel_last_stage_less_layers=0\n")
                 .whole("parallelism.virtual_pipeline"),
@@ -147,20 +148,20 @@ TEST(ReadTorchtitan, ConvertersAndTypesDecideAboutThePrecision) {
   const Report mx = torchtitan_report(model + "converters=['mx']\n[mx]\nrecipe_name='mxfp8_cublas'\n");
   EXPECT_EQ(mx.at("precision"), Json("fp8"));
   EXPECT_EQ(mx.at("precision_recipe.fp8_recipe"), Json("mxfp8"));
-  EXPECT_EQ(refusals_of(mx), "");
-  EXPECT_THAT(refusals_of(torchtitan_report(model + "converters=['mx']\n[mx]\nrecipe_name='mxfp4'\n")),
+  EXPECT_EQ(titan_refusals(mx), "");
+  EXPECT_THAT(titan_refusals(torchtitan_report(model + "converters=['mx']\n[mx]\nrecipe_name='mxfp4'\n")),
               testing::HasSubstr("\"mxfp4\""));
-  EXPECT_THAT(refusals_of(torchtitan_report(model + "converters=['quantize.dense.int4']\n")),
+  EXPECT_THAT(titan_refusals(torchtitan_report(model + "converters=['quantize.dense.int4']\n")),
               testing::HasSubstr("the converter \"quantize.dense.int4\""));
   EXPECT_EQ(
       torchtitan_report(model + "[training]\nmixed_precision_reduce='bfloat16'\n").at("precision_recipe.gradients"),
       Json("bf16"));
-  EXPECT_THAT(refusals_of(torchtitan_report(model + "[training]\ndtype='bfloat16'\n")),
+  EXPECT_THAT(titan_refusals(torchtitan_report(model + "[training]\ndtype='bfloat16'\n")),
               testing::HasSubstr("weights and optimizer states"));
 }
 
 TEST(ReadTorchtitan, KnowsKeysThatChangeLittle) {
-  EXPECT_EQ(refusals_of(torchtitan_report(
+  EXPECT_EQ(titan_refusals(torchtitan_report(
                 "[model]\nname='llama3'\nflavor='8B'\n[optimizer]\nname='AdamW'\nfused=true\n"
                 "implementation='foreach'\n[parallelism]\ncontext_parallel_rotate_method='alltoall'\n"
                 "module_fqns_per_model_part=[]\n[compile]\nbackend='inductor'\n[mx]\nfilter_fqns=['output']\n")),
