@@ -20,8 +20,8 @@ constexpr std::array kPasses{std::pair{GemmPass::kForward, std::string_view("for
                              std::pair{GemmPass::kInputGradient, std::string_view("input_gradient")},
                              std::pair{GemmPass::kWeightGradient, std::string_view("weight_gradient")}};
 
-constexpr std::array kFamilies{std::pair{LayerFamily::kGpt, std::string_view("gpt")},
-                               std::pair{LayerFamily::kLlama, std::string_view("llama")}};
+const std::array kFamilies{std::pair{LayerFamily::kGpt, name_of(LayerFamily::kGpt)},
+                           std::pair{LayerFamily::kLlama, name_of(LayerFamily::kLlama)}};
 constexpr std::array kDirections{std::pair{false, std::string_view("forward")},
                                  std::pair{true, std::string_view("backward")}};
 
@@ -68,8 +68,7 @@ struct Front {
   }
   void operator()(const LayerSample& s) {
     json["layer"] = s.backward ? "backward" : "forward";
-    for (const auto& [family, name] : kFamilies)
-      if (family == s.family) json["family"] = name;
+    json["family"] = name_of(s.family);
     json["batch"] = s.batch;
     json["sequence"] = s.sequence;
     json["hidden"] = s.hidden;

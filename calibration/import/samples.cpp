@@ -45,6 +45,8 @@ std::string why_impossible(const GemmSample& sample) {
                      sample.shape.n, sample.shape.k, us, tflops, kHighestTflops);
 }
 
+std::string_view name_of(LayerFamily family) { return family == LayerFamily::kGpt ? "gpt" : "llama"; }
+
 std::string why_impossible(const LayerSample& s) {
   constexpr double kMostElements = 1e15;  // of the scores of all heads, or of a matrix: sizes stay exact numbers
   if (s.hidden % s.heads != 0) return fmt::format("hidden {} is not a multiple of heads {}", s.hidden, s.heads);

@@ -73,6 +73,9 @@ struct LayerSample {
   Timing time{};
 };
 
+/// Returns the name of a family: "gpt".
+[[nodiscard]] std::string_view name_of(LayerFamily family);
+
 /// Returns the reason why no such layer exists, or an empty text when one does.
 [[nodiscard]] std::string why_impossible(const LayerSample& sample);
 

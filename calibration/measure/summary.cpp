@@ -90,8 +90,7 @@ void add_attention(const Samples& samples, std::string& text) {
 void add_layers(const Samples& samples, std::string& text) {
   Best best;
   for (const auto& s : samples.layers)
-    best.offer(fmt::format("{} {}", s.family == measured::LayerFamily::kGpt ? "gpt" : "llama",
-                           s.backward ? "backward" : "forward"),
+    best.offer(fmt::format("{} {}", measured::name_of(s.family), s.backward ? "backward" : "forward"),
                (measured::flop_of(measured::layer_work(s)) / s.time.median).value() * 1e-12,
                fmt::format("hidden {}, {} tokens, tensor degree {}", s.hidden, s.batch * s.sequence, s.tensor));
   for (const auto& [name, found] : best.all())

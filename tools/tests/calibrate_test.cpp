@@ -1,8 +1,10 @@
 // Tests the way from a user's measurements to a prediction, as a user types it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -176,6 +178,12 @@ TEST(Calibrate, DiffShowsBothAndDraws) {
 }
 
 TEST(Calibrate, ProfilesAndTheirDifferencesHaveJsonAndCsv) {
+  const std::string copy = ::testing::TempDir() + "mine-" + std::to_string(::getpid()) + ".json";
+  std::filesystem::copy_file(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/profiles/a100-sxm4-80gb.json", copy,
+                             std::filesystem::copy_options::overwrite_existing);
+  const std::string same = run_foretoken({"calibrate", "diff", "a100-sxm4-80gb", copy}).out;
+  EXPECT_THAT(same, HasSubstr("mine-" + std::to_string(::getpid()))) << "both files have the name of the GPU";
+  std::filesystem::remove(copy);
   const std::vector<std::string> diff = {"calibrate", "diff", "a100-sxm4-80gb", "h100-sxm5-80gb"};
   const auto with = [&](const char* option) {
     std::vector<std::string> arguments = diff;

@@ -96,8 +96,7 @@ struct Checking {
       left_out.insert("layers");
       return;
     }
-    add(fmt::format("layers {} {}", sample.family == measured::LayerFamily::kGpt ? "gpt" : "llama",
-                    sample.backward ? "backward" : "forward"),
+    add(fmt::format("layers {} {}", measured::name_of(sample.family), sample.backward ? "backward" : "forward"),
         ">= 1 ms", sample.time.median >= kLongLayer, layer_time(sample, sustained).all(), sample.time.median);
   }
 

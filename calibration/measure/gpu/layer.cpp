@@ -157,18 +157,7 @@ measured::Timing timed(const Graph& graph, cudaStream_t stream) {
     for (int i = 0; i < kReplaysInFlight; ++i) graph.replay(stream);
     check(cudaStreamSynchronize(stream), "layer");
   }
-  measure::Series series({.relative_noise = 0.005});
-  std::vector<Event> events(kReplaysInFlight + 1);
-  do {
-    events[0].record(stream);
-    for (std::size_t i = 1; i < events.size(); ++i) {
-      graph.replay(stream);
-      events[i].record(stream);
-    }
-    events.back().wait();
-    for (std::size_t i = 1; i < events.size(); ++i) series.add(events[i].since(events[i - 1]));
-  } while (!series.enough());
-  return series.timing();
+  return time_replays(graph, stream, 1, kReplaysInFlight, {.relative_noise = 0.005});
 }
 
 }  // namespace

@@ -72,16 +72,10 @@ Graph::Graph(cudaStream_t stream, const std::function<void()>& launches) {
 Graph::~Graph() { cudaGraphExecDestroy(executable_); }
 void Graph::replay(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
 
-measured::Timing time_launches(cudaStream_t stream, int copies, const Launch& launch, measure::StoppingRule rule) {
-  const Seconds guess = first_guess(stream, copies, launch);
-  const int launches = launches_per_run(guess, copies);
-  const Graph graph(stream, [&] {
-    for (int i = 0; i < launches; ++i) launch(i % copies);
-  });
-  const double replays = std::ceil(kWarmUp / std::max(guess * static_cast<double>(launches), Seconds(1e-6)));
-  for (int i = 0; i < static_cast<int>(std::clamp(replays, 1.0, 20.0)); ++i) graph.replay(stream);
+measured::Timing time_replays(const Graph& graph, cudaStream_t stream, int launches, int in_flight,
+                              measure::StoppingRule rule) {
   measure::Series series(rule);
-  std::vector<Event> events(kBatch + 1);
+  std::vector<Event> events(static_cast<std::size_t>(in_flight) + 1);
   do {
     events[0].record(stream);
     for (std::size_t i = 1; i < events.size(); ++i) {
@@ -92,6 +86,17 @@ measured::Timing time_launches(cudaStream_t stream, int copies, const Launch& la
     for (std::size_t i = 1; i < events.size(); ++i) series.add(events[i].since(events[i - 1]), launches);
   } while (!series.enough());
   return series.timing();
+}
+
+measured::Timing time_launches(cudaStream_t stream, int copies, const Launch& launch, measure::StoppingRule rule) {
+  const Seconds guess = first_guess(stream, copies, launch);
+  const int launches = launches_per_run(guess, copies);
+  const Graph graph(stream, [&] {
+    for (int i = 0; i < launches; ++i) launch(i % copies);
+  });
+  const double replays = std::ceil(kWarmUp / std::max(guess * static_cast<double>(launches), Seconds(1e-6)));
+  for (int i = 0; i < static_cast<int>(std::clamp(replays, 1.0, 20.0)); ++i) graph.replay(stream);
+  return time_replays(graph, stream, launches, kBatch, rule);
 }
 
 }  // namespace foretoken::gpu

@@ -52,6 +52,11 @@ class Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
+/// Times replays of a graph of `launches` launches until the rule ends them. `in_flight` replays are queued at a time,
+/// so the GPU never waits for the host. Returns the time of one launch.
+[[nodiscard]] measured::Timing time_replays(const Graph& graph, cudaStream_t stream, int launches, int in_flight,
+                                            measure::StoppingRule rule);
+
 /// Launches the kernel on copy number `copy` of its data.
 using Launch = std::function<void(int copy)>;
 

@@ -56,8 +56,12 @@ std::string diff_text(const cost::Profile& a, const cost::Profile& b, Form form)
 }
 
 int diff(const Options& options) {
-  const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
-                      b = profile_of(options.second, "foretoken calibrate diff");
+  cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
+                b = profile_of(options.second, "foretoken calibrate diff");
+  if (a.name == b.name) {  // a fit of one's own has the name of its GPU
+    a.name = std::filesystem::path(options.first).stem().string();
+    b.name = std::filesystem::path(options.second).stem().string();
+  }
   refuse_same_files(std::array{NamedFile{"--svg", options.svg}},
                     std::array{std::filesystem::path(options.first), std::filesystem::path(options.second)});
   if (!options.svg.empty()) write_file(options.svg, fit::plot_profiles(a, b));

@@ -13,6 +13,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr const char* kMpi = ", mpirun -np";  // at the end of the place of its counts
+
 bool is_named(const std::string& word, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, std::filesystem::path(word).filename().string()) != names.end();
 }
@@ -39,7 +41,7 @@ Words without_mpi(Words words, const std::string& place, std::vector<Argument>& 
   const bool torchrun = program != words.end() && program->find("torchrun") != std::string::npos;
   for (auto word = words.begin(); word != program; ++word)
     if ((*word == "-np" || *word == "-n" || *word == "--np" || *word == "-c") && word + 1 != program)
-      counts.push_back({torchrun ? "nnodes" : "nproc-per-node", {*(word + 1)}, place + ", mpirun -np"});
+      counts.push_back({torchrun ? "nnodes" : "nproc-per-node", {*(word + 1)}, place + kMpi});
   words.erase(words.begin(), program);
   return words;
 }
@@ -74,6 +76,34 @@ std::optional<std::size_t> program_at(const Words& words, const std::function<bo
 
 bool LaunchedProgram::has(std::string_view flag) const {
   return std::ranges::any_of(options, [&](const Argument& one) { return one.name == flag; });
+}
+
+std::vector<Argument> counts_of(const shell::Command& command, const LaunchedProgram& launched) {
+  std::vector<Argument> counts;
+  const bool by_mpi =
+      std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kMpi); });
+  for (const auto& [name, value] : command.scheduler) {
+    if (by_mpi) break;
+    const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
+    if (is_count(flag)) counts.push_back({flag, {value}, "Slurm"});
+  }
+  counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
+  const bool bare =
+      command.words.front().starts_with("python") && command.scheduler.empty() &&
+      std::ranges::none_of(command.words, [](const std::string& word) {
+        return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
+      });
+  if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + ", without a launcher"});
+  return counts;
+}
+
+void note_left_out(std::int64_t number, std::int64_t all, Report& report) {
+  if (all < 2) return;
+  report.approximate("the training",
+                     fmt::format("{} of {} commands that start a training; the others are left out; "
+                                 "choose one with --row 1 to {}",
+                                 number == 1 ? "the first" : fmt::format("number {}", number), all, all));
 }
 
 bool is_count(std::string_view flag) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::launch {
 
@@ -26,6 +27,13 @@ struct LaunchedProgram {
 /// `is_programs` calls one of the program's own.
 [[nodiscard]] LaunchedProgram launched_program(std::vector<std::string> words, const std::string& place,
                                                const std::function<bool(std::string_view flag)>& is_programs);
+
+/// Returns the counts of a command as flags: those of Slurm, then those of its launchers. A program that python alone
+/// starts has one process.
+[[nodiscard]] std::vector<Argument> counts_of(const shell::Command& command, const LaunchedProgram& launched);
+
+/// Notes that a script starts `all` trainings, of which `number` is read.
+void note_left_out(std::int64_t number, std::int64_t all, Report& report);
 
 /// Returns true for the options of launchers that state GPUs, nodes or processes: "nnodes".
 [[nodiscard]] bool is_count(std::string_view flag);

@@ -1,13 +1,13 @@
 // Finds the configuration that a command names, and what the command says beside it.
 #include "sim/io/import/launch/named_file.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <string_view>
 
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -17,18 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargest = 1 << 20;
-
 // "config.yaml" and "--config=config.yaml".
 std::optional<fs::path> file_named(const std::string& word, const std::string& folder) {
   const bool flag = word.starts_with("-") || word.find('=') != std::string::npos;
   const std::string name = flag ? word.substr(std::min(word.find('='), word.size() - 1) + 1) : word;
   if (!name.ends_with(".yaml") && !name.ends_with(".yml") && !name.ends_with(".toml")) return std::nullopt;
   if (shell::is_unknown(name)) return std::nullopt;
-  std::error_code error;
-  for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename()})
-    if (fs::is_regular_file(path, error) && fs::file_size(path, error) <= kLargest) return path;
-  return std::nullopt;
+  return near_file(name, folder);
 }
 
 bool is_of_accelerate(const fs::path& path) {
@@ -57,14 +52,9 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
   return overrides;
 }
 
-std::optional<std::int64_t> gpus_of(const std::vector<std::string>& words, const std::string& place) {
-  LaunchedProgram launched = launched_program(words, place, [](std::string_view) { return false; });
-  Report own;
-  if (launched.counts.empty()) return std::nullopt;
-  megatron::map_gpus(Flags(std::move(launched.counts), own));
-  constexpr std::int64_t kMost = 1 << 24;
-  const auto gpus = own.whole("gpus");
-  return gpus && *gpus <= kMost ? gpus : std::nullopt;
+std::optional<std::int64_t> gpus_of(const shell::Command& command) {
+  const auto launched = launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  return megatron::gpus_of_counts(counts_of(command, launched));
 }
 
 }  // namespace
@@ -74,8 +64,7 @@ std::optional<NamedFile> file_of_script(const shell::Script& script, const std::
     for (std::size_t i = 1; i < command.words.size(); ++i) {
       const auto path = file_named(command.words[i], folder);
       if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
-      const std::string place = fmt::format("{}:{}", command.file, command.line);
-      return NamedFile{*path, overrides_of(command.words, i + 1), gpus_of(command.words, place), place};
+      return NamedFile{*path, overrides_of(command.words, i + 1), gpus_of(command), command.place()};
     }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::megatron {
@@ -35,18 +36,6 @@ std::optional<Json> parsed_config(const std::string& unsure) {
   return document && document->is_object() ? std::optional(as_texts(Json(*document))) : std::nullopt;
 }
 
-std::optional<std::string> text_in_folder(const std::string& folder, const std::string& name) {
-  std::error_code error;
-  const fs::path inside = fs::path(folder) / fs::path(name);
-  for (const fs::path& file : {inside, fs::path(folder) / fs::path(name).filename()}) {
-    constexpr std::uintmax_t kLargest = 1 << 20;
-    if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargest) continue;
-    Findings unread;
-    return read_text_file(file, file.string(), unread);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::vector<Argument>& arguments,
@@ -61,7 +50,9 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
   if (written != script.documents.end()) return parsed_config(written->second);
   if (script.documents.size() == 1) return parsed_config(script.documents.begin()->second);
   if (name.find(shell::kUnknown) != name.npos) return std::nullopt;
-  const auto text = text_in_folder(folder, name);
+  const auto file = near_file(name, folder);
+  Findings unread;
+  const auto text = file ? read_text_file(*file, file->string(), unread) : std::nullopt;
   return text ? parsed_config(*text) : std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "sim/io/import/launch/megatron/rules.h"
 
@@ -80,6 +81,15 @@ void map_gpus(const Flags& flags) {
                                           "nodes is a place to fill in",
                                           *gpus, least));
   report.map("gpus", *gpus, from);
+}
+
+std::optional<std::int64_t> gpus_of_counts(std::vector<Argument> counts) {
+  if (counts.empty()) return std::nullopt;
+  Report own;
+  map_gpus(Flags(std::move(counts), own));
+  constexpr std::int64_t kMost = 1 << 24;  // far beyond the largest cluster; products of it fit into 64 bits
+  const auto gpus = own.whole("gpus");
+  return gpus && *gpus <= kMost ? gpus : std::nullopt;
 }
 
 }  // namespace foretoken::io::launch::megatron

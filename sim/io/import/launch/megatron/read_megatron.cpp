@@ -122,14 +122,6 @@ const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<
   return count != nullptr && count->size() == 1 && whole_of(count->front()) ? count : nullptr;
 }
 
-void note_other_trainings(const Chosen& chosen, bool asked, Report& report) {
-  if (chosen.all < 2 || asked) return;
-  const std::string number = chosen.number == 1 ? "the first" : fmt::format("number {}", chosen.number);
-  report.approximate("the training", fmt::format("{} of {} commands that start a training; the others are left out; "
-                                                 "choose one with --row 1 to {}",
-                                                 number, chosen.all, chosen.all));
-}
-
 // Returns true for words that may hold any flags.
 bool is_open(const std::string& word) {
   return word.size() > 2 && word.front() == shell::kUnknown && word.find('=') == std::string::npos;
@@ -205,28 +197,12 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     return arguments;
   };
   if (command == nullptr) return read_arguments(with_flags(stored_arguments(script)), report, true);
-  const std::string place = command->line > 0 ? fmt::format("{}:{}", command->file, command->line) : command->file;
-  std::vector<Argument> arguments;
+  const std::string place = command->place();
   const LaunchedProgram launched = launched_program(command->words, place, [](std::string_view flag) {
     const auto rule = rule_of(flag);
     return rule && rule->effect == Effect::kRead;
   });
-  const bool by_mpi =
-      std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with("mpirun -np"); });
-  for (const auto& [name, value] : command->scheduler) {
-    if (by_mpi) break;
-    const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-    const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
-    if (is_count(flag)) arguments.push_back({flag, {value}, "Slurm"});
-  }
-  arguments.insert(arguments.end(), launched.counts.begin(), launched.counts.end());
-  // A program that no launcher starts runs on one GPU.
-  const bool bare =
-      command->words.front().starts_with("python") && command->scheduler.empty() &&
-      std::ranges::none_of(command->words, [](const std::string& word) {
-        return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
-      });
-  if (bare) arguments.push_back({"nproc-per-node", {"1"}, place + ", without a launcher"});
+  std::vector<Argument> arguments = counts_of(*command, launched);
   if (const shell::Texts* const count = gpus_by_name(script, command->words))
     arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
   for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
@@ -237,7 +213,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);
-  note_other_trainings(chosen, asked > 0, report);
+  if (asked == 0) note_left_out(chosen.number, chosen.all, report);
   note_unknown_words(*command, report);
   refuse_doubtful_precision(*command, report);
   refuse_entry_point(command->words, place, report);

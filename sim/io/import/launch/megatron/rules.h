@@ -46,6 +46,10 @@ void check_layers_of_code(const Flags& flags);
 /// Maps the number of GPUs, where a launcher or a scheduler states it.
 void map_gpus(const Flags& flags);
 
+/// Returns the GPUs that the counts of a launch make up; nothing where they do not say, or say more than any cluster
+/// has.
+[[nodiscard]] std::optional<std::int64_t> gpus_of_counts(std::vector<Argument> counts);
+
 /// Splits layers over stages by --pipeline-model-parallel-layout: "Et|(tt|)*6mL". Returns the layers of every virtual
 /// stage; nothing for a text outside the grammar.
 ///

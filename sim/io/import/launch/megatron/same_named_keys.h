@@ -10,7 +10,7 @@
 
 namespace foretoken::io::launch::megatron {
 
-/// Which of these flags count.
+/// The flags that count.
 enum class SameNamed : std::uint8_t {
   kAll,       ///< every flag that Megatron-LM has
   kSideNotes  ///< those that no rule reads; a file's own rules map the others

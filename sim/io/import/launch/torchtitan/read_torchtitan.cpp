@@ -9,65 +9,14 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <set>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/torchtitan/models.h"
+#include "sim/io/import/launch/torchtitan/settings.h"
 
 namespace foretoken::io::launch::torchtitan {
 namespace {
-
-constexpr const char* kByDefault = "torchtitan's default (config/job_config.py)";
-using Names = std::initializer_list<std::string_view>;
-
-struct Found {
-  std::string text, key;
-};
-
-/// Looks settings up by "section.key".
-class Settings {
- public:
-  explicit Settings(const nlohmann::ordered_json& document) : document_(document) {}
-
-  [[nodiscard]] const nlohmann::ordered_json* at(std::string_view key) const {
-    asked_.emplace(key);
-    const nlohmann::ordered_json* place = &document_;
-    while (place->is_object() && !key.empty()) {
-      const std::size_t dot = std::min(key.find('.'), key.size());
-      const auto found = place->find(std::string(key.substr(0, dot)));
-      if (found == place->end()) return nullptr;
-      place = &*found;
-      key.remove_prefix(std::min(dot + 1, key.size()));
-    }
-    return key.empty() ? place : nullptr;
-  }
-
-  [[nodiscard]] std::optional<Found> find(Names keys) const {
-    for (const std::string_view key : keys)
-      if (const auto* value = at(key); value != nullptr && value->is_string())
-        return Found{value->get<std::string>(), std::string(key)};
-    return std::nullopt;
-  }
-
-  [[nodiscard]] bool on(Names keys) const {
-    const auto found = find(keys);
-    return found && switch_of(found->text).value_or(false);
-  }
-
-  [[nodiscard]] bool was_asked(const std::string& key) const { return asked_.contains(key); }
-
- private:
-  const nlohmann::ordered_json& document_;
-  mutable std::set<std::string, std::less<>> asked_;
-};
-
-std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys) {
-  const auto found = settings.find(keys);
-  const auto value = found ? whole_of(found->text) : std::nullopt;
-  if (found && !value) report.refuse(found->key, "expected a whole number, found " + in_quotes(found->text));
-  return value;
-}
 
 std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key, Names keys) {
   const auto value = number(settings, report, keys);
@@ -207,73 +156,6 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
   constexpr double kMostSequences = 1e9;
   report.map("batch.global", static_cast<std::int64_t>(std::min(static_cast<double>(local) * data, kMostSequences)),
              fmt::format("{} sequences for each of {:g} data ranks", local, data));
-}
-
-constexpr const char* kConverters = "model.converters";
-constexpr const char* kMxRecipes[] = {"mx.recipe_name", "quantize.linear.mx.recipe_name"};
-
-bool converts(const Settings& settings, Names names) {
-  const auto* converters = settings.at(kConverters);
-  if (converters == nullptr || !converters->is_array()) return false;
-  return std::ranges::any_of(*converters, [&](const auto& one) {
-    return one.is_string() && std::ranges::find(names, one.template get<std::string>()) != names.end();
-  });
-}
-
-// Refuses converters that change products in a way that is not known.
-void check_converters(const Settings& settings, Report& report) {
-  constexpr std::string_view kKnown[] = {"float8", "quantize.linear.float8", "mx", "quantize.linear.mx", ""};
-  const auto* converters = settings.at(kConverters);
-  if (converters == nullptr || !converters->is_array()) return;
-  for (const auto& one : *converters)
-    if (const std::string name = one.is_string() ? one.get<std::string>() : one.dump();
-        name.starts_with("quantize.grouped_mm"))
-      report.approximate(kConverters, "products of experts run in 16 bit");
-    else if (name == "primus_turbo")
-      report.approximate(kConverters, "kernels are those of the runtime");
-    else if (std::ranges::find(kKnown, name) == std::end(kKnown))
-      report.refuse(kConverters, "the converter " + in_quotes(name) + " is not modelled");
-}
-
-bool has_float8(const Settings& settings) {
-  return settings.on({"float8.enable_float8_linear", "training.fp8_linear"}) ||
-         converts(settings, {"float8", "quantize.linear.float8"});
-}
-
-// torchao's MX formats: mxfp8, mxfp8_cublas, mxfp8_emulated; mxfp4 is another.
-void map_mx(const Settings& settings, Report& report) {
-  const auto recipe = settings.find({kMxRecipes[0], kMxRecipes[1]});
-  report.map("precision", "fp8", kConverters);
-  if (!recipe) return report.assume("precision_recipe.fp8_recipe", "mxfp8", kByDefault);
-  if (!recipe->text.starts_with("mxfp8"))
-    return report.refuse(recipe->key, "products in " + in_quotes(recipe->text) + " are not modelled");
-  report.map("precision_recipe.fp8_recipe", "mxfp8", recipe->key);
-}
-
-void map_precision(const Settings& settings, Report& report) {
-  const bool float8 = has_float8(settings);
-  const auto compute = settings.find({"training.mixed_precision_param"});
-  if (compute && compute->text != "bfloat16")
-    report.refuse(compute->key, "passes in " + in_quotes(compute->text) + " are not modelled");
-  check_converters(settings, report);
-  for (const char* recipe : kMxRecipes) (void)settings.at(recipe);  // runs without its converter do not use it
-  const auto stored = settings.find({"training.dtype"});
-  if (stored && stored->text != "float32")
-    report.refuse(stored->key, "weights and optimizer states in " + in_quotes(stored->text) + " are not modelled");
-  const auto reduced = settings.find({"training.mixed_precision_reduce"});
-  if (reduced && reduced->text == "bfloat16")
-    report.map("precision_recipe.gradients", "bf16", reduced->key);
-  else if (reduced && reduced->text != "float32")
-    report.refuse(reduced->key, "gradients in " + in_quotes(reduced->text) + " are not modelled");
-  if (converts(settings, {"mx", "quantize.linear.mx"})) return map_mx(settings, report);
-  if (!float8)
-    report.assume("precision", "bf16", "training.mixed_precision_param is bfloat16 by default");
-  else
-    report.map("precision", "fp8", "float8");
-  if (float8) report.assume("precision_recipe.fp8_recipe", "tensorwise", "default of torchao's float8");
-  const auto recipe = settings.find({"float8.recipe_name", "quantize.linear.float8.recipe_name"});
-  if (float8 && recipe && recipe->text != "tensorwise")
-    report.refuse(recipe->key, "float8 scales by " + in_quotes(recipe->text) + " are not modelled");
 }
 
 // "op" saves every second product; a number recomputes every n-th layer in full.

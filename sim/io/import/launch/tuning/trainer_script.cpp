@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -100,70 +101,52 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   return std::nullopt;
 }
 
-std::optional<std::int64_t> launched_gpus(const shell::Command& command, const LaunchedProgram& launched,
-                                          const std::string& place) {
-  std::vector<Argument> counts;
-  for (const auto& [name, value] : command.scheduler) {
-    const std::string flag = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-    if (is_count(flag)) counts.push_back({flag, {value}, "Slurm"});
-  }
-  counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
+std::optional<std::int64_t> launched_gpus(const shell::Command& command, const LaunchedProgram& launched) {
   // accelerate counts the processes of all machines.
   if (const Argument* const all = last_of(launched.options, "num-processes"))
-    counts.push_back({"gpus", all->values, place});
-  const bool bare = counts.empty() && command.words.front().starts_with("python") &&
-                    std::ranges::none_of(command.words, [](const std::string& word) {
-                      return word.find("torch.distributed") != std::string::npos;
-                    });
-  if (bare) return 1;
-  Report own;
-  if (last_of(counts, "gpus") != nullptr) std::erase_if(counts, [](const Argument& one) { return one.name != "gpus"; });
-  megatron::map_gpus(Flags(std::move(counts), own));
-  constexpr std::int64_t kMost = 1 << 24;
-  const auto gpus = own.whole("gpus");
-  return gpus && *gpus <= kMost ? gpus : std::nullopt;
+    return megatron::gpus_of_counts({{"gpus", all->values, command.place()}});
+  return megatron::gpus_of_counts(counts_of(command, launched));
 }
 
-/// Takes what accelerate's file and options say, where the program's own arguments do not.
-void add_accelerate(const LaunchedProgram& launched, const std::string& folder, Json& document,
-                    std::optional<std::int64_t>& gpus, Report& report) {
+/// Reads the file that `accelerate launch --config_file` names.
+std::optional<Json> accelerate_file(const std::string& name, const std::string& folder, Report& own, Report& report) {
+  const auto path = near_file(name, folder);
+  Findings unread;
+  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
+  auto settings = text ? read_yaml(*text, path->string(), unread) : std::nullopt;
+  if (settings && deepspeed::is_accelerate(*settings)) {
+    deepspeed::read_accelerate(*settings, *path, std::nullopt, own);
+    return settings;
+  }
+  report.approximate("--config_file",
+                     printable(name, 100) + " is not there; what it says about ranks and types is unknown");
+  return std::nullopt;
+}
+
+/// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
+Report add_accelerate(const LaunchedProgram& launched, const std::string& folder, Json& document, Report& report) {
   const auto option = [&](const char* name) {
     const Argument* const found = last_of(launched.options, name);
     return found == nullptr ? std::string() : joined(*found);
   };
   Report file;
-  bool by_fsdp = launched.has("use-fsdp");
-  if (const std::string name = option("config-file"); !name.empty()) {
-    const fs::path inside = fs::path(folder) / name, beside = fs::path(folder) / fs::path(name).filename();
-    std::error_code error;
-    const fs::path path = fs::is_regular_file(inside, error) ? inside : beside;
-    Findings unread;
-    const bool there = fs::is_regular_file(path, error);
-    const auto text = there ? read_text_file(path, path.string(), unread) : std::nullopt;
-    const auto settings = text ? read_yaml(*text, path.string(), unread) : std::nullopt;
-    if (settings && deepspeed::is_accelerate(*settings)) {
-      deepspeed::read_accelerate(*settings, path, std::nullopt, file);
-      by_fsdp = by_fsdp || settings->value("distributed_type", "") == "FSDP";
-    } else {
-      report.approximate("--config_file",
-                         printable(name, 100) + " is not there; what it says about ranks and types is unknown");
-    }
-  }
-  if (!gpus) gpus = file.whole("gpus");
+  const std::string name = option("config-file");
+  const auto settings = name.empty() ? std::nullopt : accelerate_file(name, folder, file, report);
+  const bool by_fsdp = launched.has("use-fsdp") || (settings && settings->value("distributed_type", "") == "FSDP");
   std::string type = option("mixed-precision");
   if (type.empty() && file.has("precision")) type = file.at("precision").get<std::string>();
   if ((type == "bf16" || type == "fp16") && !document.contains("bf16") && !document.contains("fp16"))
     document[type] = "true";
   const auto stage = file.whole("optimizer.zero_stage");
   std::string said = stage ? std::to_string(*stage) : "";
-  if (launched.has("use-deepspeed")) said = option("zero-stage").empty() ? "2" : option("zero-stage");
+  if (launched.has("use-deepspeed"))  // stage 2 by default: accelerate/utils/dataclasses.py, DeepSpeedPlugin
+    said = option("zero-stage").empty() ? "2" : option("zero-stage");
   const bool decided = document.contains("deepspeed") || document.contains("fsdp");
-  const std::string moved = file.has("offload") ? " offload" : "";
   if (!decided && by_fsdp)
-    document["fsdp"] = (said == "2" ? "shard_grad_op" : "full_shard") + moved;
+    document["fsdp"] = said == "2" ? "shard_grad_op" : "full_shard";
   else if (!decided && !said.empty())
-    document["deepspeed"] = "zero" + said + moved;
-  for (Refused& one : file.refused) report.refused.push_back(std::move(one));
+    document["deepspeed"] = "zero" + said;
+  return file;
 }
 
 }  // namespace
@@ -179,21 +162,25 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   const std::int64_t number = row.empty() ? 1 : whole_of(row).value_or(0);
   if (number < 1 || number > all)
     return report.ask("row", fmt::format("the script starts {} trainings; choose one with --row 1 to {}", all, all));
-  if (all > 1 && row.empty())
-    report.approximate("the training", fmt::format("the first of {} commands that start a training; the others are "
-                                                   "left out; choose one with --row 1 to {}",
-                                                   all, all));
+  if (row.empty()) note_left_out(number, all, report);
   const shell::Command& command = *trainings[static_cast<std::size_t>(number - 1)];
-  const std::string place = command.line > 0 ? fmt::format("{}:{}", command.file, command.line) : command.file;
+  const std::string place = command.place();
   const LaunchedProgram launched = launched_program(command.words, place, is_programs);
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   const auto deepspeed = take_deepspeed(script, folder, arguments);
   const bool stated = gpus.has_value();
-  if (!stated) gpus = launched_gpus(command, launched, place);
+  if (!stated) gpus = launched_gpus(command, launched);
   Json document = document_of(arguments, report);
-  if (starts_with_word(command, "accelerate")) add_accelerate(launched, folder, document, gpus, report);
+  Report accelerate;
+  if (starts_with_word(command, "accelerate")) accelerate = add_accelerate(launched, folder, document, report);
+  if (!gpus) gpus = accelerate.whole("gpus");
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
+  for (const char* part : {"offload.optimizer", "offload.parameters"})
+    if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
+  if (accelerate.has("offload") && accelerate.has("runtime"))
+    report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
+  for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);

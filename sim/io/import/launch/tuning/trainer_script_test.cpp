@@ -119,6 +119,14 @@ TEST(TrainerScript, AccelerateByFileAndByOptions) {
   EXPECT_FALSE(by_options.has("batch.micro")) << "a variable that nobody sets";
   EXPECT_EQ(refusals_of(by_options), "");
   EXPECT_FALSE(folder.read(script, "3").complete());
+  folder.write(
+      "acc.yaml",
+      "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\n"
+      "num_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_param_device: cpu\n");
+  const Report moved = folder.read(script);
+  EXPECT_EQ(moved.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(moved.at("offload.parameters"), Json("cpu"));
+  EXPECT_FALSE(moved.has("offload.optimizer")) << "the file moves parameters only";
 }
 
 TEST(TrainerScript, WordsOfACommandLine) {

@@ -1,0 +1,14 @@
+// Files that a script or a configuration names by a path of another machine.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace foretoken::io::launch {
+
+/// Returns the file of that name below `folder`, or the one there with the same last part: configs/ds.json is ds.json.
+/// Nothing where neither is there, or it is larger than 1 MiB: a configuration is a few kilobytes.
+[[nodiscard]] std::optional<std::filesystem::path> near_file(const std::string& name, const std::string& folder);
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,65 @@
+// Looks settings of torchtitan up, which moved between sections over the years.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::torchtitan {
+
+inline constexpr const char* kByDefault = "torchtitan's default (config/job_config.py)";
+using Names = std::initializer_list<std::string_view>;
+
+struct Found {
+  std::string text, key;
+};
+
+/// Looks settings up by "section.key".
+class Settings {
+ public:
+  explicit Settings(const nlohmann::ordered_json& document) : document_(document) {}
+
+  [[nodiscard]] const nlohmann::ordered_json* at(std::string_view key) const {
+    asked_.emplace(key);
+    const nlohmann::ordered_json* place = &document_;
+    while (place->is_object() && !key.empty()) {
+      const std::size_t dot = std::min(key.find('.'), key.size());
+      const auto found = place->find(std::string(key.substr(0, dot)));
+      if (found == place->end()) return nullptr;
+      place = &*found;
+      key.remove_prefix(std::min(dot + 1, key.size()));
+    }
+    return key.empty() ? place : nullptr;
+  }
+
+  [[nodiscard]] std::optional<Found> find(Names keys) const {
+    for (const std::string_view key : keys)
+      if (const auto* value = at(key); value != nullptr && value->is_string())
+        return Found{value->get<std::string>(), std::string(key)};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool on(Names keys) const {
+    const auto found = find(keys);
+    return found && switch_of(found->text).value_or(false);
+  }
+
+  [[nodiscard]] bool was_asked(const std::string& key) const { return asked_.contains(key); }
+
+ private:
+  const nlohmann::ordered_json& document_;
+  mutable std::set<std::string, std::less<>> asked_;
+};
+
+/// Returns a whole number; another text is refused.
+[[nodiscard]] std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys);
+
+/// Maps the precision of products, of gradients and of their formats in fp8.
+void map_precision(const Settings& settings, Report& report);
+
+}  // namespace foretoken::io::launch::torchtitan
