@@ -15,8 +15,11 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS -O0)  # tests are built more often than they run
+
+# Options of rooms that take long to build and run little. A room sets FORETOKEN_QUICK to ON where that is so in a release,
+# too, and to OFF where its tests run longer than it takes to build.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(FORETOKEN_QUICK_OPTIONS -O0)  # of rooms that take long to build and run little: FORETOKEN_QUICK
+  set(FORETOKEN_QUICK_OPTIONS -O0)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(FORETOKEN_QUICK_OPTIONS -O1)
 endif()
@@ -83,7 +86,10 @@ function(foretoken_room NAME)
   list(FILTER SOURCES EXCLUDE REGEX "_(test|bench|fuzz|main)\\.cpp$")
 
   if(SOURCES)
-    if(FORETOKEN_QUICK_OPTIONS AND FORETOKEN_QUICK MATCHES "^(ON|${CMAKE_BUILD_TYPE})$")  # set by a room
+    if(NOT DEFINED FORETOKEN_QUICK AND CMAKE_BUILD_TYPE STREQUAL "Debug")
+      set(FORETOKEN_QUICK ON)
+    endif()
+    if(FORETOKEN_QUICK_OPTIONS AND FORETOKEN_QUICK)
       foretoken_library(foretoken_${NAME} STATIC "${SOURCES}" quick ${ARGN})
     elseif(FORETOKEN_QUICK_OPTIONS AND FORETOKEN_QUICK_FOLDERS)  # set by a room: its folders that are quick
       list(JOIN FORETOKEN_QUICK_FOLDERS "|" FOLDERS)

@@ -39,17 +39,19 @@ export async function openPage(browser, address, options = {}) {
   return page;
 }
 
-/** Returns the number of colours in a PNG, counted by the browser itself. */
-export async function coloursIn(browser, png) {
+/** Returns the number of colours in each of `boxes` of a PNG, counted by the browser itself. */
+export async function coloursIn(browser, png, boxes) {
   const page = await browser.newPage();
-  const colours = await page.evaluate(async (base64) => {
+  const colours = await page.evaluate(async ([base64, boxes]) => {
     const image = new Image();
     image.src = `data:image/png;base64,${base64}`;
     await image.decode();
-    const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");
-    pen.drawImage(image, 0, 0);
-    return new Set(new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer)).size;
-  }, png.toString("base64"));
+    return boxes.map(({ x, y, width, height }) => {
+      const pen = new OffscreenCanvas(width, height).getContext("2d");
+      pen.drawImage(image, -x, -y);
+      return new Set(new Uint32Array(pen.getImageData(0, 0, width, height).data.buffer)).size;
+    });
+  }, [png.toString("base64"), boxes]);
   await page.close();
   return colours;
 }
