@@ -94,6 +94,20 @@ std::size_t colour_front(std::string_view text) {
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
+/// Returns true if `name` has all the parts of `word`, between hyphens, in their order: "dgx-a100-40gb-hdr" has those
+/// of "dgx-a100-hdr".
+bool has_parts_of(std::string_view name, std::string_view word) {
+  while (true) {
+    const std::size_t end = std::min(word.find('-'), word.size());
+    const std::string_view part = word.substr(0, end);
+    while (!name.empty() && !(name.starts_with(part) && (name.size() == end || name[end] == '-')))
+      name.remove_prefix(std::min(name.find('-'), name.size() - 1) + 1);
+    if (name.empty() || end == word.size()) return !name.empty();
+    name.remove_prefix(std::min(end + 1, name.size()));
+    word.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -156,6 +170,9 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   if (word.size() >= kTellingPrefix)
     for (const std::string& candidate : candidates)
       if (candidate.starts_with(word)) return candidate;
+  if (word.find('-') != word.npos)
+    for (const std::string& candidate : candidates)
+      if (has_parts_of(candidate, word)) return candidate;
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -30,8 +30,9 @@ inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
 /// string alignment).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns the candidate that `word` was probably meant to be. A candidate that begins with `word` comes first. The
-/// next choice is the candidate with the fewest edits, if they are few.
+/// Returns the candidate that `word` was probably meant to be. A candidate that begins with `word` comes first, then
+/// one that has all its parts between hyphens: "dgx-a100-40gb-hdr" for "dgx-a100-hdr". The next choice is the candidate
+/// with the fewest edits, if they are few.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// Returns "; did you mean "X"?" for the nearest candidate, or an empty text.

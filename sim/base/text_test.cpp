@@ -35,6 +35,10 @@ TEST(Text, FindsTheWordThatWasMeant) {
   EXPECT_EQ(nearest("gpt3", words), "gpt3-175b") << "a beginning says more than an edit";
   EXPECT_EQ(nearest("date", words), "data");
   EXPECT_FALSE(nearest("pipeline", words));
+  const std::vector<std::string> clusters = {"dgx-h100-ndr", "dgx-a100-40gb-hdr", "a100-hdr-dgx"};
+  EXPECT_EQ(nearest("dgx-a100-hdr", clusters), "dgx-a100-40gb-hdr") << "parts say more than edits";
+  EXPECT_EQ(nearest("dgx-h100-", clusters), "dgx-h100-ndr");
+  EXPECT_EQ(nearest("-", clusters), std::nullopt);
   EXPECT_FALSE(nearest("", words));
   EXPECT_FALSE(nearest(std::string(100'000, 'x'), words));
 }

@@ -7,9 +7,13 @@ namespace foretoken::html {
 
 std::string configuration(const ReportData& data) {
   std::string html = "<table class=\"facts\"><tbody>\n";
-  for (const auto& [label, value] : report::configuration_rows(data.base.job, data.base.notes))
+  bool defaults = false;
+  for (const auto& [label, value] : report::configuration_rows(data.base.job, data.base.notes)) {
     html += "<tr><th scope=\"row\">" + escaped(label) + "</th><td>" + escaped(value) + "</td></tr>\n";
-  return html + "</tbody></table>\n" + paragraph("* a default: the scenario does not state it.", "remark");
+    defaults = defaults || value.find('*') != value.npos;
+  }
+  html += "</tbody></table>\n";
+  return defaults ? html + paragraph("* a default: the scenario does not state it.", "remark") : html;
 }
 
 }  // namespace foretoken::html

@@ -36,15 +36,25 @@ std::vector<std::string> clusters_with(std::string_view gpu) {
   return names;
 }
 
-/// Words the complaint about a name that is neither a cluster nor a GPU. A part of a card's name finds the card.
+/// Words the complaint about a name that is neither a cluster nor a GPU. The first parts of a GPU's name ("h100",
+/// "h100-sxm") find the clusters with it, and the beginning of a card's name the card.
 std::string unknown_machine(std::string_view name) {
   std::string small(name);
   for (char& letter : small)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   const std::vector<std::string> cards = list_cards();
+  std::vector<std::string> clusters, starting;
+  for (const std::string& gpu : list_names(kGpus))
+    if (gpu.starts_with(small + "-") || (small.find('-') != small.npos && gpu.starts_with(small)))
+      for (std::string& cluster : clusters_with(gpu)) clusters.push_back(std::move(cluster));
   for (const std::string& card : cards)
-    if (!small.empty() && card.starts_with(small))
-      return fmt::format("unknown cluster {}; did you mean \"{}\"?", in_quotes(name), card);
+    if (!small.empty() && card.starts_with(small)) starting.push_back(card);
+  if (!clusters.empty()) {
+    clusters.insert(clusters.end(), starting.begin(), starting.end());
+    return fmt::format("unknown cluster {}; with that GPU there are {}", in_quotes(name), fmt::join(clusters, ", "));
+  }
+  if (!starting.empty())
+    return fmt::format("unknown cluster {}; did you mean \"{}\"?", in_quotes(name), starting.front());
   const std::string meant = did_you_mean(name, list_names(kClusters));
   const std::string card = meant.empty() ? did_you_mean(small, cards) : "";
   return card.empty() ? unknown_name(kClusters, name) : fmt::format("unknown cluster {}{}", in_quotes(name), card);

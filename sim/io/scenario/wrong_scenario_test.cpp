@@ -142,7 +142,7 @@ TEST(WrongScenario, Names) {
        {"/profile: unknown profile \"a100-sxm4-80bg\"; did you mean \"a100-sxm4-80gb\"?"}},
       {"runtime",
        R"({"runtime": "megatron-2023"})",
-       {"/runtime: unknown runtime \"megatron-2023\"; did you mean \"megatron-2021\"?"}},
+       {"/runtime: unknown runtime \"megatron-2023\"; did you mean \"megatron-core-2023\"?"}},
       {"schedule",
        R"({"schedule": "interleaved"})",
        {"/schedule: unknown schedule \"interleaved\"; did you mean \"interleaved-1f1b\"?; there are " + schedules()}},
