@@ -123,7 +123,7 @@ class Run {
 
   const TaskGraph& graph_;
   std::span<Observer* const> observers_;
-  std::vector<std::uint8_t> waiting_;  // per task: edges from tasks that have not ended, or kMany
+  LargeVector<std::uint8_t> waiting_;  // per task: edges from tasks that have not ended, or kMany
   std::unordered_map<std::uint32_t, std::uint32_t> waiting_many_;
   FlowNetwork network_;
   EventQueue queue_;

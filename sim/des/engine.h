@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/large_vector.h"
 #include "sim/des/observer.h"
 #include "sim/des/task_graph.h"
 #include "sim/des/time.h"
@@ -22,8 +23,8 @@ struct Stuck {
 /// describe_deadlock (deadlock.h) says it in words.
 struct RunResult {
   Instant makespan;
-  std::vector<Instant> start;  ///< per task; kNever if it never started
-  std::vector<Instant> end;    ///< per task; kNever if it never ended
+  LargeVector<Instant> start;  ///< per task; kNever if it never started
+  LargeVector<Instant> end;    ///< per task; kNever if it never ended
   std::vector<Stuck> stuck;    ///< in order of task
 };
 

@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <span>
 
 #include "sim/base/test_sanitized.h"
 #include "sim/des/engine.h"
@@ -85,7 +86,7 @@ TEST(EngineOracle, ObserversSeeTheSameRunInCausalOrder) {
     for (const auto& [before, after] : plan.dependencies) {
       if (started[after] != 0) RC_ASSERT(ended[before] != 0 && ended[before] < started[after]);
     }
-    const auto all_heard = [](const std::vector<Instant>& times, const std::vector<std::size_t>& heard) {
+    const auto all_heard = [](std::span<const Instant> times, const std::vector<std::size_t>& heard) {
       for (std::size_t t = 0; t < times.size(); ++t)
         if ((times[t] != kNever) != (heard[t] != 0)) return false;
       return true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/ids.h"
+#include "sim/base/large_vector.h"
 #include "sim/des/time.h"
 
 namespace foretoken::des {
@@ -98,12 +99,12 @@ class TaskGraph {
   static bool put_in_free_place(std::span<std::uint32_t> places, TaskId task);
   void append(StreamId stream, Tail tail, std::uint32_t task);
 
-  std::vector<Node> nodes_;
-  std::vector<std::uint32_t> in_degree_;
-  std::vector<StreamId> stream_;  // the task's only stream; with several, .value is the index of the first in places_
-  std::vector<Chunk> chunks_;
-  std::vector<StreamId> places_;           // the streams of tasks that have several
-  std::vector<std::uint32_t> place_next_;  // beside places_: the task after it on that stream
+  LargeVector<Node> nodes_;
+  LargeVector<std::uint32_t> in_degree_;
+  LargeVector<StreamId> stream_;  // the task's only stream; with several, .value is the index of the first in places_
+  LargeVector<Chunk> chunks_;
+  LargeVector<StreamId> places_;           // the streams of tasks that have several
+  LargeVector<std::uint32_t> place_next_;  // beside places_: the task after it on that stream
   std::vector<Tail> tail_;                 // by stream
   std::vector<BytesPerSecond> links_;
   std::vector<Flow> flows_;

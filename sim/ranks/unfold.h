@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/large_vector.h"
 #include "sim/des/engine.h"
 #include "sim/ranks/stage_ranks.h"
 #include "sim/ranks/wires.h"
@@ -46,7 +47,7 @@ enum class Traffic : std::uint8_t { kAnalytic, kFlows };
 struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
-  std::vector<Instance> instances;
+  LargeVector<Instance> instances;
   std::vector<std::optional<Rank>> slowest;  ///< by instance: the rank that it waits for, if any; empty on equal GPUs
   /// By instance: the expert group that it waits for, as its place among the scenario's imbalanced experts. Empty where
   /// all expert groups are alike.
