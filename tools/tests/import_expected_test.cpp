@@ -81,7 +81,8 @@ void compare_run(const json& entry, const json& scenario, Comparison& all) {
     if (at_path(entry, size).is_number()) all.key(size, std::string("batch.") + size);
   all.key("gpus", "gpus");
   all.key("seq", "batch.sequence_length");
-  all.key("zero", "optimizer.zero_stage");
+  // zero_effective: what the software makes of the stated stage.
+  all.key(!at_path(entry, "zero_effective").is_null() ? "zero_effective" : "zero", "optimizer.zero_stage");
   const json precision = at_path(entry, "precision");
   const bool narrow = !at_path(entry, "fp8").is_null() || !at_path(entry, "fp4").is_null();
   const bool plain = precision == "bf16" || precision == "fp16" || precision == "fp8";

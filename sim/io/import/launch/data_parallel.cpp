@@ -94,6 +94,14 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
   if (holds(lower, "paged")) report.approximate(from, "optimizer states are not paged to the host");
 }
 
+void note_replicas(const std::string& strategy, const std::string& from, Report& report) {
+  const std::string lower = lower_case(strategy);
+  if (holds(lower, "hybrid") || lower == "4" || lower == "5")
+    report.approximate(from,
+                       "weights are sharded over all data ranks, without replicas on each node: less memory than " +
+                           printable(strategy, 40) + " takes");
+}
+
 void map_sharding(std::int64_t stage, const std::string& from, Report& report) {
   report.map("optimizer.zero_stage", stage, from);
   if (!report.has("runtime"))

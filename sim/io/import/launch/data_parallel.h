@@ -22,6 +22,9 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
 /// others.
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report);
 
+/// Notes that replicas of sharded weights (HYBRID_SHARD, 4, 5) are taken as one sharding over all data ranks.
+void note_replicas(const std::string& strategy, const std::string& from, Report& report);
+
 /// Maps the stage of ZeRO; `runtime` is assumed.
 void map_sharding(std::int64_t stage, const std::string& from, Report& report);
 

@@ -312,6 +312,43 @@ TEST(Frameworks, ADeepSpeedConfigurationMayBeAHereDocument) {
   EXPECT_EQ(refusals_of(report), "");
 }
 
+TEST(Frameworks, DeepSpeedShardsTheStatesOfBf16WithoutZeroAndIgnoresTheOverlapOfStageOne) {
+  const auto config = [](const std::string& text) { return read_as("a.json", text); };
+  EXPECT_EQ(config(R"({"train_batch_size": 8, "bf16": {"enabled": true}})").at("optimizer.zero_stage"), Json(1));
+  EXPECT_EQ(config(R"({"train_batch_size": 8, "fp16": {"enabled": true}})").at("optimizer.zero_stage"), Json(0));
+  const auto overlap = [&](const std::string& stage) {
+    return config(R"({"train_batch_size": 8, "zero_optimization": {"overlap_comm": true, "stage": )" + stage + "}}")
+        .at("overlap.grad_reduce");
+  };
+  EXPECT_EQ(overlap("1"), Json(false));
+  EXPECT_EQ(overlap("2"), Json(true));
+}
+
+TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
+  const std::string start =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\nlocal_batch_size = 1\n";
+  const Report ddp =
+      read_as("a.toml", start +
+                            "[parallelism]\ndata_parallel_replicate_degree = 8\ndata_parallel_shard_degree = 1\n"
+                            "[compile]\nenable = true\ncomponents = [\"loss\"]\n");
+  EXPECT_EQ(ddp.at("optimizer.zero_stage"), Json(0));
+  EXPECT_EQ(ddp.at("runtime"), Json("torchtitan"));
+  const Report both =
+      read_as("a.toml", start + "[parallelism]\ndata_parallel_replicate_degree = 2\n[compile]\nenable = true\n");
+  EXPECT_EQ(both.at("optimizer.zero_stage"), Json(3));
+  EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
+}
+
+TEST(Frameworks, ReplicasOfShardedWeightsAreNoted) {
+  const Report report = read_as("acc.yaml",
+                                "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
+                                "num_machines: 2\nnum_processes: 16\nfsdp_config:\n  fsdp_sharding_strategy: "
+                                "HYBRID_SHARD\n");
+  EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) {
+    return one.because.find("without replicas on each node") != std::string::npos;
+  }));
+}
+
 TEST(Adapters, AreMappedWithRankTargetsAndRuntime) {
   const Report axolotl =
       read_as("a.yaml",

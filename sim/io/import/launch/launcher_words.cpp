@@ -61,10 +61,18 @@ std::optional<Argument> short_option(const Words& words, std::size_t at, const s
   return std::nullopt;
 }
 
+// python -m torch.distributed.run: the module starts another program.
+bool is_launcher_module(const std::string& module) {
+  for (const char* launcher : {"torch.distributed", "deepspeed.launcher", "accelerate.commands", "torchrun"})
+    if (module.starts_with(launcher)) return true;
+  return false;
+}
+
 // The place of the program among the words, or nothing.
 std::optional<std::size_t> program_at(const Words& words, const std::function<bool(std::string_view)>& is_programs) {
   std::optional<std::size_t> program;
   for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "-m" && i + 1 < words.size() && !is_launcher_module(words[i + 1])) return i + 1;
     if (words[i].ends_with(".py")) program = i;
     const auto flag = arguments_of({words[i]}, "");
     if (!flag.empty() && !is_count(flag.front().name) && is_programs(flag.front().name)) break;
@@ -80,6 +88,11 @@ bool LaunchedProgram::has(std::string_view flag) const {
 
 std::vector<Argument> counts_of(const shell::Command& command, const LaunchedProgram& launched) {
   std::vector<Argument> counts;
+  // accelerate counts the processes of all machines.
+  if (std::ranges::any_of(command.words, [](const std::string& word) { return is_named(word, {"accelerate"}); }))
+    for (const Argument& option : launched.options)
+      if (option.name == "num-processes" && !option.values.empty())
+        return {{"gpus", {option.values.front()}, command.place()}};
   const bool by_mpi =
       std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kMpi); });
   for (const auto& [name, value] : command.scheduler) {
@@ -89,11 +102,12 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
     if (is_count(flag)) counts.push_back({flag, {value}, "Slurm"});
   }
   counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
-  const bool bare =
-      command.words.front().starts_with("python") && command.scheduler.empty() &&
-      std::ranges::none_of(command.words, [](const std::string& word) {
-        return word.find("torch.distributed") != std::string::npos || word.find("torchrun") != std::string::npos;
-      });
+  const bool bare = command.words.front().starts_with("python") && command.scheduler.empty() &&
+                    std::ranges::none_of(command.words, [](const std::string& word) {
+                      return word.find("torch.distributed") != std::string::npos ||
+                             word.find("torchrun") != std::string::npos ||
+                             word.ends_with("deepy.py");  // GPT-NeoX's way to DeepSpeed's launcher
+                    });
   if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + ", without a launcher"});
   return counts;
 }

@@ -17,13 +17,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "config.yaml" and "--config=config.yaml".
+// Options before a folder of configurations: of GPT-NeoX's deepy.py, and of Hydra.
+std::string folder_of_configurations(const std::vector<std::string>& words, const std::string& folder) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "-d" || words[i] == "--conf_dir") return (fs::path(folder) / words[i + 1]).string();
+  for (const std::string& word : words)
+    if (word.starts_with("--config-path=")) return (fs::path(folder) / word.substr(word.find('=') + 1)).string();
+  return folder;
+}
+
+// "config.yaml" and "--config=config.yaml"; Hydra's "--config-name=config", and "small" behind deepy.py -d.
 std::optional<fs::path> file_named(const std::string& word, const std::string& folder) {
   const bool flag = word.starts_with("-") || word.find('=') != std::string::npos;
   const std::string name = flag ? word.substr(std::min(word.find('='), word.size() - 1) + 1) : word;
-  if (!name.ends_with(".yaml") && !name.ends_with(".yml") && !name.ends_with(".toml")) return std::nullopt;
-  if (shell::is_unknown(name)) return std::nullopt;
-  return near_file(name, folder);
+  if (name.empty() || shell::is_unknown(name)) return std::nullopt;
+  for (const char* ending : {".yaml", ".yml", ".toml"})
+    if (name.ends_with(ending)) return near_file(name, folder);
+  return word.starts_with("--config-name=") ? near_file(name + ".yaml", folder) : std::nullopt;
 }
 
 bool is_of_accelerate(const fs::path& path) {
@@ -33,18 +43,39 @@ bool is_of_accelerate(const fs::path& path) {
   return document && deepspeed::is_accelerate(*document);
 }
 
+// --micro-batch-size 2 of axolotl's commands, as a key of its file. The options of the launch itself are none.
+std::optional<std::string> axolotl_option(const std::string& word, const std::string& next) {
+  constexpr std::string_view kLaunch[] = {"launcher",        "num_processes", "num_machines", "main_process_port",
+                                          "main_process_ip", "machine_rank",  "accelerate",   "no_accelerate",
+                                          "sweep",           "debug",         "cloud"};
+  std::string key = word.substr(2, word.find('=') - 2);
+  std::ranges::replace(key, '-', '_');
+  const std::string value = word.find('=') == word.npos ? next : word.substr(word.find('=') + 1);
+  if (shell::is_unknown(value) || std::ranges::find(kLaunch, key) != std::end(kLaunch)) return std::nullopt;
+  return key + "=" + value;
+}
+
 // The words behind the file that override its keys.
 std::vector<std::string> overrides_of(const std::vector<std::string>& words, std::size_t begin) {
   std::vector<std::string> overrides;
+  const bool axolotl = std::ranges::any_of(
+      words, [](const std::string& word) { return word == "axolotl" || word.starts_with("axolotl.cli"); });
   for (std::size_t i = begin; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (shell::is_unknown(word)) continue;
     const std::string key = word.substr(0, word.find('='));
-    const bool dotted = word.starts_with("--") && key.find('.') != std::string::npos;
+    const bool flag = word.starts_with("--") && word.size() > 2;
+    const bool dotted = flag && key.find('.') != std::string::npos;
     const bool stated = word.find('=') != std::string::npos;
-    if (stated && (dotted || !word.starts_with("-"))) {
+    const bool valued = i + 1 < words.size() && !words[i + 1].starts_with("-");
+    if (axolotl && flag && !dotted) {
+      if (std::optional<std::string> override = axolotl_option(word, valued ? words[i + 1] : "true"))
+        overrides.push_back(std::move(*override));
+    } else if (stated && (dotted || !word.starts_with("-"))) {
       overrides.push_back(word);
-    } else if (dotted && i + 1 < words.size() && !words[i + 1].starts_with("--") && !shell::is_unknown(words[i + 1])) {
+    } else if (dotted && !valued) {
+      overrides.push_back(word + "=true");
+    } else if (dotted && !shell::is_unknown(words[i + 1])) {
       overrides.push_back(word);
       overrides.push_back(words[++i]);
     }
@@ -53,20 +84,45 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
 }
 
 std::optional<std::int64_t> gpus_of(const shell::Command& command) {
-  const auto launched = launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  auto launched = launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  const std::string program = fs::path(command.words.front()).filename().string();
+  if (program == "tune" || program == "composer") {  // launchers by themselves: tune run --nproc_per_node 4 recipe
+    for (Argument& argument : arguments_of(command.words, command.place())) {
+      if (argument.values.empty()) continue;
+      argument.values.resize(1);
+      if (argument.name == "world-size") argument.name = "gpus";  // composer's number of all processes
+      if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
+    }
+  }
   return megatron::gpus_of_counts(counts_of(command, launched));
 }
 
 }  // namespace
 
-std::optional<NamedFile> file_of_script(const shell::Script& script, const std::string& folder) {
-  for (const shell::Command& command : script.commands)
+std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder) {
+  std::vector<NamedFile> files;
+  for (const shell::Command& command : script.commands) {
+    const bool prepares = std::ranges::any_of(command.words, [](const std::string& word) {
+      return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
+    });
+    if (prepares) continue;
+    const std::string near = folder_of_configurations(command.words, folder);
+    NamedFile file;
+    std::size_t last = 0;
     for (std::size_t i = 1; i < command.words.size(); ++i) {
-      const auto path = file_named(command.words[i], folder);
+      const auto path = file_named(command.words[i], near);
       if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
-      return NamedFile{*path, overrides_of(command.words, i + 1), gpus_of(command), command.place()};
+      file.paths.push_back(*path);
+      if (last == 0) last = i;
     }
-  return std::nullopt;
+    if (file.paths.empty()) continue;
+    file.overrides = overrides_of(command.words, last + 1);
+    std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
+    file.gpus = gpus_of(command);
+    file.place = command.place();
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 }  // namespace foretoken::io::launch

@@ -11,16 +11,16 @@
 
 namespace foretoken::io::launch {
 
-/// A configuration that a command of a script names.
+/// The configurations that a command of a script names.
 struct NamedFile {
-  std::filesystem::path path{};
-  std::vector<std::string> overrides{};  ///< KEY=VALUE and --KEY.KEY VALUE behind it
-  std::optional<std::int64_t> gpus{};    ///< of the launcher
-  std::string place{};                   ///< "run.sh:12"
+  std::vector<std::filesystem::path> paths{};  ///< one or more
+  std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
+  std::optional<std::int64_t> gpus{};          ///< of the launcher
+  std::string place{};                         ///< "run.sh:12"
 };
 
-/// Returns the first YAML or TOML file that a command names and that is there: below `folder`, or beside the script by
-/// its own name. Files of accelerate say how to launch, and are passed over.
-[[nodiscard]] std::optional<NamedFile> file_of_script(const shell::Script& script, const std::string& folder);
+/// Returns the YAML or TOML files that commands name and that are there: below `folder`, or beside the script by their
+/// own names. Files of accelerate say how to launch, and are passed over, as are commands that prepare data.
+[[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
 
 }  // namespace foretoken::io::launch

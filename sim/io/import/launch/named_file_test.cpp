@@ -56,6 +56,55 @@ TEST_F(NamedFiles, AreReadWithTheGpusOfTheLauncher) {
       report.assumed, [](const Assumed& one) { return one.because.find("run.sh:2 names it") != std::string::npos; }));
 }
 
+TEST_F(NamedFiles, ModulesAndOtherLaunchersHaveTheirGpus) {
+  write("sft.yaml", kFactory);
+  for (const char* launch :
+       {"accelerate launch --num_processes 4 -m axolotl.cli.train sft.yaml",
+        "composer -n 2 --world_size 4 t.py sft.yaml", "torchrun --nproc_per_node 4 -m llamafactory.cli sft.yaml",
+        "tune run --nproc_per_node 4 full --config sft.yaml",
+        "python -m torch.distributed.run --nproc_per_node 4 train.py sft.yaml"}) {
+    const Report report = read(launch);
+    EXPECT_EQ(complaints_, "") << launch;
+    EXPECT_EQ(report.whole("gpus"), 4) << launch;
+  }
+}
+
+TEST_F(NamedFiles, CommandsThatPrepareDataAreNoneAndOneOfSeveralIsRead) {
+  write("sft.yaml", kFactory);
+  const std::string script =
+      "axolotl preprocess sft.yaml\ntorchrun --nproc_per_node 8 train.py sft.yaml\n"
+      "axolotl train sft.yaml --cutoff-len 512 --num-processes 2\n";
+  const Report first = read(script);
+  EXPECT_EQ(first.whole("gpus"), 8);
+  EXPECT_TRUE(std::ranges::any_of(first.assumed, [](const Assumed& one) {
+    return one.because.find("the first of 2 commands") != std::string::npos;
+  }));
+  Launch launch;
+  launch.files = {folder_ / "run.sh"};
+  launch.row = "2";
+  Findings findings;
+  EXPECT_EQ(read_launch(launch, findings).whole("batch.sequence_length"), 512);
+  launch.row = "3";
+  EXPECT_EQ(read_launch(launch, findings).asked.front().key, "row");
+}
+
+TEST_F(NamedFiles, HydraAndDeepyNameFilesWithoutTheirEnding) {
+  fs::create_directories(folder_ / "conf");
+  write("conf/sft.yaml", kFactory);
+  EXPECT_EQ(read("torchrun --nproc_per_node 8 t.py --config-path=conf --config-name=sft bf16=true").whole("gpus"), 8);
+  EXPECT_EQ(complaints_, "");
+  write("conf/small.yml",
+        "pipe_parallel_size: 1\nmodel_parallel_size: 1\nnum_layers: 4\nhidden_size: 512\nnum_attention_heads: "
+        "8\nseq_length: 512\n"
+        "max_position_embeddings: 512\ntrain_micro_batch_size_per_gpu: 4\n");
+  write("conf/setup.yml", "train_micro_batch_size_per_gpu: 2\n");
+  const Report merged = read("python ./deepy.py train.py -d conf small.yml setup.yml");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(merged.framework, "GPT-NeoX");
+  EXPECT_EQ(merged.whole("batch.micro"), 2) << "the last file wins";
+  EXPECT_FALSE(merged.has("gpus")) << "DeepSpeed's launcher takes all of its hosts";
+}
+
 TEST_F(NamedFiles, WordsBehindThemOverrideTheirKeys) {
   write("mpt.yaml",
         "max_seq_len: 2048\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 1\nprecision: amp_bf16\n"

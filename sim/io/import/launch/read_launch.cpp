@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/bridge/read_bridge.h"
 #include "sim/io/import/launch/check_shape.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
 #include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
@@ -97,6 +98,7 @@ bool holds_name(const std::string& text, const std::string& name) {
 }
 
 void read_text(const fs::path& path, const std::string& text, const Launch& launch, Report& report, Findings& findings);
+void read_several(const Launch& launch, Report& report, Findings& findings);
 
 // The number that --gpus or --set states.
 std::optional<std::int64_t> stated_gpus(const Launch& launch) {
@@ -105,6 +107,36 @@ std::optional<std::int64_t> stated_gpus(const Launch& launch) {
   for (const std::string& set : launch.sets)
     if (set.starts_with(kKey)) gpus = whole_of(std::string_view(set).substr(kKey.size()));
   return gpus && *gpus > 0 ? gpus : std::nullopt;
+}
+
+// Reads the configuration that a command of a script names, with the words beside it.
+void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, const std::vector<std::string>& flags,
+                     const Launch& launch, Report& report, Findings& findings) {
+  const auto count = static_cast<std::int64_t>(all.size());
+  const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
+  if (all.empty())
+    return complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
+  if (number < 1 || number > count)
+    return report.ask("row",
+                      fmt::format("the script starts {} trainings; choose one with --row 1 to {}", count, count));
+  if (launch.row.empty()) note_left_out(number, count, report);
+  const NamedFile& named = all[static_cast<std::size_t>(number - 1)];
+  const fs::path& first = named.paths.front();
+  report.approximate(printable(first.filename().string(), 100), named.place + " names it; it is read in its place");
+  Launch inner = launch;
+  inner.words = named.overrides;
+  inner.words.insert(inner.words.end(), flags.begin(), flags.end());
+  if (named.gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named.gpus));
+  inner.files = named.paths;
+  const auto content = text_of(first, findings);
+  if (!content) return;
+  if (inner.files.size() > 1 && inner.words.empty())
+    read_several(inner, report, findings);
+  else
+    read_text(first, *content, inner, report, findings);
+  if (stated_gpus(launch)) return;
+  for (Mapped& one : report.mapped)
+    if (one.key == "gpus") one.from = "the launcher (" + named.place + ")";
 }
 
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
@@ -142,17 +174,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  const auto named = file_of_script(*script, folder);
-  const auto content = named ? text_of(named->path, findings) : std::nullopt;
-  if (!content)
-    return complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
-  report.approximate(printable(named->path.filename().string(), 100),
-                     named->place + " names it; it is read in its place");
-  Launch inner = launch;
-  inner.words = named->overrides;
-  inner.words.insert(inner.words.end(), flags.begin(), flags.end());
-  if (named->gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named->gpus));
-  read_text(named->path, *content, inner, report, findings);
+  read_named_file(path, files_of_script(*script, folder), flags, launch, report, findings);
 }
 
 // Documents of all frameworks differ in their sections.
@@ -165,7 +187,13 @@ void read_document(const Json& document, const std::string& text, const fs::path
     return torchtitan::read_torchtitan(torchtitan::unwrapped(document, path, report), stated_gpus(launch), report);
   if (megatron::is_primus_megatron(document)) return megatron::read_primus_megatron(document, path, report);
   if (megatron::is_yaml_arguments(document)) return megatron::read_yaml_arguments(document, report);
-  if (nanotron::is_nanotron(document)) return nanotron::read_nanotron(document, report);
+  if (nanotron::is_nanotron(document)) {
+    nanotron::read_nanotron(document, report);
+    const auto stated = stated_gpus(launch), degrees = report.whole("gpus");
+    if (stated && degrees && *stated != *degrees)
+      report.refuse("parallelism", fmt::format("the degrees make up {} GPUs, found {}", *degrees, *stated));
+    return;
+  }
   if (nemo::is_nemo(document)) return nemo::read_nemo(document, place, report);
   if (bridge::is_bridge(document)) return bridge::read_bridge(document, path.stem().string(), launch.row, report);
   const auto gpus = stated_gpus(launch);
@@ -247,10 +275,11 @@ void read_several(const Launch& launch, Report& report, Findings& findings) {
   for (const fs::path& path : launch.files) {
     const auto text = text_of(path, findings);
     auto document = text ? read_yaml(*text, printable(path.string()), findings) : std::nullopt;
-    if (document && !neox::is_neox(*document))
-      complain(findings, path, "several files are merged for GPT-NeoX only; give one file");
     if (document) documents.push_back(std::move(*document));
   }
+  // A part of a configuration may show nothing of its framework.
+  if (!documents.empty() && std::ranges::none_of(documents, neox::is_neox))
+    complain(findings, launch.files.front(), "several files are merged for GPT-NeoX only; give one file");
   if (!launch.words.empty()) findings.complaints.push_back({"behind --", "", "several files take no words behind --"});
   if (findings.complaints.empty()) neox::read_neox(neox::merged_neox(documents), stated_gpus(launch), report);
 }

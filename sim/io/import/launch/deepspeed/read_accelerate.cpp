@@ -32,6 +32,7 @@ std::int64_t stage_of_fsdp(const Settings& settings) {
 }
 
 void map_accelerate_fsdp(const Settings& settings, Report& report) {
+  note_replicas(settings.text({"fsdp_config.fsdp_sharding_strategy"}).value_or(""), "fsdp_config", report);
   map_sharding(stage_of_fsdp(settings), "fsdp_config", report);
   report.map("recompute.granularity", settings.on({"fsdp_config.fsdp_activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.fsdp_activation_checkpointing");

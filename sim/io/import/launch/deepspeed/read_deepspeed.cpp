@@ -1,6 +1,8 @@
 // Makes a scenario of a DeepSpeed configuration.
 //
 // Names and defaults: deepspeedai/DeepSpeed, docs/_pages/config-json.md, deepspeed/runtime/{config,zero/config}.py.
+// What stage 1 ignores, and what bf16 without ZeRO is: deepspeed/runtime/engine.py (_configure_zero_optimizer,
+// _do_optimizer_sanity_check, _configure_bf16_optimizer).
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 
 #include "sim/base/text.h"
@@ -73,12 +75,16 @@ void map_offloads(const Settings& settings, Report& report) {
 }  // namespace
 
 void map_deepspeed(const Settings& settings, Report& report) {
+  map_types(settings, report);
   const std::int64_t stage = zero_stage(settings);
-  report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
+  if (stage == 0 && report.at("precision") == "bf16")
+    report.map("optimizer.zero_stage", 1, "bf16 without ZeRO: BF16_Optimizer shards its states as stage 1 does");
+  else
+    report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
   const bool overlaps =
       settings.has({"zero_optimization.overlap_comm"}) ? settings.on({"zero_optimization.overlap_comm"}) : stage == 3;
-  report.map("overlap.grad_reduce", overlaps, "zero_optimization.overlap_comm, on by default for stage 3 only");
-  map_types(settings, report);
+  report.map("overlap.grad_reduce", overlaps && stage != 1,
+             "zero_optimization.overlap_comm, on by default for stage 3 only, ignored by stage 1");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, report);
   settings.sort_rest(kDeepSpeedKeys);

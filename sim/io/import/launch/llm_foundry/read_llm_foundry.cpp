@@ -83,6 +83,7 @@ void map_foundry_model(const Settings& settings, Report& report) {
 void map_foundry_sharding(const Settings& settings, Report& report) {
   if (!settings.has({"fsdp_config"})) return map_sharding(0, "no fsdp_config: DDP", report);
   const std::string strategy = settings.text({"fsdp_config.sharding_strategy"}).value_or("FULL_SHARD");
+  note_replicas(strategy, "fsdp_config.sharding_strategy", report);
   map_sharding(strategy == "SHARD_GRAD_OP" ? 2
                : strategy == "NO_SHARD"    ? 0
                                            : 3,

@@ -1,7 +1,4 @@
 // Reads the DeepSpeed configuration of Megatron-DeepSpeed.
-//
-// Rules: deepspeedai/DeepSpeed, deepspeed/runtime/engine.py: bf16 with a pipeline and ZeRO stage 0 is BF16_Optimizer,
-// which shards its states as stage 1 does.
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 
 #include <algorithm>

@@ -65,6 +65,7 @@ constexpr Row kNoted[] = {
     {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
+    {"train-mode", "a step of fine-tuning all weights costs what one of pre-training does"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
@@ -151,7 +152,7 @@ constexpr Row kRefused[] = {
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
     {"flextron enable-router emb-int-list mlp-int-list", "elastic networks with a router"},
-    {"model-provider dataset-provider train-mode", "a program of its own, such as a multimodal model"},
+    {"model-provider dataset-provider", "a program of its own, such as a multimodal model"},
     {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
     {"no-data-sharding", "a trainer of speech or vision"},
     {"temperature top-k top-p output-path output-every-n-results prompt-file-num-truncate termination-id stop-words "

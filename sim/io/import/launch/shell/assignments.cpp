@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "sim/io/import/launch/shell/interpreter.h"
@@ -134,6 +135,43 @@ void Interpreter::shift(const Texts& words) {
   const std::size_t gone = digit ? std::min(static_cast<std::size_t>(count[0] - '0'), most) : most;
   variables.arguments.erase(variables.arguments.begin(),
                             variables.arguments.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+// getopts "n:t:" NAME: one option of the script's arguments. Without arguments there is none.
+Outcome Interpreter::getopts(const Texts& words) {
+  Variables& variables = script_.variables;
+  const std::string &letters = words[1], &name = words[2];
+  const auto stated = variables.values.find("OPTIND");
+  const std::string place = stated == variables.values.end() || stated->second.empty() ? "1" : stated->second.front();
+  std::size_t at = 1;
+  if (std::from_chars(place.data(), place.data() + place.size(), at).ec != std::errc() || at < 1) return Outcome::kOpen;
+  const auto end = [&] {
+    variables.set(name, {"?"});
+    option_at_ = 1;
+    return Outcome::kNo;
+  };
+  if (at > variables.arguments.size()) return end();
+  const std::string word = variables.arguments[at - 1];
+  if (is_unknown(word)) return Outcome::kOpen;
+  if (word.size() < 2 || word[0] != '-' || word == "--") return end();
+  const char letter = word[std::min(option_at_, word.size() - 1)];
+  const std::size_t known = letter == ':' ? letters.npos : letters.find(letter);
+  const bool valued = known != letters.npos && known + 1 < letters.size() && letters[known + 1] == ':';
+  const std::string rest = word.substr(std::min(option_at_ + 1, word.size()));
+  variables.set(name, {known == letters.npos ? "?" : std::string(1, letter)});
+  ++option_at_;
+  if (valued) {
+    if (rest.empty()) ++at;
+    const bool missing = rest.empty() && at > variables.arguments.size();
+    variables.set("OPTARG", {missing ? "" : rest.empty() ? variables.arguments[at - 1] : rest});
+    if (missing) variables.set(name, {"?"});
+  }
+  if (valued || rest.empty()) {
+    ++at;
+    option_at_ = 1;
+  }
+  variables.set("OPTIND", {std::to_string(at)});
+  return Outcome::kYes;
 }
 
 // let NAME=1 NAME*=2

@@ -81,8 +81,11 @@ Outcome Interpreter::simple(Mode mode) {
   const std::optional<std::string> piped = piped_;
   edit(words, command);
   Outcome outcome = Outcome::kOpen;
+  const bool reads_all = !words.empty() && words[0] == "read" && std::ranges::find(words, "-d") != words.end();
   if (words.empty())
     outcome = Outcome::kYes;
+  else if (reads_all && !command.document.empty())  // read -d '' NAME <<END
+    script_.variables.set(words.back(), {command.document});
   else if (!start_piped_job(words, piped ? *piped : command.document, mode))
     outcome = perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i)
@@ -178,6 +181,8 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
     return Outcome::kOpen;
   } else if (name == "shift") {
     shift(words);
+  } else if (name == "getopts" && words.size() > 2) {
+    return getopts(words);
   } else if (name == "let") {
     return let(words);
   } else if (name == "set") {

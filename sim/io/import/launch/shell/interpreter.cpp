@@ -296,7 +296,7 @@ Outcome Interpreter::while_clause(Mode mode) {
 // Returns true when a $ stands in the words from a token up to here.
 bool Interpreter::asks_for_variable(std::size_t first) const {
   for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
-    if ((*tokens_)[i].text.find_first_of("$(") != std::string::npos) return true;
+    if ((*tokens_)[i].text.find_first_of("$(") != std::string::npos || (*tokens_)[i].text == "getopts") return true;
   return false;
 }
 

@@ -73,6 +73,7 @@ class Interpreter {
   void environment(const Texts& words, Mode mode);
   void set_arguments(const Texts& words);
   void shift(const Texts& words);
+  Outcome getopts(const Texts& words);
   Outcome let(const Texts& words);
   void hide(const std::string& name, bool empties);
   void assign(std::string_view raw, Mode mode);
@@ -115,6 +116,7 @@ class Interpreter {
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
   std::optional<std::string> piped_ = std::nullopt;  ///< the text that the command before a | writes
+  std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
   Outcome returned_ = Outcome::kOpen;

@@ -33,7 +33,8 @@ std::optional<std::string> value_of_words(const Texts& words) {
 }
 
 // A command at the beginning of a pipeline.
-std::optional<std::string> output_of_words(const Texts& words, std::string& folder, const TextOfFile& text_of) {
+std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
+                                           std::string& folder, const TextOfFile& text_of) {
   if (words.empty()) return std::nullopt;
   for (const std::string& word : words)
     if (is_unknown(word)) return std::nullopt;
@@ -48,11 +49,20 @@ std::optional<std::string> output_of_words(const Texts& words, std::string& fold
     return "";
   }
   if (name == "expr") return value_of_words(words);
+  if (name == "cat" && words.size() == 1) return document;
   if (name == "cat" && words.size() == 2) return text_of(last);
   if (name == "yq") return yq_output(words, text_of);
   if (name != "echo") return std::nullopt;
   const bool bare = words.size() > 1 && words[1] == "-n";
   return joined(words, bare ? 2 : 1) + (bare ? "" : "\n");
+}
+
+std::string document_of(const Token& token, const std::function<Texts(std::string_view)>& expand) {
+  if (!token.document_expands) return token.document;
+  std::string quoted = "\"";
+  for (const char c : token.document) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
+  const Texts expanded = expand(quoted + "\"");
+  return expanded.empty() ? "" : expanded.front();
 }
 
 }  // namespace
@@ -61,11 +71,11 @@ std::optional<std::string> known_output(std::string_view command, const std::str
                                         const std::function<Texts(std::string_view)>& expand,
                                         const TextOfFile& text_of) {
   std::string current = folder, output;
-  std::optional<std::string> piped;  // from the command before a |
+  std::optional<std::string> piped, document;  // from the command before a |, from a here document
   Texts words;
   const auto run = [&] {
-    auto text = piped ? filtered(words, *piped) : output_of_words(words, current, text_of);
-    piped = std::nullopt;
+    auto text = piped ? filtered(words, *piped) : output_of_words(words, document, current, text_of);
+    piped = document = std::nullopt;
     words.clear();
     return text;
   };
@@ -78,11 +88,14 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].is_operator) {
       for (std::string& word : expand(tokens[i].text)) words.push_back(std::move(word));
+      if (!tokens[i].document.empty()) document = document_of(tokens[i], expand);
     } else if (tokens[i].text == ">" || tokens[i].text == "&>") {
       ++i;  // cd folder > /dev/null
     } else if (tokens[i].text == "|") {
       piped = run();
       if (!piped) return std::nullopt;
+    } else if (tokens[i].text == ";" && i + 1 == tokens.size()) {
+      break;  // a newline at the end
     } else if ((tokens[i].text != "&&" && tokens[i].text != ";") || !finish()) {
       return std::nullopt;
     }

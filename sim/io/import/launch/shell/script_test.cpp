@@ -75,6 +75,17 @@ constexpr ValueCase kValues[] = {
     {"a field of a text", "X=$(echo gpu:8 | cut -d: -f2)", "8"},
     {"a calculated text", "A=4; X=$(echo \"$A * 2 + 1\" | bc)", "9"},
     {"an expression of expr", "A=4; X=$(expr $A \\* 8)", "32"},
+    {"the text of a here document", "A=b; X=$(cat <<END\na $A\n\"c\"\nEND\n)", "a b\n\"c\""},
+    {"a here document without variables", "X=$(cat <<'END' | tr a b\na $A\nEND\n)", "b $A"},
+    {"a here document that is read", "read -r -d '' X <<'END'\n--a 1\nEND", "--a 1\n"},
+    {"options of the script",
+     "set -- -n 8 -vt4 rest; while getopts n:t:v o; do case $o in n) X=$X$OPTARG ;; t) X=$X,$OPTARG ;; v) X=$X,v ;; "
+     "esac; "
+     "done; shift $((OPTIND - 1)); X=$X,$1",
+     "8,v,4,rest"},
+    {"an option that is unknown", "set -- -q; getopts n: X", "?"},
+    {"an option without its value", "set -- -n; getopts n: X", "?"},
+    {"no options", "set -- a; X=1; while getopts n: o; do X=2; done", "1"},
     {"a name behind a name", "B=5; A=B; X=${!A}", "5"},
     {"a cut ending", "A=config.sh; X=${A%.sh}", "config"},
     {"the longest cut beginning", "A=a/b/c; X=${A##*/}", "c"},

@@ -78,7 +78,7 @@ Degrees map_degrees(const Settings& settings, Report& report) {
                           .value_or(1);
   report.assume("parallelism.sequence_parallel", degrees.tensor > 1,
                 "tensor parallelism shares the sequence in torchtitan");
-  if (degrees.replicate > 1)
+  if (degrees.replicate > 1 && degrees.shard != 1)
     report.approximate("data_parallel_replicate_degree", "weights are sharded over all data ranks, without replicas");
   return degrees;
 }
@@ -128,6 +128,7 @@ void map_schedule(const Settings& settings, std::int64_t layers, Report& report)
 
 // The batch of a data rank is one micro-batch, or with a pipeline several.
 void map_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus, Report& report) {
+  if (gpus) report.map("gpus", *gpus, "the command line");
   const auto length = number(settings, report, {"training.seq_len"});
   report.map("batch.sequence_length", length.value_or(2048), length ? "training.seq_len" : kByDefault);
   const Names kLocal = {"training.local_batch_size", "training.batch_size"};
@@ -161,11 +162,11 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
 // "op" saves every second product; a number recomputes every n-th layer in full.
 void map_recompute(const Settings& settings, std::int64_t layers, Report& report) {
   const auto stated = settings.find({"activation_checkpoint.mode"});
+  const auto option = settings.find({"activation_checkpoint.selective_ac_option"});
   const std::optional<Found> mode =
       stated ? stated : Found{"selective", "activation_checkpoint.mode, selective by default"};
   if (mode->text == "none" || mode->text == "full") return report.map("recompute.granularity", mode->text, mode->key);
   if (mode->text != "selective") return report.refuse(mode->key, "unknown mode " + in_quotes(mode->text));
-  const auto option = settings.find({"activation_checkpoint.selective_ac_option"});
   const std::string kind = option ? option->text : "2";
   if (kind == "op") {
     report.map("recompute.granularity", "selective", mode->key);
@@ -181,16 +182,24 @@ void map_recompute(const Settings& settings, std::int64_t layers, Report& report
   report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
 }
 
-void map_software(const Settings& settings, Report& report) {
+void map_software(const Settings& settings, const Degrees& degrees, Report& report) {
   const auto reshard = settings.find({"parallelism.fsdp_reshard_after_forward"});
   const bool kept = reshard && reshard->text == "never";
-  if (kept)
+  if (degrees.shard == 1 && degrees.replicate > 1)
+    report.map("optimizer.zero_stage", 0, "replicas alone: DDP");
+  else if (kept)
     report.map("optimizer.zero_stage", 2, reshard->key);
   else
     report.assume("optimizer.zero_stage", 3, "FSDP shards weights, gradients and optimizer states");
-  const bool compiled = settings.on({"compile.enable", "training.compile"});
+  // components: "model" and "loss" by default (config/job_config.py, Compile).
+  const auto* const listed = settings.at("compile.components");
+  const std::string components = listed == nullptr ? "model, loss" : listed->dump();
+  const bool on = settings.on({"compile.enable", "training.compile"});
+  const bool compiled = on && components.find("model") != std::string::npos;
   report.assume("runtime", compiled ? "torchtitan-compiled" : "torchtitan",
-                compiled ? "compile is on" : "compile is off");
+                compiled ? "compile is on"
+                : on     ? "only " + printable(components, 40) + " is compiled"
+                         : "compile is off");
   const Names kAsync = {"parallelism.enable_async_tensor_parallel", "experimental.enable_async_tensor_parallel"};
   if (settings.on(kAsync) && report.whole("parallelism.tensor").value_or(1) > 1)
     report.refuse(settings.find(kAsync)->key, "asynchronous tensor parallelism of PyTorch is not modelled");
@@ -224,7 +233,6 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "moe_fqns",
                                           "filter_fqns",
                                           "hf_assets_path",
-                                          "components",
                                           "debug",
                                           "gc_freq",
                                           "gc_debug",
@@ -232,7 +240,6 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "classifer_free_guidance_prob",
                                           "classifier_free_guidance_prob",
                                           "precompute_float8_dynamic_scale_for_fsdp",
-                                          "selective_ac_option",
                                           "custom_args_module",
                                           "mock_data",
                                           "fused",
@@ -306,7 +313,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   map_batch(settings, degrees, gpus, report);
   map_precision(settings, report);
   map_recompute(settings, layers, report);
-  map_software(settings, report);
+  map_software(settings, degrees, report);
   sort_sections(document, settings, report);
 }
 

@@ -70,6 +70,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
   }
   const auto fsdp = settings.text({"fsdp"});
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
+  note_replicas(*fsdp, "fsdp", report);
   map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
   if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
   (void)settings.at("fsdp_config");

@@ -81,7 +81,7 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
 /// Takes --deepspeed FILE out of the arguments. Returns the file's content, where it can be read. A bare --deepspeed
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
-                                   std::vector<Argument>& arguments) {
+                                   std::vector<Argument>& arguments, Report& report) {
   for (const char* name : {"deepspeed-config", "deepspeed"}) {
     const Argument* const stated = last_of(arguments, name);
     if (stated == nullptr || stated->values.empty()) continue;
@@ -93,6 +93,8 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   if (last_of(arguments, "deepspeed") == nullptr) return std::nullopt;
   const Argument* const stage = last_of(arguments, "zero-stage");
   const std::string said = (stage == nullptr ? "0" : joined(*stage));
+  if (shell::is_unknown(said))
+    report.ask("optimizer.zero_stage", "--zero_stage is " + printable(shell::why_unknown(said), 120));
   const std::string offload = last_of(arguments, "offload") == nullptr ? "" : "_offload";
   std::erase_if(arguments, [](const Argument& one) {
     return one.name == "deepspeed" || one.name == "zero-stage" || one.name == "offload";
@@ -101,37 +103,60 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   return std::nullopt;
 }
 
-std::optional<std::int64_t> launched_gpus(const shell::Command& command, const LaunchedProgram& launched) {
-  // accelerate counts the processes of all machines.
-  if (const Argument* const all = last_of(launched.options, "num-processes"))
-    return megatron::gpus_of_counts({{"gpus", all->values, command.place()}});
-  return megatron::gpus_of_counts(counts_of(command, launched));
+/// Returns the text of a file that the script writes, or that stands near it.
+std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
+                                         const std::string& folder) {
+  for (const auto& [written, text] : script.documents)
+    if (fs::path(written).filename() == fs::path(name).filename()) return text;
+  const auto path = shell::is_unknown(name) ? std::nullopt : near_file(name, folder);
+  Findings unread;
+  return path ? read_text_file(*path, path->string(), unread) : std::nullopt;
+}
+
+/// Takes a key back that was mapped from defaults.
+void forget(std::string_view key, Report& report) {
+  report.remove(key);
+  std::erase_if(report.mapped, [&](const Mapped& one) { return one.key.starts_with(key); });
 }
 
 /// Reads the file that `accelerate launch --config_file` names.
-std::optional<Json> accelerate_file(const std::string& name, const std::string& folder, Report& own, Report& report) {
-  const auto path = near_file(name, folder);
+std::optional<Json> accelerate_file(const shell::Script& script, const std::string& name, const std::string& folder,
+                                    Report& own, Report& report) {
   Findings unread;
-  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
-  auto settings = text ? read_yaml(*text, path->string(), unread) : std::nullopt;
+  const auto text = text_of_named(script, name, folder);
+  auto settings = text ? read_yaml(*text, "accelerate's file", unread) : std::nullopt;
   if (settings && deepspeed::is_accelerate(*settings)) {
-    deepspeed::read_accelerate(*settings, *path, std::nullopt, own);
+    deepspeed::read_accelerate(*settings, fs::path(folder) / name, std::nullopt, own);
     return settings;
   }
-  report.approximate("--config_file",
-                     printable(name, 100) + " is not there; what it says about ranks and types is unknown");
+  report.ask("optimizer.zero_stage", "accelerate's file " + printable(shell::shown_unknown(name), 100) +
+                                         ", which decides about sharding and recomputing, is not there");
   return std::nullopt;
 }
 
+/// Takes activation checkpointing out of the file of --fsdp_config, as the Trainer does. Asks where it is not there.
+void add_fsdp_config(const shell::Script& script, const std::string& folder, Json& document, Report& report) {
+  const std::string name = document.value("fsdp_config", "");
+  if (name.empty()) return;
+  const auto text = text_of_named(script, name, folder);
+  Findings unread;
+  const auto config = text ? parse_json(*text, name, unread) : std::nullopt;
+  if (!config || !config->is_object())
+    return report.ask("recompute", "the file of --fsdp_config, " + printable(name, 100) + ", is not there");
+  if (Settings(as_texts(Json(*config)), report).on({"activation_checkpointing"}))
+    document["gradient_checkpointing"] = "true";
+}
+
 /// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
-Report add_accelerate(const LaunchedProgram& launched, const std::string& folder, Json& document, Report& report) {
+Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,
+                      Json& document, Report& report) {
   const auto option = [&](const char* name) {
     const Argument* const found = last_of(launched.options, name);
     return found == nullptr ? std::string() : joined(*found);
   };
   Report file;
   const std::string name = option("config-file");
-  const auto settings = name.empty() ? std::nullopt : accelerate_file(name, folder, file, report);
+  const auto settings = name.empty() ? std::nullopt : accelerate_file(script, name, folder, file, report);
   const bool by_fsdp = launched.has("use-fsdp") || (settings && settings->value("distributed_type", "") == "FSDP");
   std::string type = option("mixed-precision");
   if (type.empty() && file.has("precision")) type = file.at("precision").get<std::string>();
@@ -146,6 +171,8 @@ Report add_accelerate(const LaunchedProgram& launched, const std::string& folder
     document["fsdp"] = said == "2" ? "shard_grad_op" : "full_shard";
   else if (!decided && !said.empty())
     document["deepspeed"] = "zero" + said;
+  // The Trainer takes it over from accelerate's file: transformers/trainer.py, create_accelerator_and_postprocess.
+  if (file.at("recompute.granularity") == "full") document["gradient_checkpointing"] = "true";
   return file;
 }
 
@@ -168,14 +195,21 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   const LaunchedProgram launched = launched_program(command.words, place, is_programs);
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
-  const auto deepspeed = take_deepspeed(script, folder, arguments);
+  const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
-  if (!stated) gpus = launched_gpus(command, launched);
+  if (!stated) gpus = megatron::gpus_of_counts(counts_of(command, launched));
   Json document = document_of(arguments, report);
   Report accelerate;
-  if (starts_with_word(command, "accelerate")) accelerate = add_accelerate(launched, folder, document, report);
+  if (starts_with_word(command, "accelerate")) accelerate = add_accelerate(script, launched, folder, document, report);
+  add_fsdp_config(script, folder, document, report);
   if (!gpus) gpus = accelerate.whole("gpus");
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
+  // What a file that is not there would decide is not known, whatever the defaults are.
+  const auto open = [&](std::string_view key) {
+    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+  };
+  for (const char* key : {"optimizer.zero_stage", "recompute"})
+    if (open(key)) forget(key, report);
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
   if (accelerate.has("offload") && accelerate.has("runtime"))

@@ -97,6 +97,36 @@ TEST(TrainerScript, TheFileOfDeepSpeedDecides) {
               HasSubstr("its name says no stage"));
 }
 
+TEST(TrainerScript, RecomputingOfFsdpIsThatOfItsFiles) {
+  const Folder folder;
+  const std::string file =
+      "cat > acc.yaml <<'END'\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
+      "num_machines: 1\nnum_processes: 8\nfsdp_config:\n  fsdp_activation_checkpointing: true\nEND\n";
+  const Report written =
+      folder.read(file + "accelerate launch --config_file acc.yaml train.py" + std::string(kArguments));
+  EXPECT_EQ(written.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(written.whole("gpus"), 8);
+  folder.write("fsdp.json", R"({"activation_checkpointing": true})");
+  const std::string launch = std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " --fsdp full_shard ";
+  EXPECT_EQ(folder.read(launch + "--fsdp_config fsdp.json").at("recompute.granularity"), Json("full"));
+}
+
+TEST(TrainerScript, WhatAFileThatIsNotThereDecidesIsAskedFor) {
+  const Folder folder;
+  const auto asked = [&](const std::string& script) {
+    std::string keys;
+    for (const Asked& one : folder.read(script).asked) keys += one.key + " ";
+    return keys;
+  };
+  const std::string arguments = kArguments;
+  EXPECT_EQ(asked("accelerate launch --num_processes 8 --config_file none.yaml train.py" + arguments),
+            "optimizer.zero_stage ");
+  EXPECT_EQ(asked("torchrun --nproc_per_node 8 train.py" + arguments + " --fsdp full_shard --fsdp_config none.json"),
+            "recompute ");
+  EXPECT_EQ(asked("deepspeed --num_gpus 8 train.py --deepspeed --zero_stage $(cat stage.txt)" + arguments),
+            "optimizer.zero_stage ");
+}
+
 TEST(TrainerScript, AccelerateByFileAndByOptions) {
   const Folder folder;
   folder.write("acc.yaml",
