@@ -65,7 +65,10 @@ void complete_scenario(Report& report) {
                         whole_or(report, "parallelism.context", 1),
                         whole_or(report, "parallelism.virtual_pipeline", 1)};
   if (!degrees.positive()) {
-    report.refuse("degrees", "expected degrees from 1 to 1,048,576");
+    report.refuse("parallelism",
+                  fmt::format("expected degrees from 1 to 1,048,576, found tensor {}, pipeline {}, context "
+                              "{}, virtual pipeline {}",
+                              degrees.tensor, degrees.pipeline, degrees.context, degrees.chunks));
   } else {
     check_layers(report, degrees);
     check_heads(report, degrees);

@@ -1,9 +1,12 @@
 // Finds the configuration that a command names, and what the command says beside it.
 #include "sim/io/import/launch/named_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
+#include "sim/base/text.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
@@ -123,6 +126,19 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     files.push_back(std::move(file));
   }
   return files;
+}
+
+std::string missing_configuration(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    for (std::size_t i = 1; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name";
+      const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml");
+      if ((!follows && !ends) || shell::is_unknown(word)) continue;
+      return fmt::format("{} names {}, which is not there", command.place(),
+                         printable(word.substr(word.find('=') + 1), 100));
+    }
+  return "";
 }
 
 }  // namespace foretoken::io::launch

@@ -23,4 +23,8 @@ struct NamedFile {
 /// own names. Files of accelerate say how to launch, and are passed over, as are commands that prepare data.
 [[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
 
+/// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
+/// no command names a configuration.
+[[nodiscard]] std::string missing_configuration(const shell::Script& script);
+
 }  // namespace foretoken::io::launch

@@ -128,7 +128,7 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("other.yaml"));
   EXPECT_THAT(complaints_, HasSubstr("belongs to no framework"));
   (void)read("tool run missing.yaml\n");
-  EXPECT_THAT(complaints_, HasSubstr("starts no training that can be read"));
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names missing.yaml, which is not there"));
 }
 
 }  // namespace

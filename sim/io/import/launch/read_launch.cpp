@@ -110,12 +110,14 @@ std::optional<std::int64_t> stated_gpus(const Launch& launch) {
 }
 
 // Reads the configuration that a command of a script names, with the words beside it.
-void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, const std::vector<std::string>& flags,
-                     const Launch& launch, Report& report, Findings& findings) {
+void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, const std::string& missing,
+                     const std::vector<std::string>& flags, const Launch& launch, Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
   const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
   if (all.empty())
-    return complain(findings, path, std::string("the script starts no training that can be read; ") + kExpected);
+    return complain(findings, path,
+                    missing.empty() ? std::string("the script starts no training that can be read; ") + kExpected
+                                    : missing + "; put the file there, or give it in place of the script");
   if (number < 1 || number > count)
     return report.ask("row",
                       fmt::format("the script starts {} trainings; choose one with --row 1 to {}", count, count));
@@ -174,7 +176,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  read_named_file(path, files_of_script(*script, folder), flags, launch, report, findings);
+  read_named_file(path, files_of_script(*script, folder), missing_configuration(*script), flags, launch, report,
+                  findings);
 }
 
 // Documents of all frameworks differ in their sections.

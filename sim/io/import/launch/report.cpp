@@ -52,13 +52,19 @@ void Report::remove(std::string_view key) {
   place->erase(std::string(key));
 }
 
+void Report::drop_lines(std::string_view key) {
+  std::erase_if(mapped, [&](const Mapped& one) { return one.key == key; });
+  std::erase_if(assumed, [&](const Assumed& one) { return one.key == key; });
+}
+
 void Report::map(std::string_view key, Json value, std::string from) {
+  drop_lines(key);  // the last setting of a key counts
   mapped.push_back({std::string(key), short_text(value), std::move(from)});
   set(key, std::move(value));
 }
 
 void Report::assume(std::string_view key, Json value, std::string because) {
-  std::erase_if(assumed, [&](const Assumed& one) { return one.key == key; });  // a better reason replaces another
+  drop_lines(key);  // a better reason replaces another
   assumed.push_back({std::string(key), short_text(value), std::move(because)});
   set(key, std::move(value));
 }

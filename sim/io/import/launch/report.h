@@ -80,6 +80,7 @@ class Report {
 
  private:
   void set(std::string_view key, Json value);
+  void drop_lines(std::string_view key);  ///< the mapping or assumption of a key
 };
 
 }  // namespace foretoken::io::launch

@@ -139,7 +139,10 @@ bool is_llm_foundry(const Json& document) {
   if (!document.is_object()) return false;
   if (document.contains("parameters") && document.at("parameters").is_object())
     return is_llm_foundry(document.at("parameters"));
-  return document.contains("global_train_batch_size") && document.contains("model");
+  // OLMo's configurations have the batch, too, but sizes for a model.
+  return document.contains("global_train_batch_size") && document.contains("model") &&
+         !(document.at("model").is_object() && document.at("model").contains("d_model") &&
+           document.at("model").contains("block_type"));
 }
 
 void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
