@@ -246,7 +246,7 @@ const std::vector<Wrong> kWrongLayers = {
      R"({"parallelism": {"embedding_and_head_as_layers": true, "layers_per_stage": [12, 12, 12, 12, 12, 12, 12, 12]}})",
      {"/parallelism/layers_per_stage: expected only without embedding_and_head_as_layers"}},
     {"recomputing more than a chunk has",
-     R"({"recompute": {"granularity": "full", "method": "block", "layers": 5}})",
+     R"({"recompute": {"granularity": "full", "method": "uniform", "layers": 5}})",
      {"/recompute/layers: expected at most 4, the layers of the largest chunk, found 5"}},
 };
 

@@ -132,7 +132,12 @@ void check_recomputed_layers(Draft& draft) {
   const Job& job = draft.job;
   if (job.recompute.layers == 1) return;
   const int largest = deal_layers(job.model.layers, job.parallelism)->largest();
-  if (job.recompute.layers > largest)
+  if (job.recompute.layers <= largest) return;
+  // By blocks, the first layers of a chunk recompute (Megatron-Core, transformer_block.py, _checkpointed_forward).
+  if (job.recompute.block)
+    draft.notes.assumptions.push_back(fmt::format("recompute.layers {} as all layers of a chunk, which has at most {}",
+                                                  job.recompute.layers, largest));
+  else
     draft.complain("/recompute/layers", fmt::format("expected at most {}, the layers of the largest chunk, found {}",
                                                     largest, job.recompute.layers));
 }

@@ -90,6 +90,10 @@ constexpr KeyCase kKeys[] = {
      "true"},
     {"bf16 reduces in fp32", "", "precision_recipe.gradients", "\"fp32\""},
     {"unless it is told not to", "--grad-reduce-in-bf16", "precision_recipe.gradients", "\"bf16\""},
+    {"blocks of more layers than a chunk has",
+     "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 --recompute-granularity full "
+     "--recompute-method block --recompute-num-layers 8",
+     "recompute.layers", "8"},
     {"fp8", "--fp8-format hybrid", "precision", "\"fp8\""},
     {"its recipe is delayed scaling", "--fp8-format hybrid", "precision_recipe.fp8_recipe", "\"delayed\""},
     {"full recomputation of 2021", "--checkpoint-activations", "recompute.granularity", "\"full\""},

@@ -113,6 +113,8 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
   map_axolotl_sharding(settings, report);
   map_axolotl_method(settings, report);
+  if (!settings.on({"sample_packing"}) && !settings.on({"pad_to_sequence_len"}))
+    report.approximate("sample_packing", kNotPacked);
   settings.sort_rest(kAxolotlKeys);
 }
 

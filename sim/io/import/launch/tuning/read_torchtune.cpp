@@ -128,6 +128,7 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
     (void)settings.at("tensor_parallel_plan");  // it counts from two ranks on
   else
     report.refuse("tensor_parallel_dim", "it cuts the model in other ways");
+  if (!settings.on({"dataset.packed"})) report.approximate("dataset.packed", kNotPacked);
   settings.sort_rest(kTorchtuneKeys);
 }
 

@@ -134,6 +134,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
     report.assume("optimizer.name", "adam", "AdamW is the Trainer's default");
   map_trainer_sharding(settings, deepspeed, report);
   map_trainer_method(settings, report);
+  if (!settings.on({"packing", "neat_packing"})) report.approximate("packing", kNotPacked);
   settings.sort_rest(kTrainerKeys);
 }
 

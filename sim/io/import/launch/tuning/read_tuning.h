@@ -8,6 +8,10 @@
 
 namespace foretoken::io::launch::tuning {
 
+/// What is taken where sequences are not packed.
+inline constexpr const char* kNotPacked =
+    "sequences that are not packed are as long as the data; all are taken as long as stated";
+
 [[nodiscard]] bool is_axolotl(const Json& document);
 void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report& report);
 
