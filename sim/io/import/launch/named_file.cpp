@@ -65,6 +65,7 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
       words, [](const std::string& word) { return word == "axolotl" || word.starts_with("axolotl.cli"); });
   for (std::size_t i = begin; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (axolotl && word == "--") break;  // options of the launcher follow
     if (shell::is_unknown(word)) continue;
     const std::string key = word.substr(0, word.find('='));
     const bool flag = word.starts_with("--") && word.size() > 2;
@@ -97,6 +98,10 @@ std::optional<std::int64_t> gpus_of(const shell::Command& command) {
       if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
     }
   }
+  const auto behind = std::ranges::find(command.words, "--");
+  if (program == "axolotl" && behind != command.words.end())  // --launcher torchrun -- --nproc_per_node=4
+    for (Argument& argument : arguments_of({behind + 1, command.words.end()}, command.place()))
+      if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
   return megatron::gpus_of_counts(counts_of(command, launched));
 }
 

@@ -62,10 +62,14 @@ TEST_F(NamedFiles, ModulesAndOtherLaunchersHaveTheirGpus) {
        {"accelerate launch --num_processes 4 -m axolotl.cli.train sft.yaml",
         "composer -n 2 --world_size 4 t.py sft.yaml", "torchrun --nproc_per_node 4 -m llamafactory.cli sft.yaml",
         "tune run --nproc_per_node 4 full --config sft.yaml",
-        "python -m torch.distributed.run --nproc_per_node 4 train.py sft.yaml"}) {
+        "python -m torch.distributed.run --nproc_per_node 4 train.py sft.yaml",
+        "FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=2 llamafactory-cli train sft.yaml",
+        "axolotl train sft.yaml --launcher torchrun -- --nproc_per_node=2 --nnodes=2",
+        "ssh worker-1 'cd /work; torchrun --nproc_per_node 4 train.py sft.yaml'"}) {
     const Report report = read(launch);
     EXPECT_EQ(complaints_, "") << launch;
     EXPECT_EQ(report.whole("gpus"), 4) << launch;
+    EXPECT_TRUE(report.refused.empty()) << launch;
   }
 }
 

@@ -303,6 +303,8 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
   apply_sets(own, "a comment of the file", report, findings);
   apply_sets(launch.sets, "the command line", report, findings);
+  for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold
+    std::erase_if(report.refused, [&](const Refused& one) { return one.setting == set.substr(0, set.find('=')); });
   complete_scenario(report);
   report.allow(launch.allow);
 }

@@ -70,7 +70,9 @@ void Report::assume(std::string_view key, Json value, std::string because) {
 }
 
 void Report::approximate(std::string setting, std::string because) {
-  assumed.push_back({std::move(setting), "", std::move(because)});
+  const bool known = std::ranges::any_of(
+      assumed, [&](const Assumed& one) { return one.key == setting && one.value.empty() && one.because == because; });
+  if (!known) assumed.push_back({std::move(setting), "", std::move(because)});
 }
 
 void Report::refuse(std::string setting, std::string because, std::string from) {

@@ -13,6 +13,7 @@ namespace foretoken::io::launch::llm_foundry {
 namespace {
 
 constexpr KeyRule kFoundryKeys[] = {
+    {"algorithms.gradient_clipping.*"},
     {"model.ffn_config.moe_* model.ffn_config.uniform_expert_assignment model.ffn_config.mlp_impl "
      "model.ffn_config.memory_optimized_mlp",
      "layers with experts by MegaBlocks", true},
@@ -37,7 +38,7 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.name model.trust_remote_code model.use_train_metrics model.use_logits model.gradient_checkpointing "
      "model.no_bias model.resid_pdrop model.emb_pdrop model.init_config.* model.verbose model.learned_pos_emb "
      "model.model_config.* model.additional_* metadata.* compute.* cluster gpu_type scheduling.* precision "
-     "accumulate_train_batch_on_tokens max_seq_len algorithms.gradient_clipping.* count_flops prelimiter "
+     "accumulate_train_batch_on_tokens max_seq_len count_flops prelimiter "
      "model.peft_config.* only_* log_config profiler.* spin_dataloaders tp_config.* parallelism_config.*"}};
 
 // v0.1 to v0.7: MPT with learned or ALiBi positions, and biases unless no_bias.

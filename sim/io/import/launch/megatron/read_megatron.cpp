@@ -2,9 +2,11 @@
 #include "sim/io/import/launch/megatron/read_megatron.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/launcher_words.h"
@@ -141,13 +143,14 @@ void note_unknown_words(const shell::Command& command, Report& report) {
 
 // Few train in fp32: words that are not known more likely hold --bf16.
 void refuse_doubtful_precision(const shell::Command& command, Report& report) {
-  const auto open = std::ranges::find_if(command.words, is_open);
-  if (open == command.words.end() || report.at("precision") != Json("fp32")) return;
-  report.refuse(
-      "precision",
-      fmt::format("neither --bf16 nor --fp16 stands in the command, but words that depend on {} may hold one; "
-                  "state them with --env NAME=VALUE",
-                  printable(shell::why_unknown(*open), 120)));
+  if (report.at("precision") != Json("fp32")) return;
+  std::set<std::string> reasons;
+  for (const std::string& word : command.words)
+    if (is_open(word)) reasons.insert(shell::why_unknown(word));
+  if (reasons.empty()) return;
+  report.refuse("precision", fmt::format("neither --bf16 nor --fp16 stands in the command, but words that depend on {} "
+                                         "may hold one; state them with --env NAME=VALUE",
+                                         printable(fmt::format("{}", fmt::join(reasons, "; ")), 200)));
 }
 
 }  // namespace

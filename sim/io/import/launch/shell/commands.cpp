@@ -214,6 +214,12 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     inner_text(text, mode, false);
     return Outcome::kOpen;
   }
+  // ssh host "torchrun ...": a shell there reads the last word.
+  if (is_one_of(fs::path(name).filename().string(), {"ssh", "pdsh", "clush"}) &&
+      words.back().find(' ') != std::string::npos) {
+    inner_text(words.back(), mode, true);
+    return Outcome::kOpen;
+  }
   if (name == "sbatch" || name == "srun" || name == "salloc") scheduler_options(words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool shell = is_one_of(fs::path(words[i]).filename().string(), {"bash", "sh"});
@@ -241,6 +247,16 @@ void Interpreter::record(const Texts& words, Mode mode) {
   budget_.take_words(words.size());
   std::map<std::string, std::string> options = script_.scheduler;
   options.insert(job_.begin(), job_.end());
+  // LLaMA-Factory's command line starts torchrun with these variables (src/llamafactory/launcher.py).
+  if (fs::path(words.front()).filename() == "llamafactory-cli") {
+    constexpr std::pair<const char*, const char*> kCounts[] = {{"NNODES", "nnodes"},
+                                                               {"NPROC_PER_NODE", "nproc-per-node"}};
+    for (const auto& [variable, option] : kCounts) {
+      const auto set = script_.variables.values.find(variable);
+      if (set != script_.variables.values.end() && set->second.size() == 1 && !is_unknown(set->second.front()))
+        options[option] = set->second.front();
+    }
+  }
   budget_.take(options.size());
   script_.commands.push_back({words, file_, 0, mode == Mode::kRun, std::move(options)});
 }

@@ -328,7 +328,8 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
 std::string Expander::output_of(std::string_view command) {
   const auto expand = [this](std::string_view word) { return fields(word); };
   budget_.step();
-  if (const auto known = known_output(command, variables_.folder, expand, text_of_)) {
+  const std::optional<std::string> body = body_of_(command);
+  if (const auto known = known_output(body ? *body : command, variables_.folder, expand, text_of_)) {
     budget_.take(known->size());
     return *known;
   }

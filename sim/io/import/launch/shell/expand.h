@@ -42,9 +42,12 @@ struct Budget {
 
 class Expander {
  public:
+  /// The commands of a function of that name; none where there is no such function.
+  using BodyOfFunction = std::function<std::optional<std::string>(std::string_view name)>;
+
   /// `text_of` gives the texts of files that commands read.
-  Expander(Variables& variables, Budget& budget, TextOfFile text_of)
-      : variables_(variables), budget_(budget), text_of_(std::move(text_of)) {}
+  Expander(Variables& variables, Budget& budget, TextOfFile text_of, BodyOfFunction body_of)
+      : variables_(variables), budget_(budget), text_of_(std::move(text_of)), body_of_(std::move(body_of)) {}
 
   /// Returns the fields of a word: unquoted results are split at spaces, and "${a[@]}" gives a field an element.
   [[nodiscard]] Texts fields(std::string_view word);
@@ -92,6 +95,7 @@ class Expander {
   Variables& variables_;
   Budget& budget_;
   TextOfFile text_of_;
+  BodyOfFunction body_of_;
   int depth_ = 0;
   bool asks_ = false;  ///< a variable that nothing sets is unknown
 };

@@ -23,7 +23,9 @@ class Interpreter {
       : script_(script),
         budget_(budget),
         findings_(findings),
-        expander_(script.variables, budget, [this](const std::string& path) { return text_beside(path); }) {}
+        expander_(
+            script.variables, budget, [this](const std::string& path) { return text_beside(path); },
+            [this](std::string_view name) { return body_of(name); }) {}
 
   /// Reads a text as a script of its own.
   void run(const std::string& text, const std::string& file, int first_line = 1);
@@ -44,6 +46,7 @@ class Interpreter {
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
+  [[nodiscard]] std::optional<std::string> body_of(std::string_view name) const;
   Outcome function_call(const std::string& name, const Texts& words, Mode mode);
   void open_branch(Mode mode, const std::function<void(Mode)>& body);
   void open_rounds(Mode mode, const std::function<void(Mode)>& round);

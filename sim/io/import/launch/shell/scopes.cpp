@@ -169,6 +169,21 @@ void Interpreter::hide(const std::string& name, bool empties) {
   if (empties) variables.set(name, {""});
 }
 
+// name() { echo 8; } as the text of its commands, for $(name). Arguments of the function are not those of the script.
+std::optional<std::string> Interpreter::body_of(std::string_view name) const {
+  const auto found = functions_.find(name);
+  if (found == functions_.end()) return std::nullopt;
+  std::string body;
+  for (const Token& token : found->second)
+    if (token.text != "{" && token.text != "}") body += token.text + " ";
+  for (std::size_t at = body.find('$'); at != body.npos; at = body.find('$', at + 1)) {
+    const std::size_t next = body.find_first_not_of('{', at + 1);
+    if (next != body.npos && std::string_view("0123456789@*#").find(body[next]) != std::string_view::npos)
+      return std::nullopt;
+  }
+  return body;
+}
+
 Outcome Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
   if (depth_ >= kDeepestCalls) {
     budget_.spent = true;

@@ -86,6 +86,7 @@ constexpr ValueCase kValues[] = {
     {"an option that is unknown", "set -- -q; getopts n: X", "?"},
     {"an option without its value", "set -- -n; getopts n: X", "?"},
     {"no options", "set -- a; X=1; while getopts n: o; do X=2; done", "1"},
+    {"the output of a function", "A=4; gpus() { echo $((A * 2)); }; X=$(gpus)", "8"},
     {"a name behind a name", "B=5; A=B; X=${!A}", "5"},
     {"a cut ending", "A=config.sh; X=${A%.sh}", "config"},
     {"the longest cut beginning", "A=a/b/c; X=${A##*/}", "c"},
