@@ -16,11 +16,5 @@ TEST(LargeVector, KeepsItsValuesAsItGrowsIntoLargePages) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copy.data()) % (std::uintptr_t{1} << 21), 0U);
 }
 
-TEST(LargeVector, SmallTablesTakeNoMoreThanTheyNeed) {
-  LargeVector<char> values(1);
-  values.shrink_to_fit();
-  EXPECT_EQ(values.capacity(), 1U);
-}
-
 }  // namespace
 }  // namespace foretoken

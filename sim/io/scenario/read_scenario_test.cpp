@@ -41,6 +41,11 @@ std::string complaints(const std::string& text, const std::vector<std::string>& 
   return thrown_by([&] { (void)read_scenario_text(text, "t.json", sets); });
 }
 
+TEST(ReadScenario, BlocksOfMoreLayersThanAChunkHasAreAllOfThem) {
+  const auto notes = made(kLeast, {R"(recompute={"granularity": "full", "method": "block", "layers": 500})"}).notes;
+  EXPECT_THAT(notes.assumptions, Contains(HasSubstr("recompute.layers 500 as all layers of a chunk")));
+}
+
 TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   const auto [scenario, notes] = made(kLeast);
   EXPECT_EQ(scenario.parallelism.data, 8);

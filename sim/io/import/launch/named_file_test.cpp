@@ -92,6 +92,13 @@ TEST_F(NamedFiles, CommandsThatPrepareDataAreNoneAndOneOfSeveralIsRead) {
   EXPECT_EQ(read_launch(launch, findings).asked.front().key, "row");
 }
 
+TEST_F(NamedFiles, OtherFilesOfACommandAreNoParts) {
+  write("sft.yaml", kFactory);
+  write("data.yaml", "path: /data\n");
+  EXPECT_EQ(read("torchrun --nproc_per_node 8 train.py sft.yaml --data data.yaml").whole("gpus"), 8);
+  EXPECT_EQ(complaints_, "");
+}
+
 TEST_F(NamedFiles, HydraAndDeepyNameFilesWithoutTheirEnding) {
   fs::create_directories(folder_ / "conf");
   write("conf/sft.yaml", kFactory);

@@ -3,6 +3,9 @@
 
 #include <system_error>
 
+#include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/json/parse_json.h"
+
 namespace foretoken::io::launch {
 
 namespace fs = std::filesystem;
@@ -13,6 +16,15 @@ std::optional<fs::path> near_file(const std::string& name, const std::string& fo
   for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename()})
     if (fs::is_regular_file(path, error) && fs::file_size(path, error) <= kLargest) return path;
   return std::nullopt;
+}
+
+std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
+                                         const std::string& folder) {
+  for (const auto& [written, text] : script.documents)
+    if (written == name || fs::path(written).filename() == fs::path(name).filename()) return text;
+  const auto path = shell::is_unknown(name) ? std::nullopt : near_file(name, folder);
+  Findings unread;
+  return path ? read_text_file(*path, path->string(), unread) : std::nullopt;
 }
 
 }  // namespace foretoken::io::launch

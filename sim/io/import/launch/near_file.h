@@ -5,10 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "sim/io/import/launch/shell/script.h"
+
 namespace foretoken::io::launch {
 
 /// Returns the file of that name below `folder`, or the one there with the same last part: configs/ds.json is ds.json.
 /// Nothing where neither is there, or it is larger than 1 MiB: a configuration is a few kilobytes.
 [[nodiscard]] std::optional<std::filesystem::path> near_file(const std::string& name, const std::string& folder);
+
+/// Returns the text of a file that the script writes as a here document, or that stands near it.
+[[nodiscard]] std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
+                                                       const std::string& folder);
 
 }  // namespace foretoken::io::launch

@@ -109,6 +109,13 @@ std::optional<std::int64_t> stated_gpus(const Launch& launch) {
   return gpus && *gpus > 0 ? gpus : std::nullopt;
 }
 
+bool is_neox_file(const fs::path& path) {
+  Findings unread;
+  const auto text = text_of(path, unread);
+  const auto document = text ? read_yaml(*text, printable(path.string()), unread) : std::nullopt;
+  return document && neox::is_neox(*document);
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, const std::string& missing,
                      const std::vector<std::string>& flags, const Launch& launch, Report& report, Findings& findings) {
@@ -132,7 +139,7 @@ void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, co
   inner.files = named.paths;
   const auto content = text_of(first, findings);
   if (!content) return;
-  if (inner.files.size() > 1 && inner.words.empty())
+  if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
     read_several(inner, report, findings);
   else
     read_text(first, *content, inner, report, findings);

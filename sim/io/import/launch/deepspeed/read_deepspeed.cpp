@@ -1,7 +1,7 @@
 // Makes a scenario of a DeepSpeed configuration.
 //
 // Names and defaults: deepspeedai/DeepSpeed, docs/_pages/config-json.md, deepspeed/runtime/{config,zero/config}.py.
-// What stage 1 ignores, and what bf16 without ZeRO is: deepspeed/runtime/engine.py (_configure_zero_optimizer,
+// Rules of stage 1, and of bf16 without ZeRO: deepspeed/runtime/engine.py (_configure_zero_optimizer,
 // _do_optimizer_sanity_check, _configure_bf16_optimizer).
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 

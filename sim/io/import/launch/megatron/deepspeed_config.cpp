@@ -41,16 +41,9 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
       arguments, [](const Argument& one) { return one.name == "deepspeed-config" && !one.values.empty(); });
   if (found == arguments.end()) return std::nullopt;
   const std::string& name = found->values.front();
-  const auto written = std::ranges::find_if(script.documents, [&](const auto& document) {
-    return document.first == name || fs::path(document.first).filename() == fs::path(name).filename();
-  });
-  if (written != script.documents.end()) return parsed_config(written->second);
+  if (const auto text = text_of_named(script, name, folder)) return parsed_config(*text);
   if (script.documents.size() == 1) return parsed_config(script.documents.begin()->second);
-  if (name.find(shell::kUnknown) != name.npos) return std::nullopt;
-  const auto file = near_file(name, folder);
-  Findings unread;
-  const auto text = file ? read_text_file(*file, file->string(), unread) : std::nullopt;
-  return text ? parsed_config(*text) : std::nullopt;
+  return std::nullopt;
 }
 
 void map_deepspeed_config(const Json& config, Report& report) {

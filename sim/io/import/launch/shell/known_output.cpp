@@ -59,9 +59,7 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
 
 std::string document_of(const Token& token, const std::function<Texts(std::string_view)>& expand) {
   if (!token.document_expands) return token.document;
-  std::string quoted = "\"";
-  for (const char c : token.document) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
-  const Texts expanded = expand(quoted + "\"");
+  const Texts expanded = expand(quoted_document(token.document));
   return expanded.empty() ? "" : expanded.front();
 }
 

@@ -270,6 +270,12 @@ class Lexer {
 
 std::size_t end_of_part(std::string_view source, std::size_t begin) { return end_of_part_at(source, begin, 0); }
 
+std::string quoted_document(std::string_view document) {
+  std::string quoted = "\"";
+  for (const char c : document) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::vector<Token> tokens_of(std::string_view source, int first_line) { return Lexer(source, first_line).run(); }
 
 std::size_t assigned_name(std::string_view word) {

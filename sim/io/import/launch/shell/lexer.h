@@ -24,6 +24,9 @@ struct Token {
 /// Returns the length of NAME or NAME[index] in NAME=... or NAME+=...; 0 where the word assigns nothing.
 [[nodiscard]] std::size_t assigned_name(std::string_view word);
 
+/// Returns the text of a here document as a quoted word, whose variables are replaced and whose spaces stay.
+[[nodiscard]] std::string quoted_document(std::string_view document);
+
 /// Returns the tokens of `source`. Comments are left out. `NAME=(...)` is one word.
 [[nodiscard]] std::vector<Token> tokens_of(std::string_view source, int first_line = 1);
 

@@ -244,9 +244,7 @@ void Interpreter::redirection(Mode mode, Simple* command) {
 // cat <<END > file: the text is kept for a reader of that file.
 void Interpreter::note_document(const Token& token, Mode mode, Simple& command) {
   if (token.document.empty() || mode == Mode::kSkip) return;
-  std::string quoted = "\"";
-  for (const char c : token.document) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
-  command.document = token.document_expands ? expander_.text(quoted + "\"") : token.document;
+  command.document = token.document_expands ? expander_.text(quoted_document(token.document)) : token.document;
   budget_.take(command.document.size());
 }
 

@@ -8,7 +8,7 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// What is taken where sequences are not packed.
+/// The remark on sequences that are not packed.
 inline constexpr const char* kNotPacked =
     "sequences that are not packed are as long as the data; all are taken as long as stated";
 

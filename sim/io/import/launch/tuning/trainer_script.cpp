@@ -103,16 +103,6 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   return std::nullopt;
 }
 
-/// Returns the text of a file that the script writes, or that stands near it.
-std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
-                                         const std::string& folder) {
-  for (const auto& [written, text] : script.documents)
-    if (fs::path(written).filename() == fs::path(name).filename()) return text;
-  const auto path = shell::is_unknown(name) ? std::nullopt : near_file(name, folder);
-  Findings unread;
-  return path ? read_text_file(*path, path->string(), unread) : std::nullopt;
-}
-
 /// Takes a key back that was mapped from defaults.
 void forget(std::string_view key, Report& report) {
   report.remove(key);
@@ -204,7 +194,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   add_fsdp_config(script, folder, document, report);
   if (!gpus) gpus = accelerate.whole("gpus");
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
-  // What a file that is not there would decide is not known, whatever the defaults are.
+  // Nobody knows what a missing file decides, whatever the defaults are.
   const auto open = [&](std::string_view key) {
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
   };
