@@ -2,7 +2,6 @@
 #include "sim/des/engine.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -18,20 +17,14 @@ template <bool kFlows, bool kObserved>
 class Run {
  public:
   Run(const TaskGraph& graph, std::span<Observer* const> observers)
-      : graph_(graph), observers_(observers), network_(graph, kObserved) {
-    waiting_.reserve(graph.tasks());
-    for (std::uint32_t task = 0; task < graph.tasks(); ++task) {
-      const std::uint32_t edges = graph.in_degree({task});
-      waiting_.push_back(static_cast<std::uint8_t>(std::min(edges, kMany)));
-      if (edges >= kMany) waiting_many_.emplace(task, edges);
-    }
+      : graph_(graph), observers_(observers), waiting_(graph.in_degrees()), network_(graph, kObserved) {
     result_.start.assign(graph.tasks(), kNever);
     if (kFlows) result_.end.assign(graph.tasks(), kNever);
   }
 
   RunResult to_the_end() && {
     for (std::uint32_t task = 0; task < graph_.tasks(); ++task) {
-      if (waiting_[task] == 0) ready_.push_back({task});
+      if (waiting_.bytes()[task] == 0) ready_.push_back({task});
     }
     start_ready();
     while (!queue_.empty()) {
@@ -47,18 +40,9 @@ class Run {
   }
 
  private:
-  // Memory limits large graphs. One byte a task keeps the counters in cache, and the tasks about to start are fetched
-  // early. From kMany edges on, the count is in waiting_many_.
-  static constexpr std::uint32_t kMany = 255;
-
+  // The tasks about to start are fetched early.
   void count_down(TaskId task) {
-    std::uint8_t& waiting = waiting_[task.value];
-    if (waiting == kMany) {
-      waiting = static_cast<std::uint8_t>(std::min(--waiting_many_[task.value], kMany));
-    } else {
-      --waiting;
-    }
-    if (waiting == 0) ready_.push_back(task);
+    if (waiting_.count_down(task.value)) ready_.push_back(task);
     graph_.prefetch(task);
   }
 
@@ -77,7 +61,7 @@ class Run {
     for (const TaskId task : ready_) {
       result_.start[task.value] = now;
       queue_.push(later(now, graph_.duration(task)), task);
-      graph_.prefetch_successors(task, waiting_.data());
+      graph_.prefetch_successors(task, waiting_.bytes());
       if constexpr (kObserved) {
         for (Observer* observer : observers_) observer->on_start(task, now);
       }
@@ -123,8 +107,7 @@ class Run {
 
   const TaskGraph& graph_;
   std::span<Observer* const> observers_;
-  LargeVector<std::uint8_t> waiting_;  // per task: edges from tasks that have not ended, or kMany
-  std::unordered_map<std::uint32_t, std::uint32_t> waiting_many_;
+  EdgeCounts waiting_;  // edges from tasks that have not ended
   FlowNetwork network_;
   EventQueue queue_;
   std::vector<TaskId> ended_, ready_;

@@ -42,7 +42,7 @@ TaskId TaskGraph::add_flow(std::span<const StreamId> members, Bytes bytes, std::
 void TaskGraph::add_dependency(TaskId before, TaskId after) {
   expects(before.value < nodes_.size() && after.value < nodes_.size(), "a dependency joins tasks of the graph");
   ++dependencies_;
-  ++in_degree_[after.value];
+  in_degrees_.count_up(after.value);
   Node& node = nodes_[before.value];
   if (put_in_free_place(node.dependents, after)) return;
   if (node.more_dependents == kNone || !put_in_free_place(chunks_[node.more_dependents].dependents, after)) {
@@ -62,17 +62,17 @@ bool TaskGraph::put_in_free_place(std::span<std::uint32_t> places, TaskId task) 
 
 void TaskGraph::reserve(std::size_t tasks, std::size_t dependencies) {
   nodes_.reserve(tasks);
-  in_degree_.reserve(tasks);
+  in_degrees_.reserve(tasks);
   stream_.reserve(tasks);
   // A task holds its first three dependents itself. The others stand in chunks of three.
   if (dependencies > 3 * tasks) chunks_.reserve((dependencies - 3 * tasks) / 3);
 }
 
-std::span<const StreamId> TaskGraph::members(TaskId task) const {
+Streams TaskGraph::members(TaskId task) const {
   const Node& node = nodes_[task.value];
-  const StreamId& stream = stream_[task.value];
-  if (node.members <= 1) return {&stream, node.members};
-  return std::span(places_).subspan(stream.value, node.members);
+  const StreamId first = stream_[task.value];
+  if (node.in_table) return Streams(std::span(table_).subspan(first.value, node.members));
+  return {first, node.members};
 }
 
 TaskId TaskGraph::add_task(TaskKind kind, std::span<const StreamId> members, Duration duration) {
@@ -82,33 +82,57 @@ TaskId TaskGraph::add_task(TaskKind kind, std::span<const StreamId> members, Dur
   Node& node = nodes_.emplace_back();
   node.duration = duration;
   node.kind = kind;
-  node.members = static_cast<std::uint32_t>(members.size()) & (~0U >> 2);
-  in_degree_.push_back(0);
-  if (members.size() == 1) {
-    stream_.push_back(members.front());
-    append(members.front(), {task, false}, task);
-    return {task};
+  node.members = static_cast<std::uint32_t>(members.size()) & (~0U >> 4);
+  in_degrees_.add_task();
+  const auto leaves_the_row = [](StreamId a, StreamId b) { return b.value != a.value + 1; };
+  node.in_table = std::ranges::adjacent_find(members, leaves_the_row) != members.end();
+  if (node.in_table) {
+    stream_.push_back({static_cast<std::uint32_t>(table_.size())});
+    table_.insert(table_.end(), members.begin(), members.end());
+  } else {
+    stream_.push_back(members.empty() ? StreamId{} : members.front());
   }
-  stream_.push_back({static_cast<std::uint32_t>(places_.size())});
-  for (const StreamId stream : members) {
-    const auto place = static_cast<std::uint32_t>(places_.size());
-    places_.push_back(stream);
-    place_next_.push_back(kNone);
-    append(stream, {place, true}, task);
-  }
+  append(this->members({task}), task);
   return {task};
 }
 
-void TaskGraph::append(StreamId stream, Tail tail, std::uint32_t task) {
-  expects(stream.value < tail_.size(), "a task runs on streams of the graph");
-  const Tail before = tail_[stream.value];
-  const bool twice = tail.in_places && before.in_places && before.index != kNone && before.index >= stream_[task].value;
-  expects(!twice, "a task names each of its streams once");
-  tail_[stream.value] = tail;
-  if (before.index == kNone) return;
-  std::uint32_t& next = before.in_places ? place_next_[before.index] : nodes_[before.index].next;
-  next = task;
-  ++in_degree_[task];
+// Makes `task` the last one of its streams.
+void TaskGraph::append(Streams members, std::uint32_t task) {
+  if (members.empty()) return;
+  for (const StreamId stream : members) expects(stream.value < tail_.size(), "a task runs on streams of the graph");
+  const Tail first = tail_[members.front().value];
+  const bool together = first.task != kNone && all_end_in(first.task, members);
+  if (together) {
+    nodes_[first.task].next = task;
+    in_degrees_.count_up(task);
+  }
+  for (const StreamId stream : members) {
+    Tail& tail = tail_[stream.value];
+    expects(tail.task != task, "a task names each of its streams once");
+    if (!together && tail.task != kNone) {
+      if (tail.place == kNone) split(tail.task);
+      next_[tail.place] = task;
+      in_degrees_.count_up(task);
+    }
+    tail = {task, kNone};
+  }
+}
+
+// Tells whether `members` are the streams of `before`, and it is still the last task on all of them.
+bool TaskGraph::all_end_in(std::uint32_t before, Streams members) const {
+  const Node& node = nodes_[before];
+  if (node.split || node.members != members.size()) return false;
+  return std::ranges::all_of(members, [&](StreamId stream) { return tail_[stream.value].task == before; });
+}
+
+// Gives each stream of a task its own next task. The task is still the last one on all of them.
+void TaskGraph::split(std::uint32_t task) {
+  nodes_[task].split = true;
+  nodes_[task].next = static_cast<std::uint32_t>(next_.size());
+  for (const StreamId stream : members({task})) {
+    tail_[stream.value] = {task, static_cast<std::uint32_t>(next_.size())};
+    next_.push_back(kNone);
+  }
 }
 
 }  // namespace foretoken::des

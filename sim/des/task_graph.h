@@ -8,6 +8,7 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/large_vector.h"
+#include "sim/des/edge_counts.h"
 #include "sim/des/time.h"
 
 namespace foretoken::des {
@@ -25,11 +26,54 @@ struct Flow {
   std::vector<LinkId> route;
 };
 
+/// The streams that a task holds: one after another by number, or as a table says.
+class Streams {
+ public:
+  class Iterator {
+   public:
+    using value_type = StreamId;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    Iterator(const Streams* streams, std::uint32_t at) : streams_(streams), at_(at) {}
+    StreamId operator*() const { return (*streams_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return {streams_, at_++}; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.at_ == b.at_; }
+
+   private:
+    const Streams* streams_ = nullptr;
+    std::uint32_t at_ = 0;
+  };
+
+  Streams(StreamId first, std::uint32_t count) : first_(first), count_(count) {}
+  explicit Streams(std::span<const StreamId> table)
+      : table_(table.data()), count_(static_cast<std::uint32_t>(table.size())) {}
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] StreamId front() const { return (*this)[0]; }
+  [[nodiscard]] StreamId operator[](std::uint32_t at) const {
+    return table_ != nullptr ? table_[at] : StreamId{first_.value + at};
+  }
+  [[nodiscard]] Iterator begin() const { return {this, 0}; }
+  [[nodiscard]] Iterator end() const { return {this, count_}; }
+
+ private:
+  const StreamId* table_ = nullptr;
+  StreamId first_;
+  std::uint32_t count_ = 0;
+};
+
 /// A graph of tasks on streams. A stream runs its tasks in the order in which they were added to it. A task starts when
 /// it is at the head of all its streams and every task it depends on has ended.
 ///
 /// A task is at the head of a stream when the task before it has ended, so a stream is a chain of edges like any other.
-/// The graph links them while it is built: a run needs neither sorting nor stream state.
+/// The graph links them while it is built: a run needs neither sorting nor stream state. Two tasks that follow each
+/// other on the same set of streams are joined by one edge.
 class TaskGraph {
  public:
   StreamId add_stream();
@@ -56,7 +100,7 @@ class TaskGraph {
   [[nodiscard]] std::size_t dependencies() const { return dependencies_; }
   [[nodiscard]] TaskKind kind(TaskId task) const { return nodes_[task.value].kind; }
   [[nodiscard]] Duration duration(TaskId task) const { return nodes_[task.value].duration; }  ///< a flow's latency
-  [[nodiscard]] std::span<const StreamId> members(TaskId task) const;                         ///< the streams it holds
+  [[nodiscard]] Streams members(TaskId task) const;                                           ///< the streams it holds
   [[nodiscard]] std::span<const Flow> flows() const { return flows_; }                        ///< in order of task
   [[nodiscard]] std::span<const BytesPerSecond> links() const { return links_; }
 
@@ -67,7 +111,8 @@ class TaskGraph {
   template <class F>
   void for_each_successor(TaskId task, F&& f) const;
   /// Counts the edges into `task`.
-  [[nodiscard]] std::uint32_t in_degree(TaskId task) const { return in_degree_[task.value]; }
+  [[nodiscard]] std::uint32_t in_degree(TaskId task) const { return in_degrees_[task.value]; }
+  [[nodiscard]] const EdgeCounts& in_degrees() const { return in_degrees_; }
   /// Fetches early the memory that for_each_successor(task) reads first, and its entries of `beside`, a table by task.
   void prefetch(TaskId task) const { __builtin_prefetch(&nodes_[task.value]); }
   template <class T>
@@ -79,9 +124,11 @@ class TaskGraph {
     Duration duration;
     std::uint32_t dependents[3] = {kNone, kNone, kNone};  // most tasks have no more
     std::uint32_t more_dependents = kNone;                // the newest of its chunks_
-    std::uint32_t next = kNone;                           // the task after it on its only stream
-    std::uint32_t members : 30 = 0;
+    std::uint32_t next = kNone;      // the task after it on all its streams; once split, its first place in next_
+    std::uint32_t members : 28 = 0;  // number of its streams
     TaskKind kind : 2 = TaskKind::kOccupy;
+    bool in_table : 1 = false;  // its streams stand in table_, as they do not follow one another
+    bool split : 1 = false;     // its streams go on to different tasks
   };
   static_assert(sizeof(Node) == 32, "two tasks to a cache line");
   /// Further dependents of a task, three at a time.
@@ -89,23 +136,24 @@ class TaskGraph {
     std::uint32_t dependents[3] = {kNone, kNone, kNone};
     std::uint32_t next = kNone;  // an older, full one
   };
-  /// The last task of a stream: an index into nodes_, or into place_next_ when the task has several streams.
+  /// The last task of a stream, and its place in next_ once the task is split.
   struct Tail {
-    std::uint32_t index = kNone;
-    bool in_places = false;
+    std::uint32_t task = kNone, place = kNone;
   };
 
   TaskId add_task(TaskKind kind, std::span<const StreamId> members, Duration duration);
   static bool put_in_free_place(std::span<std::uint32_t> places, TaskId task);
-  void append(StreamId stream, Tail tail, std::uint32_t task);
+  void append(Streams members, std::uint32_t task);
+  [[nodiscard]] bool all_end_in(std::uint32_t before, Streams members) const;
+  void split(std::uint32_t task);
 
   LargeVector<Node> nodes_;
-  LargeVector<std::uint32_t> in_degree_;
-  LargeVector<StreamId> stream_;  // the task's only stream; with several, .value is the index of the first in places_
+  EdgeCounts in_degrees_;
+  LargeVector<StreamId> stream_;  // by task: its first stream; for those in table_, .value is the place of the first
   LargeVector<Chunk> chunks_;
-  LargeVector<StreamId> places_;           // the streams of tasks that have several
-  LargeVector<std::uint32_t> place_next_;  // beside places_: the task after it on that stream
-  std::vector<Tail> tail_;                 // by stream
+  LargeVector<StreamId> table_;
+  LargeVector<std::uint32_t> next_;  // of split tasks, by stream: the task after it
+  std::vector<Tail> tail_;           // by stream
   std::vector<BytesPerSecond> links_;
   std::vector<Flow> flows_;
   std::size_t dependencies_ = 0;
@@ -128,11 +176,11 @@ void TaskGraph::for_each_dependent(TaskId task, F&& f) const {
 template <class F>
 void TaskGraph::for_each_successor(TaskId task, F&& f) const {
   const Node& node = nodes_[task.value];
-  if (node.next != kNone) f(TaskId{node.next});
-  if (node.members > 1) {
-    const std::uint32_t first = stream_[task.value].value;
-    for (std::uint32_t i = first; i < first + node.members; ++i) {
-      if (place_next_[i] != kNone) f(TaskId{place_next_[i]});
+  if (!node.split) {
+    if (node.next != kNone) f(TaskId{node.next});
+  } else {
+    for (std::uint32_t i = node.next; i < node.next + node.members; ++i) {
+      if (next_[i] != kNone) f(TaskId{next_[i]});
     }
   }
   for_each_dependent(task, f);
@@ -141,7 +189,7 @@ void TaskGraph::for_each_successor(TaskId task, F&& f) const {
 template <class T>
 void TaskGraph::prefetch_successors(TaskId task, const T* beside) const {
   const Node& node = nodes_[task.value];
-  if (node.next != kNone) __builtin_prefetch(beside + node.next, 1);
+  if (node.next != kNone && !node.split) __builtin_prefetch(beside + node.next, 1);
   for (const std::uint32_t after : node.dependents) {
     if (after != kNone) __builtin_prefetch(beside + after, 1);
   }

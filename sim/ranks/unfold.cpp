@@ -77,7 +77,7 @@ class Unfolder {
       count_flows();
     }
     unfolded_.graph.reserve(tasks, dependencies);
-    unfolded_.instances.reserve(tasks);
+    if (flows_) unfolded_.instances.reserve(tasks);
   }
 
   UnfoldedStep unfold() {
@@ -179,10 +179,13 @@ class Unfolder {
       if (speeds_.uneven()) unfolded_.slowest.push_back(paced.rank);
       if (imbalances_.any()) unfolded_.hottest.push_back(group);
       if (speeds_.uneven() || imbalances_.any()) unfolded_.stretch.push_back(paced.duration - folded_.duration(task));
-      std::span<const Transfer> transfers;
-      if (flows_)
-        transfers = flows_->transfers_of(lowered->workload.meaning[task.value], lowered->workload.graph.duration(task),
-                                         paced.duration, *lowered->passes, members);
+      if (!flows_) {
+        hold(paced.duration);
+        continue;
+      }
+      const std::span<const Transfer> transfers =
+          flows_->transfers_of(lowered->workload.meaning[task.value], lowered->workload.graph.duration(task),
+                               paced.duration, *lowered->passes, members);
       unfolded_.instances.push_back(transfers.empty() ? hold(paced.duration) : move(transfers));
     }
   }
@@ -256,10 +259,13 @@ class Unfolder {
 }  // namespace
 
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
-  // Tasks of an instance have the numbers from its first task up to the next instance's.
-  const auto after = std::upper_bound(instances.begin(), instances.end(), task,
-                                      [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
-  const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
+  std::uint32_t instance = task.value;
+  if (!instances.empty()) {
+    // Tasks of an instance have the numbers from its first task up to the next instance's.
+    const auto after = std::upper_bound(instances.begin(), instances.end(), task,
+                                        [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
+    instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
+  }
   const auto later =
       std::upper_bound(tasks.begin(), tasks.end(), instance,
                        [](std::uint32_t wanted, const UnfoldedTask& each) { return wanted < each.first; });
@@ -291,7 +297,7 @@ des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::
   seen.start.reserve(unfolded.tasks.size());
   seen.end.reserve(unfolded.tasks.size());
   for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
-    const Instance& instance = unfolded.instance({task}, rank);
+    const Instance instance = unfolded.instance({task}, rank);
     seen.start.push_back(run.start[instance.begin.value]);
     seen.end.push_back(run.end[instance.end.value]);
   }

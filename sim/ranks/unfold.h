@@ -46,8 +46,8 @@ enum class Traffic : std::uint8_t { kAnalytic, kFlows };
 /// A step with every GPU of the job.
 struct UnfoldedStep {
   des::TaskGraph graph;
-  std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
-  LargeVector<Instance> instances;
+  std::vector<UnfoldedTask> tasks;           ///< by task of the folded step
+  LargeVector<Instance> instances;           ///< empty where each is one task: instance i is then task i
   std::vector<std::optional<Rank>> slowest;  ///< by instance: the rank that it waits for, if any; empty on equal GPUs
   /// By instance: the expert group that it waits for, as its place among the scenario's imbalanced experts. Empty where
   /// all expert groups are alike.
@@ -64,8 +64,9 @@ struct UnfoldedStep {
     const UnfoldedTask& task = tasks[folded.value];
     return task.first + ranks.teams(task.together).of(rank).value;
   }
-  [[nodiscard]] const Instance& instance(des::TaskId folded, StageRank rank) const {
-    return instances[instance_at(folded, rank)];
+  [[nodiscard]] Instance instance(des::TaskId folded, StageRank rank) const {
+    const std::uint32_t at = instance_at(folded, rank);
+    return instances.empty() ? Instance{{at}, {at}} : instances[at];
   }
   /// Returns the instance that a task of the graph belongs to.
   [[nodiscard]] Origin origin_of(des::TaskId task) const;
