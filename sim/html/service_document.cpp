@@ -26,17 +26,20 @@ std::string answer(const ServiceReport& report) {
     return paragraph(
         "The service does not fit into the memory of its GPUs. `foretoken serve --search` finds "
         "configurations that fit.");
+  const bool encodes = report.service.model.encoder.has_value();
+  const char* const tokens = encodes ? "tokens" : "output tokens";
+  const double rate = encodes ? prediction.total_tokens_per_s : prediction.output_tokens_per_s;
   std::string html = paragraph(fmt::format(
-      "{} on {} with {} gives {} output tokens/s, {} a GPU, at {} requests/s.", report.service.model.name,
-      report::counted(report.service.gpus(), report.service.cluster.gpu.name + " GPU"), report.service.engine.name,
-      report::significant(prediction.output_tokens_per_s), report::significant(prediction.tokens_per_s_per_gpu),
-      report::significant(prediction.requests_per_s, 3)));
+      "{} on {} of {} with {} gives {} {}/s, {} a GPU, at {} requests/s.", report.service.model.name,
+      report::counted(report.service.gpus(), report.service.cluster.gpu.name + " GPU"), report.service.cluster.name,
+      report.service.engine.name, report::significant(rate), tokens,
+      report::significant(prediction.tokens_per_s_per_gpu), report::significant(prediction.requests_per_s, 3)));
   Table table({{"", false}, {"mean"}, {"P50"}, {"P99"}});
   const auto add = [&](const char* name, const serve::Spread& spread) {
     table.add({Table::text(name), Table::number(spread.mean, time_cell(spread.mean)),
                Table::number(spread.p50, time_cell(spread.p50)), Table::number(spread.p99, time_cell(spread.p99))});
   };
-  add("time to first token", prediction.ttft);
+  if (!encodes) add("time to first token", prediction.ttft);
   if (prediction.tpot) add("time per output token", *prediction.tpot);
   add("latency", prediction.latency);
   html += table.html();
@@ -44,9 +47,9 @@ std::string answer(const ServiceReport& report) {
     html += paragraph(fmt::format("{} of the requests are within the stated limits.",
                                   report::percent(*prediction.goodput_requests_per_s / prediction.requests_per_s)));
   if (prediction.cost_per_million_tokens)
-    html += paragraph(fmt::format("A million output tokens cost {:.3g} USD.", *prediction.cost_per_million_tokens));
+    html += paragraph(fmt::format("A million {} cost {:.3g} USD.", tokens, *prediction.cost_per_million_tokens));
   if (prediction.kwh_per_million_tokens)
-    html += paragraph(fmt::format("With every GPU at the limit of its power, a million output tokens take {:.3g} kWh.",
+    html += paragraph(fmt::format("With every GPU at the limit of its power, a million {} take {:.3g} kWh.", tokens,
                                   *prediction.kwh_per_million_tokens));
   return html;
 }
@@ -151,7 +154,10 @@ std::string assumptions(const ServiceReport& report) {
   Table table({{"assumption and source", false}});
   for (const auto* const lines : {&report.service.notes.assumptions, &report.service.engine.notes})
     for (const std::string& line : *lines) table.add({Table::text(line)});
-  return paragraph("Predictions of services have no interval yet: too few published rows are near.") + table.html();
+  std::string html;
+  for (const std::string& warning : serve::warnings_of(report.service, report.prediction))
+    html += paragraph("Warning: " + warning);
+  return html + paragraph("Times are means. `foretoken serve` gives their interval.") + table.html();
 }
 
 std::string reproduction(const ServiceReport& report) {

@@ -12,12 +12,13 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
   const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
   if (!service.laws || (shape.latent && !service.laws->latent)) return roofline;
   const cost::DecodeLaw& wide = shape.latent ? *service.laws->latent : service.laws->decode16;
+  // All heads read the same latent vectors, and the values are a part of them. The law was fitted so.
   return cost::decode_attention_time({.sequences = shape.sequences,
                                       .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
                                       .heads = shape.heads * shape.queries,
-                                      .kv_heads = shape.kv_heads,
+                                      .kv_heads = shape.latent ? 1 : shape.kv_heads,
                                       .key_dim = shape.head_dim,
-                                      .value_dim = shape.value_dim,
+                                      .value_dim = shape.latent ? 0 : shape.value_dim,
                                       .cache_bytes = service.cache_bytes},
                                      !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }

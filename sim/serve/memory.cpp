@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
@@ -26,27 +27,30 @@ double block_bytes(const model::BlockOps& block, const model::LayerContext& cont
   return narrow * matrix_bytes + (model::local_parameters(block, context) - narrow) * kWide;
 }
 
-/// Tokens and sequences of the largest pass on one attention group. A static batch runs its prompts in micro-batches.
+/// Tokens and sequences of the largest pass on one attention group. A static batch of `at_once` requests runs its
+/// prompts in micro-batches. An engine that does not chunk prompts runs its longest one in a single pass.
 struct LargestPass {
   double tokens = 1, sequences = 1, prompt = 1;
 };
 
-LargestPass largest_pass(const Service& service, const Degrees& degrees) {
+LargestPass largest_pass(const Service& service, const Degrees& degrees, std::int64_t at_once) {
   const Requests& requests = service.requests;
   const double groups = degrees.attention_data;
   if (service.batching == Batching::kStatic) {
-    const double batch = std::ceil(real(requests.at_once) / groups);
+    const double batch = std::ceil(real(at_once) / groups);
     const auto whole = static_cast<std::int64_t>(batch);
     const double part = real(micro_batch(service.engine, whole, requests.input_tokens, degrees.pipeline));
     return {part * real(requests.input_tokens), batch, real(requests.input_tokens)};
   }
   const double sequences = std::ceil(real(service.engine.max_sequences) / groups);
-  return {std::ceil(real(service.engine.token_budget) / groups), sequences, 0};
+  const double shared = std::ceil(real(service.engine.token_budget) / groups);
+  const double whole = service.engine.chunks_prompts ? 0 : real(service.longest_prompt());
+  return {std::max(shared, whole), sequences, 0};
 }
 
-Bytes activations_of(const Service& service, const Degrees& degrees) {
+Bytes activations_of(const Service& service, const Degrees& degrees, std::int64_t at_once) {
   const Engine& engine = service.engine;
-  const LargestPass pass = largest_pass(service, degrees);
+  const LargestPass pass = largest_pass(service, degrees, at_once);
   const bool scores = service.model.head_dim > kFusedHeadDim;
   const double heads = std::max(1.0, real(service.model.heads) / degrees.tensor);
   return Bytes(engine.activation_widths * kWide * real(service.model.hidden) * pass.tokens +
@@ -67,7 +71,7 @@ MemoryLimit limit_of(const Memory& memory) {
 
 /// Fills in what an encoder leaves: it has no cache, and its activations grow with the tokens of the batch.
 void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory) {
-  const LargestPass pass = largest_pass(service, degrees);
+  const LargestPass pass = largest_pass(service, degrees, service.requests.at_once);
   const Bytes fixed = memory.weights + memory.overhead;
   const double tokens = std::max(0.0, (memory.capacity - fixed) / memory.activations) * pass.tokens;
   memory.max_batch = static_cast<std::int64_t>(tokens / real(service.requests.input_tokens));
@@ -75,6 +79,32 @@ void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory
   if (service.model.max_positions > 0) memory.max_context = std::min(memory.max_context, service.model.max_positions);
   memory.needed = fixed + memory.activations;
   memory.limit = limit_of(memory);
+}
+
+/// Pages of the longest request, alone: those of the beginning that all prompts share, and its own. Speculation writes
+/// tokens before it knows whether they stay.
+std::int64_t longest_pages(const Service& service, std::int64_t page) {
+  const std::int64_t checked = service.speculation ? service.speculation->tokens : 0;
+  const std::int64_t split = service.requests.prefix_share > 0 ? 1 : 0;  // both parts end in a page of their own
+  return (service.longest() + checked + page - 1) / page + split;
+}
+
+/// Requests of a static batch that fit at once. A larger batch has larger activations.
+std::int64_t static_room(const Service& service, const Degrees& degrees, const Memory& memory) {
+  const auto fits = [&](std::int64_t batch) {
+    const double cache = std::ceil(real(batch) / degrees.attention_data) * real(service.longest());
+    return memory.weights + memory.overhead + activations_of(service, degrees, batch) + cache * memory.token <=
+           memory.capacity;
+  };
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  std::int64_t low = 0, high = 1;
+  while (high < kMost && fits(high)) low = std::exchange(high, 2 * high);
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  // Micro-batches make the activations uneven: the stated batch may fit though a smaller one does not.
+  return fits(service.requests.at_once) ? std::max(low, service.requests.at_once) : low;
 }
 
 }  // namespace
@@ -121,7 +151,7 @@ Memory memory_of(const Service& service, const Pool& pool) {
   const Degrees& degrees = pool.degrees;
   const Engine& engine = service.engine;
   Memory memory{.weights = weights_of(service, degrees),
-                .activations = activations_of(service, degrees),
+                .activations = activations_of(service, degrees, service.requests.at_once),
                 .overhead = engine.overhead,
                 .capacity = engine.memory_fraction * service.cluster.gpu.memory,
                 .token = Bytes(real(most_layers(service, degrees)) * layer_cache_bytes(service, degrees.tensor))};
@@ -134,10 +164,10 @@ Memory memory_of(const Service& service, const Pool& pool) {
   const std::int64_t page = is_static ? 1 : engine.block_tokens;
   const double room = std::max(0.0, (memory.capacity - fixed).value());
   const auto pages = static_cast<std::int64_t>(room / (real(page) * memory.token.value()));
-  const std::int64_t longest = (service.longest() + page - 1) / page;  // pages of the longest request
+  const std::int64_t longest = longest_pages(service, page);
   memory.pages = pages * degrees.attention_data;
   memory.cached_tokens = memory.pages * page;
-  memory.max_batch = pages / longest * degrees.attention_data;
+  memory.max_batch = is_static ? static_room(service, degrees, memory) : pages / longest * degrees.attention_data;
   memory.max_context = static_cast<std::int64_t>(real(pages) * (1 - engine.watermark)) * page;
   const double batch = std::ceil(real(service.requests.at_once) / degrees.attention_data);
   const double wanted = is_static ? batch * real(longest) : real(longest) / (1 - engine.watermark);

@@ -16,6 +16,14 @@
 #include "sim/step/passes/pass_communication.h"
 
 namespace foretoken::serve {
+namespace {
+
+/// The hottest of n expert ranks has at most n times the mean.
+double imbalance_of(const Service& service, const Degrees& degrees) {
+  return std::min(service.imbalance, real(degrees.expert));
+}
+
+}  // namespace
 
 std::int64_t PassShape::tokens() const {
   std::int64_t sum = decoding * checked;
@@ -23,8 +31,10 @@ std::int64_t PassShape::tokens() const {
   return sum;
 }
 
-std::int64_t PassShape::answered() const {
-  std::int64_t sum = decoding * checked;
+std::int64_t PassShape::answered() const { return sequences() + decoding * (checked - 1); }
+
+std::int64_t PassShape::sequences() const {
+  std::int64_t sum = decoding;
   for (const PromptChunk& chunk : prompts)
     if (chunk.last) sum += chunk.sequences;
   return sum;
@@ -47,7 +57,7 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
   job.parallelism.expert = degrees.expert;
   job.parallelism.expert_tensor = degrees.expert_tensor();
   // Tensor ranks of one attention group hold the same tokens, and each sends its part of them.
-  job.routing.imbalance = service.imbalance / degrees.tensor;
+  job.routing.imbalance = imbalance_of(service, degrees) / degrees.tensor;
   job.precision = computes_in(service.precision);
   if (job.precision == Precision::kFp8Block) {
     job.precision = Precision::kFp8;
@@ -110,7 +120,7 @@ GemmShape PassTimes::as_met(GemmShape shape, double tokens) const {
   const model::Experts& experts = *service_.model.experts;
   const double all_tokens = tokens * degrees_.attention_data;
   const double chance = 1 - std::pow(1 - real(experts.per_token) / real(experts.count), all_tokens);
-  const double rows = service_.imbalance * all_tokens * real(experts.per_token) / degrees_.expert;
+  const double rows = imbalance_of(service_, degrees_) * all_tokens * real(experts.per_token) / degrees_.expert;
   const double met = std::clamp(std::ceil(real(shape.batch) * chance), 1.0, std::max(1.0, std::ceil(rows)));
   shape.batch = static_cast<std::int64_t>(met);
   shape.m = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(rows / met)));
@@ -219,7 +229,6 @@ Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
-  const std::int64_t sequences = pass.answered();
   const Dense& parts = dense(a_group(pass.tokens()));
   attention_.clear();
   for (const Core& core : cores_) attention_.push_back(attention(core, pass));
@@ -231,7 +240,7 @@ void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
       sum += real(run.count) * (parts.layers[kind] + attention_[kind]);
     }
     if (stage == 0) sum += parts.embedding;
-    if (stage + 1 == layers_.size()) sum = with_host(sum + head(a_group(sequences)), sequences);
+    if (stage + 1 == layers_.size()) sum = with_host(sum + head(a_group(pass.answered())), pass.sequences());
     times[stage] = step::duration_of(sum);
   }
 }

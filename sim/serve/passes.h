@@ -32,7 +32,8 @@ struct PassShape {
   double cached = 0;          ///< tokens that they hold in the cache, together
 
   [[nodiscard]] std::int64_t tokens() const;
-  [[nodiscard]] std::int64_t answered() const;  ///< sequences that get a token
+  [[nodiscard]] std::int64_t answered() const;   ///< tokens that the head answers: one a sequence, and those it checks
+  [[nodiscard]] std::int64_t sequences() const;  ///< that get a token
 };
 
 /// Returns the job whose collectives and layers are those of one instance. Its batch is one sequence.

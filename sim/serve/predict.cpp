@@ -1,6 +1,8 @@
 // Turns a run of requests into the numbers of a prediction.
 #include "sim/serve/predict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -81,6 +83,18 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
     prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / counted * 1e6;
 }
 
+/// An overloaded service ends late, as its requests have waited. Few requests cannot tell.
+bool queue_grows(const Service& service, const Prediction& prediction) {
+  constexpr double kLate = 0.05;
+  constexpr std::int64_t kFew = 50;
+  const ArrivalKind kind = service.requests.kind;
+  if (kind != ArrivalKind::kPoisson && kind != ArrivalKind::kTrace) return false;
+  const double late = kLate * prediction.arrival_span_s;
+  const double answering = prediction.latency.mean - prediction.ttft.mean;
+  return prediction.requests >= kFew && prediction.ttft.mean > late &&
+         prediction.makespan_s > prediction.arrival_span_s + late + answering;
+}
+
 }  // namespace
 
 Predictor::Predictor(Service service) : service_(std::move(service)), times_(times_of(service_)) {}
@@ -94,6 +108,7 @@ Prediction Predictor::predict(bool traces) {
                                                    : simulate(service_, times_, traces);
   count_requests(service_, run, prediction);
   count_rates(service_, run, prediction);
+  prediction.queue_grows = queue_grows(service_, prediction);
   prediction.passes = run.passes;
   prediction.preemptions = run.preemptions;
   prediction.peak_running = run.peak_running;
@@ -106,6 +121,21 @@ Prediction Predictor::predict(const Requests& requests, std::int64_t token_budge
   service_.requests = requests;
   service_.engine.token_budget = token_budget;
   return predict();
+}
+
+std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction) {
+  std::vector<std::string> warnings = service.notes.warnings;
+  const std::int64_t positions = service.model.max_positions;
+  if (!service.model.encoder && positions > 0 && service.longest() > positions)
+    warnings.push_back(
+        fmt::format("Requests of {} tokens exceed the {} positions of {}: an engine refuses them unless "
+                    "it is told to go on.",
+                    service.longest(), positions, service.model.name));
+  if (prediction.fits && prediction.queue_grows)
+    warnings.emplace_back(
+        "The service does not keep up: its queue grows, so times depend on the number of requests. Try more GPUs or a "
+        "lower rate.");
+  return warnings;
 }
 
 Prediction predict(const Service& service, bool traces) { return Predictor(service).predict(traces); }

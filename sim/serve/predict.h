@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/serve/memory.h"
@@ -31,6 +32,8 @@ struct Prediction {
   std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
   std::int64_t judged = 0, met = 0;               ///< requests, and those that met all stated limits
   double arrival_span_s = 0;                      ///< from the first arrival to the last
+  /// Requests come faster than they are answered: times grow with the number of requests.
+  bool queue_grows = false;
   double mean_in_system = 0;
   std::int64_t passes = 0, preemptions = 0, peak_running = 0;
   double peak_cache_share = 0;
@@ -56,5 +59,8 @@ class Predictor {
 
 /// Predicts one service. A service that does not fit has its memory only.
 [[nodiscard]] Prediction predict(const Service& service, bool traces = false);
+
+/// Returns what a reader must know before using the numbers: sentences.
+[[nodiscard]] std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction);
 
 }  // namespace foretoken::serve

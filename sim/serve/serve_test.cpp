@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/model/counts/parameters.h"
+#include "sim/serve/kernels.h"
 #include "sim/serve/predict.h"
 #include "sim/serve/run/static_batch.h"
 #include "sim/step/test_job.h"
@@ -272,6 +273,98 @@ TEST(Serve, MemoryIsWeightsCacheActivationsAndTheEngines) {
   service.cluster.gpu.memory = Bytes(1.1e9);
   EXPECT_EQ(memory_of(service, service.pool).limit, MemoryLimit::kWeights);
   EXPECT_FALSE(predict(service).fits);
+}
+
+TEST(Serve, EveryHeadReadsTheSameLatentVectors) {
+  Service service = small_service();
+  cost::ServingLaws laws;
+  laws.decode16 = laws.decode8 = {.bandwidth = service.profile.memory_bound.bandwidth};
+  laws.latent = laws.decode16;
+  service.laws = laws;
+  CacheAttention shape{.sequences = 8,
+                       .cached = 4096,
+                       .heads = 128,
+                       .kv_heads = 128,
+                       .head_dim = 576,
+                       .value_dim = 512,
+                       .token_bytes = 2 * 576,
+                       .latent = true};
+  const auto time = [&] { return cache_attention_time(shape, service).value(); };
+  const double few = time();
+  shape.cached *= 64;
+  const double bytes = 63.0 * 4096 * 8 * 2 * 576;
+  const double rate = bytes / (time() - few);
+  EXPECT_NEAR(rate / service.profile.memory_bound.bandwidth.value(), 1, 0.05)
+      << "576 numbers a token, whatever the heads";
+}
+
+TEST(Serve, WhatFitsRunsToTheEnd) {
+  Service prefixes = small_service(), speculation = small_service();
+  prefixes.requests.prefix_share = 0.3;
+  speculation.speculation = Speculation{.tokens = 5, .acceptance = 0.5};
+  for (Service service : {prefixes, speculation}) {
+    service.requests.count = 20;
+    service.requests.length_spread = 0;
+    int fitting = 0;
+    for (double tokens = 200; tokens < 300; tokens += 8) {
+      const Prediction prediction = predict(with_cache(service, tokens));
+      if (!prediction.fits) continue;
+      ++fitting;
+      EXPECT_EQ(prediction.requests, 20);
+    }
+    EXPECT_GT(fitting, 0);
+    EXPECT_LT(fitting, 13);
+  }
+}
+
+TEST(Serve, RoomOfAStaticBatchIsTheLargestBatchThatFits) {
+  Service service = small_service();
+  service.batching = Batching::kStatic;
+  service.requests = {.kind = ArrivalKind::kBatch, .input_tokens = 200, .output_tokens = 50, .at_once = 1, .count = 1};
+  const std::int64_t room = memory_of(service, service.pool).max_batch;
+  const auto with = [&](std::int64_t batch) {
+    service.requests.at_once = service.requests.count = batch;
+    return memory_of(service, service.pool);
+  };
+  EXPECT_TRUE(with(room).fits());
+  EXPECT_FALSE(with(room + 1).fits());
+  EXPECT_EQ(with(room / 2).max_batch, room);
+  EXPECT_EQ(with(2 * room).max_batch, room);
+}
+
+TEST(Serve, APromptThatIsNotChunkedHasItsActivations) {
+  Service service = small_service();
+  service.engine.activation_widths = 10;
+  service.requests.input_tokens = 10 * service.engine.token_budget;
+  const double chunked = memory_of(service, service.pool).activations.value();
+  service.engine.chunks_prompts = false;
+  EXPECT_GT(memory_of(service, service.pool).activations.value(), 2 * chunked);
+}
+
+TEST(Serve, AGrowingQueueIsTold) {
+  Service service = small_service();
+  service.requests.count = 400;
+  service.requests.rate_per_s = 5;
+  EXPECT_FALSE(predict(service).queue_grows);
+  service.requests.rate_per_s = 100000;
+  const Prediction prediction = predict(service);
+  EXPECT_TRUE(prediction.queue_grows);
+  ASSERT_EQ(warnings_of(service, prediction).size(), 1U);
+  service.model.max_positions = 100;
+  EXPECT_EQ(warnings_of(service, prediction).size(), 2U) << "requests of 250 tokens";
+}
+
+TEST(Serve, TheHostWorksForSequencesNotForTokensThatAreChecked) {
+  Service service = small_service();
+  service.engine.pass = {};
+  const auto time = [&] {
+    std::vector<des::Duration> stages;
+    PassTimes(service, service.pool.degrees).time({.prompts = {}, .decoding = 4, .checked = 5, .cached = 400}, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const double device = time();
+  service.engine.sequence = Seconds(0.5);
+  EXPECT_NEAR(time(), device + 2, 1e-9);
 }
 
 }  // namespace

@@ -59,6 +59,12 @@ std::int64_t Service::longest() const {
   return longest;
 }
 
+std::int64_t Service::longest_prompt() const {
+  std::int64_t longest = requests.input_tokens;
+  for (const TracedRequest& request : requests.trace) longest = std::max(longest, request.input_tokens);
+  return longest;
+}
+
 std::vector<Pool> pools_of(const Service& service) {
   if (!service.disaggregated) return {service.pool};
   return {service.disaggregated->prefill, service.disaggregated->decode};

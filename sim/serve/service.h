@@ -120,7 +120,7 @@ struct Service {
   std::optional<Speculation> speculation;
   Limits limits;
   std::optional<double> price_per_gpu_hour;
-  double imbalance = 1;  ///< tokens of the hottest expert rank over the mean
+  double imbalance = 1;  ///< tokens of the hottest expert rank over the mean; at most the number of these ranks counts
   job::Notes notes;
   std::vector<std::filesystem::path> files;  ///< that the question was read from
 
@@ -129,6 +129,7 @@ struct Service {
   }
   /// Returns the most tokens that a request holds in the cache.
   [[nodiscard]] std::int64_t longest() const;
+  [[nodiscard]] std::int64_t longest_prompt() const;  ///< tokens
 };
 
 /// Returns the pool of all GPUs, or the pools of prompts and of decoding.

@@ -57,9 +57,11 @@ void require_model_and_cluster(const ServiceOptions& options) {
     throw ConfigError({{command, "", "without a QUESTION, --cluster is required; try --cluster dgx-h100-ndr"}});
 }
 
-/// Reads the question with a tensor-parallel degree, unless an option or `sets` states one.
+/// Reads the question with a tensor-parallel degree, unless an option or `sets` states one. The pools of a
+/// disaggregated service state their own.
 serve::Service read_stated(nlohmann::ordered_json json, int tensor, const std::vector<std::string>& sets) {
-  json["parallelism"]["tensor"] = tensor;
+  const bool pools = std::ranges::any_of(sets, [](const std::string& set) { return set.starts_with("disaggregated"); });
+  if (!pools) json["parallelism"]["tensor"] = tensor;
   return io::read_service_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), kStatedOrigin,
                                sets);
 }
@@ -239,10 +241,12 @@ StatedService stated_service(const ServiceOptions& options, const std::vector<st
     Sized sized = smallest_with_room(json, all, {std::move(service), least});
     service = std::move(sized.service);
     if (service.pool.degrees.tensor == sized.tensor)
-      varied.push_back(fmt::format("Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
-                                   has_room(service)
-                                       ? fmt::format("the smallest with room for {} requests", kUsualUsers)
-                                       : "no wider one is valid"));
+      varied.push_back(fmt::format(
+          "Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
+          has_room(service) ? fmt::format("the smallest with room for {} requests", kUsualUsers)
+                            : fmt::format("of {}, {} and so on to {} none has room for {} requests, and no wider one "
+                                          "of them is valid",
+                                          least, 2 * least, kMostTensor, kUsualUsers)));
   }
   service.name = fmt::format("{} on {}", service.model.name, service.cluster.name);
   std::vector<std::string>& noted = service.notes.assumptions;

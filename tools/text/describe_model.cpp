@@ -8,6 +8,7 @@
 #include "sim/io/model/read_model.h"
 #include "sim/model/counts/flop.h"
 #include "sim/model/counts/parameters.h"
+#include "sim/model/stacks/kinds.h"
 #include "sim/model/transformer.h"
 #include "sim/report/text/number.h"
 #include "tools/text/describe.h"
@@ -100,7 +101,7 @@ std::string expert_words(const model::Experts& experts) {
       fmt::format("{} of {} a token, {} wide", number(experts.per_token), number(experts.count), number(experts.width));
   if (experts.shared_width > 0) text += fmt::format("; shared experts {} wide together", number(experts.shared_width));
   if (experts.dense_first > 0) text += fmt::format("; the first {} layers are dense", number(experts.dense_first));
-  if (experts.every > 1) text += fmt::format("; in every {}th layer", number(experts.every));
+  if (experts.every > 1) text += fmt::format("; in one of every {} layers", number(experts.every));
   return text;
 }
 
@@ -151,8 +152,9 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
   if (m.encoder_decoder) text += entry(paint, "halves", halves_words(m));
   if (m.latent) text += entry(paint, "latents", latent_words(*m.latent));
   if (m.local.window > 0)
-    text += entry(paint, "windows",
-                  fmt::format("{} tokens, but all in every {}th layer", number(m.local.window), number(m.local.every)));
+    text += entry(
+        paint, "windows",
+        fmt::format("{} tokens, but all in one of every {} layers", number(m.local.window), number(m.local.every)));
   if (whole.prediction_layers > 0)
     text += entry(paint, "predictions",
                   fmt::format("{} with {} parameters, which the counts leave out",
@@ -161,14 +163,30 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
   return text;
 }
 
+/// Returns the parameters of a dense layer and of one with experts, as far as the model has them.
+std::string layers_in_words(const Transformer& m, double total, const report::Paint& paint) {
+  double dense = 0, routed = 0;
+  const model::StackPlan plan = model::plan_of(m);
+  for (const model::KindRun& run : plan.runs)
+    (plan.kinds[static_cast<std::size_t>(run.kind)].experts ? routed : dense) += real(run.count);
+  std::string text;
+  if (dense > 0)
+    text += entry(paint, routed > 0 ? "  dense layer" : "  one layer",
+                  fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
+                              report::whole(model::layer_matmul_parameters(m))));
+  if (routed > 0) {
+    const double ends = model::embedding_parameters(m) + model::head_parameters(model::without_prediction(m));
+    text += entry(paint, "  with experts", report::whole((total - ends - dense * model::layer_parameters(m)) / routed));
+  }
+  return text;
+}
+
 std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const Transformer m = read(document, findings);
   std::string text = paint(report::Ink::kBold, m.name) + '\n';
   const double total = model::total_parameters(model::without_prediction(m));
   text += entry(paint, "parameters", fmt::format("{} ({})", in_words(total), report::whole(total)));
-  text += entry(paint, "  one layer",
-                fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
-                            report::whole(model::layer_matmul_parameters(m))));
+  text += layers_in_words(m, total, paint);
   text += entry(paint, "  ends",
                 fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
                             report::whole(model::head_parameters(model::without_prediction(m))),

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "calibration/fit/collectives/check_collectives.h"
 #include "calibration/fit/laws/benchmark_clock.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
@@ -149,9 +150,8 @@ struct Checking {
     for (const CollectiveTable::Row& row : table.rows) {
       CollectiveShape sized = shape;
       sized.payload = Bytes(row.bytes);
-      add(fmt::format("collective {} of {} ranks", static_cast<int>(table.kind), table.ranks), ">= 1 MB",
-          row.bytes >= kLargeBytes, cost::collective_time(sized, eight_gpu_node(profile), profile),
-          Seconds(row.seconds));
+      add(fmt::format("{} of {} ranks", name_of_collective(table), table.ranks), ">= 1 MB", row.bytes >= kLargeBytes,
+          cost::collective_time(sized, eight_gpu_node(profile), profile), Seconds(row.seconds));
     }
   }
 };

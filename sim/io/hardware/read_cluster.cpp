@@ -179,6 +179,17 @@ void read_fabric(const Node& fabric, net::Cluster& cluster) {
   cluster.links.hop_latency = microseconds(fabric.number("hop_latency_us", {.low = 0, .high = 1e6}));
 }
 
+/// Warns of a node whose links a GPU cannot drive, as when another GPU stands in a cluster's nodes.
+void warn_of_nvlink(const Node& node, const net::Cluster& cluster) {
+  if (!cluster.gpu.nvlink || cluster.nvlink_fabric == "none") return;
+  constexpr double kRounding = 1.001;
+  const BytesPerSecond own = real(cluster.gpu.nvlink->count) * cluster.gpu.nvlink->each;
+  if (cluster.links.nvlink_per_gpu <= kRounding * own) return;
+  node.findings().notes.warnings.push_back(fmt::format(
+      "The cluster's NVLink has {:g} GB/s a GPU, but {} has {:g}: state cluster.node.nvlink.gb_per_s_per_gpu.",
+      cluster.links.nvlink_per_gpu.value() / 1e9, cluster.gpu.name, own.value() / 1e9));
+}
+
 }  // namespace
 
 net::Gpu read_gpu(const Node& node) {
@@ -219,6 +230,7 @@ net::Cluster read_cluster(const Node& node) {
   cluster.name = node.text_or("name", "unnamed cluster");
   if (const auto gpu = open_reference(node.child("gpu"), kGpus)) cluster.gpu = read_gpu(gpu->root(node.findings()));
   read_node(node.object("node"), cluster);
+  warn_of_nvlink(node, cluster);
   if (cluster.links.nics > 0 || node.has("fabric"))
     read_fabric(node.object("fabric"), cluster);
   else

@@ -96,6 +96,10 @@ std::optional<Document> open_text(const Node& reference, const DataKind& kind, c
   return open_name(reference, kind, text, chain);
 }
 
+const char* article(std::string_view word) {
+  return std::string_view("aeiou").find(word.front()) != std::string_view::npos ? "an" : "a";
+}
+
 /// Returns " at 2.99 USD" where only the price of a cluster changed, else " (modified)".
 std::string suffix_of(const nlohmann::json& changes) {
   const auto price = changes.find("price_per_gpu_hour");
@@ -115,7 +119,8 @@ std::optional<Document> merged(Document document, const DataKind& kind, Findings
   if (!root.has("base")) return document;
   const Node reference = root.child("base");
   if (!reference.is_text()) {
-    reference.complain(fmt::format("expected the name of a {} or a path, found {}", kind.word, reference.found()));
+    reference.complain(fmt::format("expected the name of {} {} or a path, found {}", article(kind.word), kind.word,
+                                   reference.found()));
     return std::nullopt;
   }
   std::optional<Document> base = open_text(reference, kind, chain);
@@ -153,7 +158,7 @@ std::optional<Document> document_from_file(const fs::path& path, Findings& findi
 std::optional<Document> open_reference(const Node& reference, const DataKind& kind) {
   if (reference.is_text()) return open_text(reference, kind, {});
   if (!reference.value().is_object()) {
-    reference.expected(fmt::format("the name of a {}, a path or an object", kind.word));
+    reference.expected(fmt::format("the name of {} {}, a path or an object", article(kind.word), kind.word));
     return std::nullopt;
   }
   Source source = reference.source();

@@ -121,12 +121,12 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
 
 bool exchanges(const TimedOp& op) { return op.axis == Axis::kExpert; }
 
-/// Adds the wait for the host, unless a CUDA graph issues the kernels: before the first exchange of experts, or before
-/// their products where nothing is exchanged.
+/// Adds the wait for the host: before the first exchange of experts, or before their products where nothing is
+/// exchanged. A CUDA graph of the whole step issues these kernels itself; graphs of layers leave them to the host.
 void add_wait(const job::Job& job, TimedOps& ops) {
   const auto first = std::find_if(
       ops.begin(), ops.end(), [](const TimedOp& op) { return exchanges(op) || op.kind == KernelKind::kExpertProduct; });
-  if (first == ops.end() || job.cuda_graphs != job::CudaGraphs::kNone || job.runtime.expert_wait <= Seconds(0)) return;
+  if (first == ops.end() || job.cuda_graphs == job::CudaGraphs::kFull || job.runtime.expert_wait <= Seconds(0)) return;
   ops.insert(first, TimedOp{.name = "wait for the host",
                             .duration = duration_of(job.runtime.expert_wait),
                             .kind = KernelKind::kWait});

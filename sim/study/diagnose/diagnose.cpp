@@ -46,6 +46,13 @@ Seconds measured_step(const Steady& steady, const job::Job& job) {
   return Seconds(steady.median);
 }
 
+bool Diagnosis::explained() const {
+  constexpr double kNear = 0.2;
+  const Seconds likeliest =
+      causes.empty() || causes.front().likelihood < unexplained ? prediction.metrics.step_time : causes.front().step;
+  return std::abs(measured / likeliest - 1) <= kNear;
+}
+
 Diagnosis diagnose(job::Made made, const io::log::TrainingLog& log, const Steady& steady,
                    const IntervalQuestion& interval, const Watch& watch) {
   Diagnosis result{

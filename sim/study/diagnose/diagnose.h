@@ -35,6 +35,9 @@ struct Diagnosis {
 
   /// Returns measured / predicted - 1.
   [[nodiscard]] double gap() const { return measured / prediction.metrics.step_time - 1; }
+  /// Returns whether the prediction, or the likeliest cause, meets the measured step within a fifth. Chances compare
+  /// the causes with one another only.
+  [[nodiscard]] bool explained() const;
 };
 
 /// The deviations that a comparison allows for.

@@ -132,6 +132,18 @@ TEST(Diagnose, ALogOfStepsAloneIsSaidToBeOne) {
   EXPECT_NEAR(answer.measured / signature_of(made.job, 1.2).step, 1, 0.01);
 }
 
+TEST(Diagnose, AStepThatNoCauseMeetsIsNotExplained) {
+  const trust::Evidence& evidence = io::read_shipped_residuals();
+  for (const auto& [slower, expected] : {std::pair{1.1, true}, std::pair{0.05, false}}) {
+    const job::Made made = made_of(kFaultyQuestions[0]);
+    const std::string text = training_log_text(made.job, signature_of(made.job, slower), 400, {.timers = false});
+    io::Findings findings;
+    const auto log = io::log::read_log_text(text, "t.log", findings);
+    const Diagnosis answer = diagnose(made, *log, steady_state(*log), IntervalQuestion{evidence});
+    EXPECT_EQ(answer.explained(), expected) << slower;
+  }
+}
+
 TEST(Diagnose, AnotherBatchInTheLogIsNoted) {
   const job::Made made = made_of(kFaultyQuestions[0]);
   const std::string text = training_log_text(made.job, signature_of(made.job, 1), 400, {});

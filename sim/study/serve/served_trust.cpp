@@ -30,7 +30,18 @@ std::string width_words(std::string_view precision) {
 
 double load_of(const serve::Requests& requests) {
   if (requests.kind == serve::ArrivalKind::kPoisson) return requests.rate_per_s;
-  return requests.kind == serve::ArrivalKind::kTrace ? 1 : real(requests.at_once);
+  if (requests.kind != serve::ArrivalKind::kTrace) return real(requests.at_once);
+  const double span = requests.trace.back().arrival_s - requests.trace.front().arrival_s;
+  return span > 0 ? real(std::ssize(requests.trace) - 1) / span : 1;
+}
+
+/// Returns the mean number of tokens of a request.
+double mean_tokens(const serve::Requests& requests, std::int64_t serve::Requests::*stated,
+                   std::int64_t serve::TracedRequest::*traced) {
+  if (requests.kind != serve::ArrivalKind::kTrace) return std::max(1.0, real(requests.*stated));
+  double sum = 0;
+  for (const serve::TracedRequest& request : requests.trace) sum += real(request.*traced);
+  return std::max(1.0, sum / real(std::ssize(requests.trace)));
 }
 
 /// Returns the output tokens a second that are asked for; infinity where each request waits for an answer.
@@ -45,25 +56,26 @@ double most_throughput(const serve::Service& service) {
 trust::ServedPlace place_of(const serve::Service& service) {
   const serve::Pool& pool = service.disaggregated ? service.disaggregated->prefill : service.pool;
   const serve::Degrees& cut = pool.degrees;
-  return {.model = service.model.name,
-          .layers = service.model.experts ? "experts" : "dense",
-          .engine = service.engine.name,
-          .gpu = service.cluster.gpu.name,
-          .arrivals = arrivals_of(service.requests.kind),
-          .batching = service.batching == serve::Batching::kStatic ? "static" : "continuous",
-          .weights = width_words(name_of(service.precision)),
-          .cache = width_words(service.cache_precision),
-          .pools = service.disaggregated ? "two" : "one",
-          .draft = service.speculation ? "on" : "none",
-          .parameters = model::total_parameters(service.model),
-          .tensor = real(cut.tensor),
-          .pipeline = real(cut.pipeline),
-          .expert = real(cut.expert),
-          .attention_data = real(cut.attention_data),
-          .instances = real(pool.instances()),
-          .input = std::max(1.0, real(service.requests.input_tokens)),
-          .output = std::max(1.0, real(service.requests.output_tokens)),
-          .load = load_of(service.requests)};
+  return {
+      .model = service.model.name,
+      .layers = service.model.experts ? "experts" : "dense",
+      .engine = service.engine.name,
+      .gpu = service.cluster.gpu.name,
+      .arrivals = arrivals_of(service.requests.kind),
+      .batching = service.batching == serve::Batching::kStatic ? "static" : "continuous",
+      .weights = width_words(name_of(service.precision)),
+      .cache = width_words(service.cache_precision),
+      .pools = service.disaggregated ? "two" : "one",
+      .draft = service.speculation ? "on" : "none",
+      .parameters = model::total_parameters(service.model),
+      .tensor = real(cut.tensor),
+      .pipeline = real(cut.pipeline),
+      .expert = real(cut.expert),
+      .attention_data = real(cut.attention_data),
+      .instances = real(pool.instances()),
+      .input = mean_tokens(service.requests, &serve::Requests::input_tokens, &serve::TracedRequest::input_tokens),
+      .output = mean_tokens(service.requests, &serve::Requests::output_tokens, &serve::TracedRequest::output_tokens),
+      .load = load_of(service.requests)};
 }
 
 std::optional<double> predicted(const serve::Prediction& prediction, trust::Served quantity) {
@@ -88,6 +100,7 @@ ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& pr
                       const trust::ServedEvidence& evidence) {
   const trust::ServedPlace place = place_of(service);
   ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence)};
+  if (prediction.queue_grows) return trusted;  // its times depend on the number of requests
   for (const trust::Served quantity : trust::kServed) {
     const auto value = predicted(prediction, quantity);
     const bool means_nothing = service.model.encoder && quantity != trust::Served::kLatency;

@@ -91,6 +91,7 @@ std::string log_answer_json(const LogAnswer& answer) {
     json["near_runs"] = near_json(answer.near_runs);
     json["told_apart_by"] = answer.diagnosis->has_timers ? "timers" : "step time";
     json["unexplained"] = answer.diagnosis->unexplained;
+    json["explained"] = answer.diagnosis->explained();
     json["causes"] = causes_json(*answer.diagnosis);
   }
   json["notes"] = answer.notes();

@@ -18,7 +18,7 @@ std::string signed_percent(double part) { return fmt::format("{:+.1f} %", 100 * 
 
 std::string row(std::string_view label, const std::string& value, const std::string& remark) {
   std::string line = "  " + report::pad_right(label, 14) + value;
-  if (!remark.empty()) line = report::pad_right(line, 34) + remark;
+  if (!remark.empty()) line = report::pad_right(line + "  ", 34) + remark;
   return line + '\n';
 }
 
@@ -108,6 +108,11 @@ std::string causes_text(const study::Diagnosis& d, const Paint& paint) {
       "Causes of the gap", d.has_timers ? "ranked by the step and its timers" : "ranked by the step alone", paint);
   text += paint.paragraph(
       "  ", fmt::format("{}: nothing is wrong, and the prediction is off by the gap", report::chance(d.unexplained)));
+  if (!d.explained())
+    text +=
+        paint.paragraph("  ", fmt::format("None of them meets the measured step of {} within a fifth: the chances only "
+                                          "compare them with one another.",
+                                          report::time_text(d.measured)));
   std::size_t number = 0;
   for (const study::RankedCause& cause : d.causes)
     if (cause.likelihood >= kLeast || number == 0) text += cause_text(cause, ++number, paint);
@@ -158,6 +163,12 @@ std::vector<std::string> LogAnswer::notes() const {
     notes.emplace_back(
         "Steps differ much from one another: look at the data loader, at other jobs on the network, and "
         "at lengths of sequences.");
+  if (const auto measured = mfu(); measured && *measured > 1)
+    notes.push_back(
+        fmt::format("The log's steps would take {} of the GPUs' peak, which cannot be: it is of another job than the "
+                    "scenario, or the "
+                    "log states other units.",
+                    report::percent(*measured)));
   if (diagnosis) notes.insert(notes.end(), diagnosis->notes.begin(), diagnosis->notes.end());
   return notes;
 }

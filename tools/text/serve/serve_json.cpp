@@ -133,7 +133,7 @@ std::string serve_json(const serve::Service& service, const serve::Prediction& p
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.notes.begin(), service.engine.notes.end());
   json["assumptions"] = assumptions;
-  json["warnings"] = service.notes.warnings;
+  json["warnings"] = serve::warnings_of(service, prediction);
   return json.dump(-1, ' ', false, ServeJson::error_handler_t::replace) + '\n';
 }
 

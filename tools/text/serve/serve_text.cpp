@@ -76,7 +76,8 @@ std::string_view short_name(trust::Served quantity) {
 }
 
 /// Returns the lines that say how far the means may be trusted.
-std::string trust_text(const study::ServiceTrust& trusted, const Paint& paint) {
+std::string trust_text(const study::ServiceTrust& trusted, bool queue_grows, const Paint& paint) {
+  if (queue_grows) return "  90 %        unknown: the queue grows\n";
   if (trusted.nearest == nullptr || trusted.intervals.empty())
     return "  90 %        unknown: no published service is like this one\n";
   std::string ranges;
@@ -158,8 +159,10 @@ std::string serve_text(const serve::Service& service, const serve::Prediction& p
   std::string text = heading(service, paint);
   if (prediction.fits) {
     text += times_text(service, prediction, paint) + rates_text(service, prediction);
-    text += trust_text(trusted, paint);
+    text += trust_text(trusted, prediction.queue_grows, paint);
   }
+  for (const std::string& warning : serve::warnings_of(service, prediction))
+    text += paint.paragraph("  Warning     ", warning);
   if (prediction.memory.size() == 1) return text + memory_text("Memory", prediction.memory.front(), paint);
   text += memory_text("Prefill", prediction.memory.front(), paint);
   return text + memory_text("Decode", prediction.memory.back(), paint);

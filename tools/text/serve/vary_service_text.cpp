@@ -100,7 +100,7 @@ std::string vary_service_text(const study::VariedService& varied, const Paint& p
   if (varied.service.limits.any())
     text +=
         paint.paragraph("  ", fmt::format("within: requests that met{}", service_limits_words(varied.service.limits)));
-  return text + paint.paragraph("  ", "Times are means. Predictions of services have no interval yet.");
+  return text + paint.paragraph("  ", "Times are means. `foretoken serve` gives the interval of one service.");
 }
 
 std::string vary_service_json(const study::VariedService& varied) {

@@ -107,6 +107,7 @@ void add_experts(const Job& job, Flags& flags) {
   flags.on("--moe-shared-expert-overlap", job.routing.shared_expert_overlap);
   flags.on("--overlap-moe-expert-parallel-comm", job.overlap.exchanges);
   flags.on("--moe-router-enable-expert-bias", experts.router_bias);
+  if (experts.router_bias) flags.set("--moe-router-score-function", "sigmoid");  // Megatron-Core takes it with no other
   flags.on("--moe-grouped-gemm");
   flags.set("--expert-model-parallel-size", job.parallelism.expert);
   flags.set("--expert-tensor-parallel-size", job.parallelism.expert_tensor);

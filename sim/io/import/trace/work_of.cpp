@@ -63,6 +63,7 @@ constexpr std::pair<std::string_view, Work> kWords[] = {
     {"splitkreduce", Work::kProduct},
     {"cijk_", Work::kProduct},
     {"xmma", Work::kProduct},
+    {"rotary", Work::kElementwise},
     {"embedding", Work::kEmbedding},
     {"indexselect", Work::kEmbedding},
     {"index_select", Work::kEmbedding},
