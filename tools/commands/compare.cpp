@@ -112,7 +112,7 @@ std::string table_text(const Rows& rows, const Paint& paint) {
     const report::Metrics& m = *row.metrics;
     const double behind = m.step_time / rows[*best].metrics->step_time - 1;
     table.add({label, report::time_text(m.step_time),
-               &row == &rows[*best] ? "best" : fmt::format("{:+.1f} %", behind * 100),
+               &row == &rows[*best] ? (m.memory.fits ? "best" : "fastest") : fmt::format("{:+.1f} %", behind * 100),
                report::significant(m.tokens_per_s), report::percent(m.mfu), report::percent(m.bubble_fraction),
                report::percent(m.ideal_bubble_fraction), report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
                report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
@@ -168,7 +168,7 @@ std::string text_of(const std::string& name, const Rows& rows, const Options& op
 std::string json_of(const std::string& name, const Rows& rows) {
   const std::optional<std::size_t> best = study::fastest(rows);
   Json json = {{"name", name}};
-  json["best"] = best ? Json(rows[*best].choice.label) : Json();
+  json["best"] = best && rows[*best].metrics->memory.fits ? Json(rows[*best].choice.label) : Json();
   json["schedules"] = Json::array();
   for (const study::TriedSchedule& row : rows) {
     Json entry = {{"label", row.choice.label},

@@ -136,6 +136,7 @@ void add_search(CLI::App& program, Action& chosen) {
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input");
   add_question_options(*command, options->asked);
+  add_tokens_option(*command, options->asked);
   add_open_options(*command, options->open);
   command->add_option("--objective", options->objective, "Minimise this: step-time, cost, gpus or memory")
       ->type_name("step-time|cost|gpus|memory");

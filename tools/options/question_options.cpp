@@ -87,6 +87,10 @@ void add_size_options(CLI::App& command, QuestionOptions& options) {
   add_keyed<QuestionOptions>(command, options, kSizes);
 }
 
+void add_tokens_option(CLI::App& command, QuestionOptions& options) {
+  add_keyed<QuestionOptions>(command, options, std::span(kSizes).last<1>());
+}
+
 std::vector<std::string> sets_of(const QuestionOptions& options) {
   std::vector<std::string> sets;
   if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");

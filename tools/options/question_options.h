@@ -20,6 +20,8 @@ void add_question_options(CLI::App& command, QuestionOptions& options);
 
 /// Adds --gpus as one number, and --tokens. Commands that try several sizes have options of their own.
 void add_size_options(CLI::App& command, QuestionOptions& options);
+/// Adds --tokens alone, to a command whose --gpus may be several sizes.
+void add_tokens_option(CLI::App& command, QuestionOptions& options);
 
 /// Returns the overrides that the options stand for, in the form KEY=VALUE. A stated number of GPUs leaves the
 /// data-parallel degree open, unless --dp states it.

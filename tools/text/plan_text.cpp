@@ -139,9 +139,10 @@ std::string nearest_text(const study::Plan& plan, const Paint& paint) {
 std::string verdict_text(const study::Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
     const std::string nearest = nearest_text(plan, paint);
-    return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
-                                            : fmt::format("  No cluster of these meets {} with a chance of {:.0f} %.",
-                                                          limits_words(plan), 100 * study::kEnoughChance)) +
+    return paint(Ink::kRed, plan.rows.empty() ? "  Interrupted before a row was found."
+                            : nearest.empty() ? "  None of these is possible."
+                                              : fmt::format("  No cluster of these meets {} with a chance of {:.0f} %.",
+                                                            limits_words(plan), 100 * study::kEnoughChance)) +
            '\n' + nearest;
   }
   const bool same = plan.cheapest == plan.smallest;

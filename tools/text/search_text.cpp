@@ -196,6 +196,7 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   text += ranked_table(answer, paint) + '\n';
   text += numerics_text(answer, paint);
   text += run_text(*answer.ranked.front().metrics, paint) + order_text(answer, paint) + edge_text(answer, paint);
+  text += report::warnings_text(answer.ranked.front().metrics->warnings, paint);
   if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + paint.paragraph("  ", why);
   text += front_text(answer, paint);

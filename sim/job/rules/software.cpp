@@ -67,6 +67,7 @@ void settle_price(Draft& draft) {
   const net::Cluster& cluster = draft.job.cluster;
   if (!run || run->price_per_gpu_hour || !cluster.price_per_gpu_hour) return;
   run->price_per_gpu_hour = price_of(draft.question);
+  if (!run->price_per_gpu_hour) return;
   draft.notes.assumptions.push_back(
       fmt::format("price {} {} per GPU hour: from cluster {}", *run->price_per_gpu_hour, run->currency, cluster.name));
 }
@@ -102,7 +103,9 @@ std::string in_words(const Stragglers& how) {
 
 std::optional<double> price_of(const Question& question) {
   expects(question.run.has_value(), "only a run has a price");
-  return question.run->price_per_gpu_hour ? question.run->price_per_gpu_hour : question.cluster.price_per_gpu_hour;
+  if (question.run->price_per_gpu_hour) return question.run->price_per_gpu_hour;
+  return question.run->currency == "USD" ? question.cluster.price_per_gpu_hour
+                                         : std::nullopt;  // list prices are in USD
 }
 
 void settle_software(Draft& draft) {

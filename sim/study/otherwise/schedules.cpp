@@ -68,9 +68,10 @@ std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span
 }
 
 std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried) {
+  const auto key = [](const report::Metrics& metrics) { return std::pair(!metrics.memory.fits, metrics.step_time); };
   std::optional<std::size_t> best;
   for (std::size_t at = 0; at < tried.size(); ++at)
-    if (tried[at].metrics && (!best || tried[at].metrics->step_time < tried[*best].metrics->step_time)) best = at;
+    if (tried[at].metrics && (!best || key(*tried[at].metrics) < key(*tried[*best].metrics))) best = at;
   return best;
 }
 

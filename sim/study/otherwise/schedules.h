@@ -45,7 +45,8 @@ struct TriedSchedule {
                                                        const job::Job& base, const std::vector<ScheduleChoice>& choices,
                                                        const trust::Evidence& evidence, const Watch& watch = {});
 
-/// Returns the place of the fastest schedule, or nothing when none is possible.
+/// Returns the place of the fastest schedule that fits in memory; where none fits, of the fastest. Nothing when none is
+/// possible.
 [[nodiscard]] std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried);
 
 }  // namespace foretoken::study

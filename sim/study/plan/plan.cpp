@@ -130,7 +130,8 @@ RunChances chances_of(const PlanQuestion& asked, const PlanAssumptions& assumed,
   if (asked.deadline_days) chances.deadline = outlook.chance_within(*asked.deadline_days);
   if (asked.budget) {
     const double a_day = 24 * row.gpus * row.price_per_gpu_hour.value_or(0);
-    chances.budget = a_day > 0 ? outlook.chance_within(*asked.budget / a_day) : 0;
+    const bool free = row.price_per_gpu_hour && a_day == 0;
+    chances.budget = free ? 1 : a_day > 0 ? outlook.chance_within(*asked.budget / a_day) : 0;
   }
   return chances;
 }
