@@ -32,7 +32,8 @@ double scaled(const std::string& text, std::initializer_list<std::pair<std::stri
 
 double parse_count(const std::string& option, const std::string& text) {
   const double value = foretoken::parse_count(text).value_or(0);
-  if (value <= 0 || value > 1e18) refuse_quantity(option, text, "a positive number, for instance 300B, 2M or 1.5e12");
+  if (value <= 0 || value > 1e18)
+    refuse_quantity(option, text, "a number above 0, at most 1e18, for instance 300B, 2M or 1.5e12");
   return value;
 }
 
@@ -40,7 +41,7 @@ double parse_seconds(const std::string& option, const std::string& text) {
   const double value = scaled(
       text, {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}});
   if (value <= 0 || value > 1e12)
-    refuse_quantity(option, text, "a time with its unit, for instance 30ms, 90s, 10m, 36h, 30d or 6w");
+    refuse_quantity(option, text, "a time with its unit, above 0, for instance 30ms, 90s, 10m, 36h, 30d or 6w");
   return value;
 }
 

@@ -173,10 +173,9 @@ std::string plan(const ReportData& data) {
          paragraph(
              "P50 and P90: half and nine in ten of such runs are done by then; both count failures, checkpoints and "
              "the "
-             "error of the predicted step. Small numbers and bands: the interval of such runs; of cost, values for "
-             "both "
-             "ends of the step time's interval. Chance: of meeting deadline and budget; one half is enough. Energy: "
-             "GPUs at their power limit, times PUE. The sections below show the cheapest option "
+             "error of the predicted step. Small numbers and bands: the interval of days and cost of such runs. "
+             "Chance: of meeting deadline and budget; one half is enough. Energy: GPUs at their power limit, times "
+             "PUE. The sections below show the cheapest option "
              "that meets the plan, else the smallest, else the first possible one.",
              "remark") +
          made_by(plan);

@@ -82,16 +82,18 @@ std::string run_tiles(const ReportData& data) {
     return tile(label, value, range.empty() ? note : range + "; " + note);
   };
   std::string html =
-      tile_of("Whole run", report::days_text(run.days), within(m, run.days, report::days_range),
+      tile_of(m.memory.fits ? "Whole run" : "Whole run, if it fitted", report::days_text(run.days),
+              within(m, run.days, report::days_range),
               plan ? fmt::format("without failures; with them {} (P50), {} (P90)", report::days_text(plan->p50_days),
                                  report::days_text(plan->p90_days))
                    : fmt::format("{} GPU hours, failures not counted", report::in_words(std::round(run.gpu_hours))));
   if (run.cost)
-    html += tile_of(
-        "Cost", fmt::format("{} {}", in_words3(*run.cost), run.currency), within(m, *run.cost, report::words_range),
-        plan && plan->cost ? fmt::format("without failures; with them {} {}", in_words3(*plan->cost), run.currency)
-                           : fmt::format("{} {} per billion tokens",
-                                         report::significant(*run.cost / run.tokens * 1e9, 3), run.currency));
+    html += tile_of(m.memory.fits ? "Cost" : "Cost, if it fitted",
+                    fmt::format("{} {}", in_words3(*run.cost), run.currency), within(m, *run.cost, report::words_range),
+                    plan && plan->cost
+                        ? fmt::format("without failures; with them {} {}", in_words3(*plan->cost), run.currency)
+                        : fmt::format("{} {} per billion tokens", report::significant(*run.cost / run.tokens * 1e9, 3),
+                                      run.currency));
   return html;
 }
 
@@ -120,7 +122,8 @@ std::string verdict(const ReportData& data) {
                m.interval ? within(m, m.step_time.value(), report::time_range)
                           : fmt::format("{} of {}", report::counted(static_cast<double>(batch.global), "sequence"),
                                         report::counted(static_cast<double>(batch.sequence_length), "token")));
-  html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
+  html += tile(m.memory.fits ? "Throughput" : "Throughput, if it fitted",
+               fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
                fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
   html += tile(m.memory.fits ? "MFU" : "MFU, if it fitted", report::percent(m.mfu),
                fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),

@@ -153,7 +153,8 @@ fs::path path_of_text(std::string_view text) {
 std::string unknown_name(const DataKind& kind, std::string_view name) {
   constexpr std::size_t kListed = 20;
   const std::vector<std::string> names = list_names(kind);
-  std::string text = fmt::format("unknown {} {}", kind.word, in_quotes(name));
+  std::string text = name.empty() ? fmt::format("no {} is known", kind.word)
+                                  : fmt::format("unknown {} {}", kind.word, in_quotes(name));
   const std::string meant = did_you_mean(name, names);
   if (!meant.empty()) return text + meant;
   std::vector<std::string> shown;

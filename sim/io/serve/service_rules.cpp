@@ -45,6 +45,9 @@ void check_service(const Node& root, const Service& service) {
   if (service.model.encoder && service.model.max_positions > 0 && service.longest() > service.model.max_positions)
     root.complain("requests", fmt::format("expected at most {} tokens, the positions of {}, found {}",
                                           service.model.max_positions, service.model.name, service.longest()));
+  if (service.model.encoder && (service.limits.ttft_s || service.limits.tpot_s))
+    root.complain("limits", fmt::format("expected latency_s alone: {} is an encoder, which has no tokens to time",
+                                        service.model.name));
   if (service.model.encoder_decoder)
     root.complain("model", fmt::format("{} is an encoder-decoder, whose generation is not modelled; try a decoder",
                                        service.model.name));

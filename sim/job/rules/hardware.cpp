@@ -151,7 +151,11 @@ void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::ve
 // NCCL's rates in the place of an unknown law would be a guess without a word.
 void check_exchanges(Draft& draft, const Hardware& hardware) {
   const Job& job = draft.job;
-  if (job.routing.dispatcher != model::Dispatcher::kDeepEp || job.parallelism.expert == 1) return;
+  if (job.parallelism.expert == 1) return;
+  if (job.routing.dispatcher == model::Dispatcher::kHybridEp)
+    draft.notes.assumptions.emplace_back(
+        "dispatcher hybridep: no public table of it; its bytes move at the rate of NCCL's all-to-all");
+  if (job.routing.dispatcher != model::Dispatcher::kDeepEp) return;
   const auto& [cluster, profile] = hardware;
   const net::RankGroups groups = job.grid().groups(Axis::kExpert);
   const auto refuse = [&](const std::string& reason) {

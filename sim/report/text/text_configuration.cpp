@@ -43,8 +43,9 @@ std::string model_row(const model::Transformer& model) {
   std::string heads = counted(static_cast<double>(model.heads), "head");
   if (model.kv_heads != model.heads) heads += fmt::format(" ({} for keys and values)", model.kv_heads);
   return fmt::format("{}: {} parameters, {}, hidden {}, {}, feed-forward {}, vocabulary {}", model.name,
-                     in_words(model::total_parameters(model)), counted(static_cast<double>(model.layers), "layer"),
-                     number(model.hidden), heads, number(model.ffn_hidden), number(model.vocabulary));
+                     in_words(model::total_parameters(model::without_prediction(model))),
+                     counted(static_cast<double>(model.layers), "layer"), number(model.hidden), heads,
+                     number(model.ffn_hidden), number(model.vocabulary));
 }
 
 std::string nodes_row(const job::Job& job) {

@@ -19,7 +19,7 @@ namespace {
 
 bool better(const WhatIfRow& a, const WhatIfRow& b) {
   if (a.metrics->memory.fits != b.metrics->memory.fits) return a.metrics->memory.fits;
-  return a.metrics->step_time < b.metrics->step_time;
+  return a.metrics->tokens_per_s > b.metrics->tokens_per_s;  // rows may differ in the tokens of a step
 }
 
 // Returns the knee along one key, over the rows that agree with the best one in all other keys. Returns nothing when a
