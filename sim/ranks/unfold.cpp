@@ -39,9 +39,9 @@ class MemoryBudget {
   }
 
  private:
-  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs takes 448 MB for 4.4 million
-  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A
-  // crossing stands in the route and at the link.
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs takes 305 MB for 4.4 million
+  // (docs/contributor/performance.md), and tasks whose streams do not follow one another need tables besides. A flow:
+  // 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
 
