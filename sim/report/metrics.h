@@ -66,8 +66,9 @@ struct Memory {
   std::optional<HostRoom> host;  ///< of a job that offloads
   /// The cheapest change that would make it fit; nothing when it fits or the question did not ask for advice.
   std::optional<std::string> advice;
+  [[nodiscard]] Bytes needed() const { return peak + outside_allocator; }
   /// Returns the part of the capacity that the allocator and the memory outside it fill.
-  [[nodiscard]] double filled() const { return (peak + outside_allocator) / capacity; }
+  [[nodiscard]] double filled() const { return needed() / capacity; }
   [[nodiscard]] Fit fit() const {
     if (!fits) return Fit::kDoesNotFit;
     return filled() > kEdgeOfMemory ? Fit::kTight : Fit::kFits;

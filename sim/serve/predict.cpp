@@ -14,6 +14,8 @@
 namespace foretoken::serve {
 namespace {
 
+constexpr double kLate = 0.05;  // of the time between the first arrival and the last
+
 double seconds(des::Duration time) { return des::to_seconds(time).value(); }
 
 /// Returns the smallest value that `share` of the sorted values do not exceed.
@@ -83,16 +85,11 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
     prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / counted * 1e6;
 }
 
-/// An overloaded service ends late, as its requests have waited. Few requests cannot tell.
+/// Few requests cannot tell whether a queue grows, nor can waits that are short beside the time between the arrivals.
 bool queue_grows(const Service& service, const Prediction& prediction) {
-  constexpr double kLate = 0.05;
   constexpr std::int64_t kFew = 50;
-  const ArrivalKind kind = service.requests.kind;
-  if (kind != ArrivalKind::kPoisson && kind != ArrivalKind::kTrace) return false;
-  const double late = kLate * prediction.arrival_span_s;
-  const double answering = prediction.latency.mean - prediction.ttft.mean;
-  return prediction.requests >= kFew && prediction.ttft.mean > late &&
-         prediction.makespan_s > prediction.arrival_span_s + late + answering;
+  return prediction.requests >= kFew && prediction.ttft.mean > kLate * prediction.arrival_span_s &&
+         !keeps_up(service.requests, prediction);
 }
 
 }  // namespace
@@ -121,6 +118,12 @@ Prediction Predictor::predict(const Requests& requests, std::int64_t token_budge
   service_.requests = requests;
   service_.engine.token_budget = token_budget;
   return predict();
+}
+
+bool keeps_up(const Requests& requests, const Prediction& prediction) {
+  if (requests.kind == ArrivalKind::kBatch || requests.kind == ArrivalKind::kClosed) return true;
+  const double answering = prediction.latency.mean - prediction.ttft.mean;
+  return prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s + answering;
 }
 
 std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction) {

@@ -60,6 +60,10 @@ class Predictor {
 /// Predicts one service. A service that does not fit has its memory only.
 [[nodiscard]] Prediction predict(const Service& service, bool traces = false);
 
+/// Returns true when the service serves requests as fast as they come: it ends at most 5 % of the arrivals' time and
+/// the time of one answer after the last of them. Users of a closed loop wait, so every service keeps up with them.
+[[nodiscard]] bool keeps_up(const Requests& requests, const Prediction& prediction);
+
 /// Returns what a reader must know before using the numbers: sentences.
 [[nodiscard]] std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction);
 

@@ -112,10 +112,9 @@ std::string trust_tile(const ReportData& data) {
 std::string verdict(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const auto& batch = data.base.job.batch;
-  const Bytes used = m.memory.peak + m.memory.outside_allocator;
   std::string html = fmt::format("<p class=\"lead\">{}</p>\n<dl class=\"tiles\">\n", escaped(sentence(data)));
   html += tile("Memory", std::string(name_of(m.memory.fit())),
-               fmt::format("{} of {} GiB on the fullest GPU, {} full", report::gib(used),
+               fmt::format("{} of {} GiB on the fullest GPU, {} full", report::gib(m.memory.needed()),
                            report::gib(m.memory.capacity), report::percent(m.memory.filled())),
                style_of(m.memory.fit()));
   html += tile(m.memory.fits ? "Step" : "Step, if it fitted", report::time_text(m.step_time),

@@ -71,29 +71,24 @@ std::string words_of(const Patch& patch) {
   return words;
 }
 
-// Bytes of the fullest GPU, those outside the allocator included.
-double needed(const report::Metrics& metrics) {
-  return (metrics.memory.peak + metrics.memory.outside_allocator).value();
-}
-
 }  // namespace
 
 std::string advise(const Prediction& prediction) {
   const job::Question question = job::question_of(prediction.job);
   const double now = prediction.metrics.simulated_step_time.value();
   std::string best_words;
-  double best_step = 0, best_peak = 0, lowest_peak = needed(prediction.metrics);
+  double best_step = 0, best_peak = 0, lowest_peak = prediction.metrics.memory.needed().value();
   for (unsigned mask = 1; mask < 1U << kChanges.size(); ++mask) {
     const std::optional<Patch> patch = patch_of(mask, prediction.job);
     if (!patch) continue;
     const std::optional<Job> candidate = otherwise(question, *patch, prediction.job);
     if (!candidate) continue;
     const report::Metrics metrics = predict(*candidate, {.keeps_tasks = false}).metrics;
-    lowest_peak = std::min(lowest_peak, needed(metrics));
+    lowest_peak = std::min(lowest_peak, metrics.memory.needed().value());
     if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
     best_words = words_of(*patch);
     best_step = metrics.step_time.value();
-    best_peak = needed(metrics);
+    best_peak = metrics.memory.needed().value();
   }
   if (best_words.empty())
     return fmt::format(

@@ -198,13 +198,8 @@ std::pair<double, double> times_of(const ServedConfiguration& found, bool is_sta
   return {prediction.ttft.mean, prediction.tpot ? prediction.tpot->mean : 0};
 }
 
-/// Returns true when the service serves requests as fast as they come: it ends at most 5 % of the arrivals' time and
-/// the time of one answer after the last of them. Users of a closed loop wait, so every service keeps up with them.
 bool keeps_up(const ServedConfiguration& found, const Service& service) {
-  constexpr double kLate = 0.05;
-  const serve::Prediction& prediction = found.prediction;
-  return has_loads(service) || prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s +
-                                                            prediction.latency.mean - prediction.ttft.mean;
+  return serve::keeps_up(service.requests, found.prediction);
 }
 
 bool reaches(const ServedConfiguration& found, const ServiceGoal& goal, const Service& service) {
