@@ -156,6 +156,7 @@ AttentionSample read_attention(Fields& fields) {
   AttentionSample s;
   s.shape.backward = fields.one_of("attention", kDirections);
   s.implementation = fields.text("by");
+  if (s.implementation == "flash-2") s.shape.kernel = FlashKernel::kFlash2;
   s.shape.precision = fields.one_of("type", kPrecisionNames);
   s.shape.batch = fields.whole("batch");
   s.shape.heads = fields.whole("heads");

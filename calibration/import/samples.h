@@ -53,7 +53,7 @@ struct KernelSample {
 /// Attention forward or backward.
 struct AttentionSample {
   AttentionShape shape;
-  std::string implementation;  ///< "cudnn" (fused), "composed" (batched products and a softmax kernel)
+  std::string implementation;  ///< "cudnn" or "flash-2" (fused), "composed" (products and a softmax kernel)
   Timing time;
   Bytes beside{};  ///< keys and values that another kernel writes into a cache; the time includes that kernel
 };

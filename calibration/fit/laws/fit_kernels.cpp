@@ -231,7 +231,8 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
   std::map<LawKey, std::vector<Kernel>> sorted;
   for (const auto& sample : samples.attention) {
     AttentionShape shape = sample.shape;
-    if (sample.implementation == "composed" || shape.kv_length < kShortest) continue;
+    const bool fastest = sample.implementation != "composed" && shape.kernel == FlashKernel::kFastest;
+    if (!fastest || shape.kv_length < kShortest) continue;
     const bool narrow = bytes_per_element(shape.precision) < 2;
     shape.precision = Precision::kBf16;  // the fit tries a law under this key
     sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back(

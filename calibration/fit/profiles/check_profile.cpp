@@ -69,9 +69,10 @@ struct Checking {
   void attention(const measured::AttentionSample& sample) {
     const AttentionShape& shape = sample.shape;
     if (sample.implementation == "composed") return;
-    const std::string kind = fmt::format("attention {} {}{} {} d{}", shape.backward ? "backward" : "forward",
-                                         shape.causal ? "causal" : "full", shape.window > 0 ? " in a window" : "",
-                                         name_of(shape.precision), shape.head_dim);
+    const std::string kind =
+        fmt::format("attention{} {} {}{} {} d{}", shape.kernel == FlashKernel::kFlash2 ? " flash-2" : "",
+                    shape.backward ? "backward" : "forward", shape.causal ? "causal" : "full",
+                    shape.window > 0 ? " in a window" : "", name_of(shape.precision), shape.head_dim);
     add(kind, "seq >= 2048", shape.kv_length >= kLongSequence,
         in_benchmark(cost::attention_time(shape, profile), cost::attention_time(shape, sustained), kFullClockAttention,
                      shape.precision, sample.time) +

@@ -73,7 +73,8 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   Texts words;
   const auto run = [&] {
     auto text = piped ? filtered(words, *piped) : output_of_words(words, document, current, text_of);
-    piped = document = std::nullopt;
+    piped.reset();
+    document.reset();
     words.clear();
     return text;
   };
