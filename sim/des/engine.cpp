@@ -12,12 +12,16 @@
 namespace foretoken::des {
 namespace {
 
+Instant end_without_flow(const TaskGraph& graph, TaskId task, Instant start) {
+  return start == kNever ? kNever : start + graph.duration(task);
+}
+
 /// One run. Features that a graph or a caller does not use (flows, observers) cost the loop nothing.
 template <bool kFlows, bool kObserved>
 class Run {
  public:
-  Run(const TaskGraph& graph, std::span<Observer* const> observers)
-      : graph_(graph), observers_(observers), waiting_(graph.in_degrees()), network_(graph, kObserved) {
+  Run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept)
+      : graph_(graph), observers_(observers), kept_(kept), waiting_(graph.in_degrees()), network_(graph, kObserved) {
     result_.start.assign(graph.tasks(), kNever);
     if (kFlows) result_.end.assign(graph.tasks(), kNever);
   }
@@ -89,24 +93,26 @@ class Run {
   }
 
   void write_result() {
+    if (kFlows || kept_ == Kept::kStartsAndEnds) write_ends();
+    if (std::ranges::find(result_.start, kNever) != result_.start.end())
+      result_.stuck = find_stuck(graph_, result_.start);
+  }
+
+  void write_ends() {
     if (!kFlows) result_.end.reserve(graph_.tasks());
-    bool stuck = false;
     for (std::uint32_t task = 0; task < graph_.tasks(); ++task) {
-      const Instant start = result_.start[task];
-      const bool started = start != kNever;
-      stuck |= !started;
-      const Instant end = started ? start + graph_.duration({task}) : kNever;
+      const Instant end = end_without_flow(graph_, {task}, result_.start[task]);
       if constexpr (!kFlows) {
         result_.end.push_back(end);
       } else if (graph_.kind({task}) != TaskKind::kFlow) {
         result_.end[task] = end;
       }
     }
-    if (stuck) result_.stuck = find_stuck(graph_, result_.start);
   }
 
   const TaskGraph& graph_;
   std::span<Observer* const> observers_;
+  Kept kept_;
   EdgeCounts waiting_;  // edges from tasks that have not ended
   FlowNetwork network_;
   EventQueue queue_;
@@ -116,12 +122,16 @@ class Run {
 
 }  // namespace
 
-RunResult run(const TaskGraph& graph, std::span<Observer* const> observers) {
+RunResult run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept) {
   const bool flows = !graph.flows().empty();
-  if (flows && !observers.empty()) return Run<true, true>(graph, observers).to_the_end();
-  if (flows) return Run<true, false>(graph, observers).to_the_end();
-  if (!observers.empty()) return Run<false, true>(graph, observers).to_the_end();
-  return Run<false, false>(graph, observers).to_the_end();
+  if (flows && !observers.empty()) return Run<true, true>(graph, observers, kept).to_the_end();
+  if (flows) return Run<true, false>(graph, observers, kept).to_the_end();
+  if (!observers.empty()) return Run<false, true>(graph, observers, kept).to_the_end();
+  return Run<false, false>(graph, observers, kept).to_the_end();
+}
+
+Instant end_of(TaskId task, const TaskGraph& graph, const RunResult& run) {
+  return run.end.empty() ? end_without_flow(graph, task, run.start[task.value]) : run.end[task.value];
 }
 
 }  // namespace foretoken::des

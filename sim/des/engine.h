@@ -1,6 +1,7 @@
 // Runs a task graph: the discrete-event loop.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -24,15 +25,23 @@ struct Stuck {
 struct RunResult {
   Instant makespan;
   LargeVector<Instant> start;  ///< per task; kNever if it never started
-  LargeVector<Instant> end;    ///< per task; kNever if it never ended
+  LargeVector<Instant> end;    ///< per task; kNever if it never ended; empty when the run kept starts only
   std::vector<Stuck> stuck;    ///< in order of task
 };
+
+/// The times that a run keeps. The ends of a graph without flows follow from the starts, and large graphs save 8 bytes
+/// a task without them. With flows a run keeps both.
+enum class Kept : std::uint8_t { kStartsAndEnds, kStarts };
 
 /// Runs the graph once from time zero. Deterministic: the result depends on the graph alone, not on task numbering.
 ///
 /// An instant is atomic: all completions at t, then all starts that they allow. A task without duration ends in its own
 /// instant and may allow more starts. The instant goes on until no task can start. Then the rates of flows are shared
 /// anew. Observers hear of events in this order.
-[[nodiscard]] RunResult run(const TaskGraph& graph, std::span<Observer* const> observers = {});
+[[nodiscard]] RunResult run(const TaskGraph& graph, std::span<Observer* const> observers = {},
+                            Kept kept = Kept::kStartsAndEnds);
+
+/// Returns the end of a task, whichever times the run of that graph kept; kNever if it never ended.
+[[nodiscard]] Instant end_of(TaskId task, const TaskGraph& graph, const RunResult& run);
 
 }  // namespace foretoken::des

@@ -52,6 +52,19 @@ TEST(EngineOracle, NumberingDoesNotShow) {
   }
 }
 
+TEST(EngineOracle, EndsFollowFromStarts) {
+  EXPECT_TRUE(rc::check("ends", [] {
+    const bool flows = *rc::gen::arbitrary<bool>();
+    const Built built = build(draw_plan(flows, true));
+    const RunResult both = run(built.graph), starts = run(built.graph, {}, Kept::kStarts);
+    RC_ASSERT(starts.start == both.start && starts.makespan == both.makespan);
+    RC_ASSERT(starts.stuck.size() == both.stuck.size());
+    RC_ASSERT(starts.end.empty() == built.graph.flows().empty());
+    for (std::uint32_t task = 0; task < both.end.size(); ++task)
+      RC_ASSERT(end_of({task}, built.graph, starts) == both.end[task]);
+  }));
+}
+
 /// Checks the observer's contract: no start before the ends that allow it, ends first in time.
 class Witness : public Observer {
  public:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
@@ -90,6 +91,18 @@ TEST(Engine, AnEmptyGraphEndsAtOnce) {
   const RunResult result = run(TaskGraph());
   EXPECT_EQ(result.makespan, Instant{});
   EXPECT_TRUE(result.start.empty() && result.end.empty() && result.stuck.empty());
+}
+
+// The first dependents stand in the task, the others in chunks.
+TEST(TaskGraph, AnyNumberOfDependentsIsKept) {
+  for (std::uint32_t count = 0; count <= 40; ++count) {
+    TaskGraph graph;
+    const TaskId before = graph.add_delay(ps(1));
+    for (std::uint32_t i = 0; i < count; ++i) graph.add_dependency(before, graph.add_delay(ps(1)));
+    std::vector<bool> met(count, false);
+    graph.for_each_dependent(before, [&](TaskId after) { met[after.value - 1] = !met[after.value - 1]; });
+    EXPECT_EQ(std::ranges::count(met, true), count);
+  }
 }
 
 TEST(Engine, AStreamKeepsItsOrderEvenWhenALaterTaskCouldStart) {

@@ -44,11 +44,15 @@ void TaskGraph::add_dependency(TaskId before, TaskId after) {
   ++dependencies_;
   in_degrees_.count_up(after.value);
   Node& node = nodes_[before.value];
-  if (put_in_free_place(node.dependents, after)) return;
-  if (node.more_dependents == kNone || !put_in_free_place(chunks_[node.more_dependents].dependents, after)) {
-    chunks_.push_back({{after.value, kNone, kNone}, node.more_dependents});
-    node.more_dependents = static_cast<std::uint32_t>(chunks_.size() - 1);
+  if (!node.chunked) {
+    if (put_in_free_place(node.dependents, after)) return;
+    chunks_.push_back({{node.dependents[2], after.value, kNone, kNone, kNone, kNone, kNone}, kNone});
+  } else {
+    if (put_in_free_place(chunks_[node.dependents[2]].dependents, after)) return;
+    chunks_.push_back({{after.value, kNone, kNone, kNone, kNone, kNone, kNone}, node.dependents[2]});
   }
+  node.chunked = true;
+  node.dependents[2] = static_cast<std::uint32_t>(chunks_.size() - 1);
 }
 
 bool TaskGraph::put_in_free_place(std::span<std::uint32_t> places, TaskId task) {
@@ -63,16 +67,14 @@ bool TaskGraph::put_in_free_place(std::span<std::uint32_t> places, TaskId task) 
 void TaskGraph::reserve(std::size_t tasks, std::size_t dependencies) {
   nodes_.reserve(tasks);
   in_degrees_.reserve(tasks);
-  stream_.reserve(tasks);
-  // A task holds its first three dependents itself. The others stand in chunks of three.
-  if (dependencies > 3 * tasks) chunks_.reserve((dependencies - 3 * tasks) / 3);
+  // A task holds up to three dependents itself. Of more, it holds two, and the others stand in chunks of seven.
+  if (dependencies > 2 * tasks) chunks_.reserve((dependencies - 2 * tasks) / 7);
 }
 
 Streams TaskGraph::members(TaskId task) const {
   const Node& node = nodes_[task.value];
-  const StreamId first = stream_[task.value];
-  if (node.in_table) return Streams(std::span(table_).subspan(first.value, node.members));
-  return {first, node.members};
+  if (node.in_table) return Streams(std::span(table_).subspan(node.stream.value, node.members));
+  return {node.stream, node.members};
 }
 
 TaskId TaskGraph::add_task(TaskKind kind, std::span<const StreamId> members, Duration duration) {
@@ -82,15 +84,15 @@ TaskId TaskGraph::add_task(TaskKind kind, std::span<const StreamId> members, Dur
   Node& node = nodes_.emplace_back();
   node.duration = duration;
   node.kind = kind;
-  node.members = static_cast<std::uint32_t>(members.size()) & (~0U >> 4);
+  node.members = static_cast<std::uint32_t>(members.size()) & (~0U >> 5);
   in_degrees_.add_task();
   const auto leaves_the_row = [](StreamId a, StreamId b) { return b.value != a.value + 1; };
   node.in_table = std::ranges::adjacent_find(members, leaves_the_row) != members.end();
   if (node.in_table) {
-    stream_.push_back({static_cast<std::uint32_t>(table_.size())});
+    node.stream = {static_cast<std::uint32_t>(table_.size())};
     table_.insert(table_.end(), members.begin(), members.end());
-  } else {
-    stream_.push_back(members.empty() ? StreamId{} : members.front());
+  } else if (!members.empty()) {
+    node.stream = members.front();
   }
   append(this->members({task}), task);
   return {task};

@@ -122,18 +122,19 @@ class TaskGraph {
   static constexpr std::uint32_t kNone = ~0U;
   struct Node {
     Duration duration;
-    std::uint32_t dependents[3] = {kNone, kNone, kNone};  // most tasks have no more
-    std::uint32_t more_dependents = kNone;                // the newest of its chunks_
+    std::uint32_t dependents[3] = {kNone, kNone, kNone};  // most tasks have no more; see chunked
+    StreamId stream;                 // its first stream; of those in table_, .value is the place of the first
     std::uint32_t next = kNone;      // the task after it on all its streams; once split, its first place in next_
-    std::uint32_t members : 28 = 0;  // number of its streams
+    std::uint32_t members : 27 = 0;  // number of its streams
     TaskKind kind : 2 = TaskKind::kOccupy;
     bool in_table : 1 = false;  // its streams stand in table_, as they do not follow one another
     bool split : 1 = false;     // its streams go on to different tasks
+    bool chunked : 1 = false;   // dependents[2] is the newest of its chunks_
   };
   static_assert(sizeof(Node) == 32, "two tasks to a cache line");
-  /// Further dependents of a task, three at a time.
+  /// Further dependents of a task, the third among them.
   struct Chunk {
-    std::uint32_t dependents[3] = {kNone, kNone, kNone};
+    std::uint32_t dependents[7] = {kNone, kNone, kNone, kNone, kNone, kNone, kNone};
     std::uint32_t next = kNone;  // an older, full one
   };
   /// The last task of a stream, and its place in next_ once the task is split.
@@ -149,7 +150,6 @@ class TaskGraph {
 
   LargeVector<Node> nodes_;
   EdgeCounts in_degrees_;
-  LargeVector<StreamId> stream_;  // by task: its first stream; for those in table_, .value is the place of the first
   LargeVector<Chunk> chunks_;
   LargeVector<StreamId> table_;
   LargeVector<std::uint32_t> next_;  // of split tasks, by stream: the task after it
@@ -162,13 +162,15 @@ class TaskGraph {
 template <class F>
 void TaskGraph::for_each_dependent(TaskId task, F&& f) const {
   const Node& node = nodes_[task.value];
-  for (const std::uint32_t after : node.dependents) {
-    if (after == kNone) return;
-    f(TaskId{after});
+  for (std::uint32_t place = 0; place < (node.chunked ? 2 : 3); ++place) {
+    if (node.dependents[place] == kNone) return;
+    f(TaskId{node.dependents[place]});
   }
-  for (std::uint32_t i = node.more_dependents; i != kNone; i = chunks_[i].next) {
+  if (!node.chunked) return;
+  for (std::uint32_t i = node.dependents[2]; i != kNone; i = chunks_[i].next) {
     for (const std::uint32_t after : chunks_[i].dependents) {
-      if (after != kNone) f(TaskId{after});
+      if (after == kNone) break;
+      f(TaskId{after});
     }
   }
 }
@@ -190,10 +192,10 @@ template <class T>
 void TaskGraph::prefetch_successors(TaskId task, const T* beside) const {
   const Node& node = nodes_[task.value];
   if (node.next != kNone && !node.split) __builtin_prefetch(beside + node.next, 1);
-  for (const std::uint32_t after : node.dependents) {
-    if (after != kNone) __builtin_prefetch(beside + after, 1);
+  for (std::uint32_t place = 0; place < (node.chunked ? 2 : 3); ++place) {
+    if (node.dependents[place] != kNone) __builtin_prefetch(beside + node.dependents[place], 1);
   }
-  if (node.more_dependents != kNone) __builtin_prefetch(&chunks_[node.more_dependents]);
+  if (node.chunked) __builtin_prefetch(&chunks_[node.dependents[2]]);
 }
 
 }  // namespace foretoken::des

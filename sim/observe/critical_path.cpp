@@ -13,12 +13,14 @@ constexpr std::uint32_t kNone = ~0U;
 std::vector<std::uint32_t> holders(const des::TaskGraph& graph, const des::RunResult& run,
                                    const std::function<bool(std::uint32_t, std::uint32_t)>& beside) {
   std::vector<std::uint32_t> holder(graph.tasks(), kNone);
-  for (std::uint32_t task = 0; task < holder.size(); ++task)
+  for (std::uint32_t task = 0; task < holder.size(); ++task) {
+    const des::Instant end = des::end_of({task}, graph, run);
     graph.for_each_successor(des::TaskId{task}, [&](des::TaskId after) {
-      if (run.end[task] != run.start[after.value]) return;
+      if (end != run.start[after.value]) return;
       std::uint32_t& held = holder[after.value];
       if (held == kNone || (beside(task, after.value) && !beside(held, after.value))) held = task;
     });
+  }
   return holder;
 }
 
@@ -33,11 +35,11 @@ std::vector<des::TaskId> critical_path(const step::Workload& workload, const des
 std::vector<des::TaskId> critical_path(const des::TaskGraph& graph, const des::RunResult& run,
                                        const std::function<bool(std::uint32_t, std::uint32_t)>& beside) {
   const std::vector<std::uint32_t> holder = holders(graph, run, beside);
-  const auto last = std::max_element(run.end.begin(), run.end.end());
+  std::uint32_t last = kNone;
+  for (std::uint32_t task = 0; task < graph.tasks(); ++task)
+    if (last == kNone || des::end_of({task}, graph, run) > des::end_of({last}, graph, run)) last = task;
   std::vector<des::TaskId> path;
-  if (last == run.end.end()) return path;
-  for (auto task = static_cast<std::uint32_t>(last - run.end.begin()); task != kNone; task = holder[task])
-    path.push_back(des::TaskId{task});
+  for (std::uint32_t task = last; task != kNone; task = holder[task]) path.push_back(des::TaskId{task});
   std::reverse(path.begin(), path.end());
   return path;
 }

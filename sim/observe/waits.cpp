@@ -66,7 +66,7 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
   if (!gpus && !links && !experts) return waits;
   for (const des::TaskId task :
        critical_path(unfolded.graph, run, [](std::uint32_t, std::uint32_t) { return false; })) {
-    const des::Duration time = run.end[task.value] - run.start[task.value];
+    const des::Duration time = des::end_of(task, unfolded.graph, run) - run.start[task.value];
     const ranks::Origin origin = unfolded.origin_of(task);
     if (const std::optional<Rank> rank = gpus ? unfolded.slowest[origin.instance] : std::nullopt) {
       waits.by_gpu[imperfections.gpu_of(*rank)] += time;

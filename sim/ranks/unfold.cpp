@@ -299,7 +299,7 @@ des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::
   for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
     const Instance instance = unfolded.instance({task}, rank);
     seen.start.push_back(run.start[instance.begin.value]);
-    seen.end.push_back(run.end[instance.end.value]);
+    seen.end.push_back(des::end_of(instance.end, unfolded.graph, run));
   }
   return seen;
 }
@@ -318,7 +318,7 @@ StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
   for (const StageRank rank : unfolded.ranks.all()) {
     des::Instant end;
     for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
-      end = std::max(end, run.end[unfolded.instance({task}, rank).end.value]);
+      end = std::max(end, des::end_of(unfolded.instance({task}, rank).end, unfolded.graph, run));
     if (end > latest) {
       latest = end;
       last = rank;

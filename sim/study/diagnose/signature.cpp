@@ -108,7 +108,7 @@ Signature signature_of(const job::Job& job, double factor, const step::LoweredSt
   des::Instant end;
   if (how.unfolded) {
     const ranks::UnfoldedStep unfolded = ranks::unfold(step, job, *how.traffic);
-    const des::RunResult run = des::run(unfolded.graph);
+    const des::RunResult run = des::run(unfolded.graph, {}, des::Kept::kStarts);
     for (const StageRank rank : different_ranks(unfolded))
       add_stages(spreads, step, ranks::seen_by(rank, unfolded, run));
     end = run.makespan;

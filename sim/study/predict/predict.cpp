@@ -23,8 +23,9 @@ using ranks::Traffic;
 
 // Runs a graph to its end. A checked schedule never deadlocks; if one does, the program ends and names the waiting
 // tasks.
-des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names) {
-  des::RunResult run = des::run(graph);
+des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names,
+                              des::Kept kept = des::Kept::kStartsAndEnds) {
+  des::RunResult run = des::run(graph, {}, kept);
   if (!run.stuck.empty())
     contract_broken(("a checked schedule does not deadlock\n" + des::describe_deadlock(graph, run, names)).c_str(),
                     __FILE__, __LINE__);
@@ -39,7 +40,7 @@ struct Unfolded {
 
 Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic traffic) {
   Unfolded every{ranks::unfold(step, job, traffic), {}};
-  every.run = run_to_the_end(every.step.graph, ranks::names_of(step, every.step));
+  every.run = run_to_the_end(every.step.graph, ranks::names_of(step, every.step), des::Kept::kStarts);
   return every;
 }
 
