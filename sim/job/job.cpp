@@ -71,6 +71,11 @@ model::Fusions fusions_of(const Job& job) {
   return fusions;
 }
 
+// With ZeRO stage 3 the gathered weights have 16 bits.
+bool autocasts(const Job& job) {
+  return job.runtime.autocast && job.recipe.weight_bytes > 2 && !is_wide(job.precision) && job.optimizer.zero_stage < 3;
+}
+
 // Gradients of 32 bits are added without a cast: 12 bytes, as of 16-bit elements.
 constexpr double kWideAccumulation = 6;
 
@@ -92,6 +97,7 @@ model::LayerContext Job::layer_context() const {
           .fp8_attention = recipe.fp8_attention,
           .reads_any_layout = cluster.gpu.architecture == "blackwell",
           .fusions = fusions_of(*this),
+          .autocast = autocasts(*this),
           .pads_vocabulary = runtime.pads_vocabulary,
           .fused_accumulation = runtime.fused_accumulation,
           .fp32_main_gradients = recipe.gradient_bytes > 2,

@@ -73,6 +73,8 @@ struct Runtime {
   double optimizer_bytes = 48;  ///< memory traffic of the optimizer step per parameter of its share
   /// PyTorch's zero_grad drops gradients, so a step of one micro-batch has them only once its backward pass makes them.
   bool drops_gradients = false;
+  /// PyTorch's autocast runs where weights are kept in fp32 and products have 16 bits.
+  bool autocast = false;
   double frozen_input_copies = 1;      ///< of recomputed inputs, where shards are gathered and weights are frozen
   double optimizer_working_bytes = 0;  ///< short-lived bytes of the optimizer step per parameter of its share
   double memory_bound_factor = 1;      ///< time of memory-bound kernels inside training, relative to the profile

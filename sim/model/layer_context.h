@@ -29,6 +29,7 @@ struct Fusions {
   bool rms_norm = true;                 ///< otherwise seven kernels, in fp32
   bool rotary = true;                   ///< otherwise a product of complex fp32 numbers between two casts
   bool gated_activation = true;         ///< otherwise activation and product are two kernels
+  bool gelu_new = true;                 ///< otherwise the eight kernels of Hugging Face's gelu_new
   bool squared_relu = true;             ///< otherwise ReLU and square are two kernels
   bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
   bool softmax =
@@ -59,6 +60,9 @@ struct LayerContext {
   /// Products of one scale a tensor read their operands in any layout (Blackwell). Hopper needs transposed copies.
   bool reads_any_layout = false;
   Fusions fusions;
+  /// PyTorch's autocast over fp32 weights: the residual stream and norms stay in fp32, and every product casts its
+  /// weight and its input.
+  bool autocast = false;
   bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it unpadded
   /// The weight-gradient GEMM adds to the main gradient itself. No separate kernel does.
   bool fused_accumulation = true;

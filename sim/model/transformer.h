@@ -39,6 +39,7 @@ struct Transformer {
   std::int64_t max_positions = 0;  ///< learned position embeddings; 0 otherwise
   Norm norm = Norm::kLayerNorm;
   Activation activation = Activation::kGelu;
+  bool gelu_new = false;  ///< Hugging Face's GeLU with tanh, which eager code computes in eight kernels
   Positions positions = Positions::kLearned;
   bool tied_embeddings = true;
   bool linear_bias = true;  ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)

@@ -34,7 +34,8 @@ void check_class(const Node& node, const std::vector<std::string>& known) {
                                       did_you_mean(name, known), fmt::join(known, ", ")));
 }
 
-// T5 1.0 has ReLU without a gate, T5 1.1 and mT5 a gated GeLU, UL2 a gated SiLU.
+// T5 1.0 has ReLU without a gate, T5 1.1 and mT5 a gated GeLU, UL2 a gated SiLU. The gated GeLU is gelu_new
+// (transformers, configuration_t5.py).
 Activation t5_activation(const Node& node, Activation usual) {
   return node.one_of_or("feed_forward_proj", usual,
                         {{"relu", Activation::kRelu},
@@ -59,6 +60,7 @@ void read_t5_config(const Node& node, Transformer& model, const T5Defaults& usua
   model.head_dim = node.whole_or("d_kv", 64, kWidth);
   model.ffn_hidden = node.whole("d_ff", kWidth);
   model.activation = t5_activation(node, usual.activation);
+  model.gelu_new = model.activation == Activation::kGeGlu;
   model.norm = Norm::kRmsNorm;
   model.positions = Positions::kNone;
   model.linear_bias = model.qkv_bias = false;
@@ -102,7 +104,7 @@ void read_bart_config(const Node& node, Transformer& model) {
   halves.decoder_positions = true;
   model.layers += node.whole("decoder_layers", kLayers);
   model.max_positions = node.whole_or("max_position_embeddings", 1024, kPositionsRange) + kUnusedRows;
-  model.activation = plain_activation(node, "activation_function", Activation::kGelu);
+  read_plain_activation(node, "activation_function", "gelu", model);
   model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
   model.activation_dropout = node.number_or("activation_dropout", 0, kFraction);

@@ -118,7 +118,7 @@ void read_bert_body(const Node& node, Transformer& model, const FamilyHeads& hea
   read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
   read_encoder_body(node, model, heads);
   model.ffn_hidden = node.whole("intermediate_size", kWidth);
-  model.activation = plain_activation(node, "hidden_act", Activation::kGelu);
+  read_plain_activation(node, "hidden_act", "gelu", model);
   model.hidden_dropout = node.number_or("hidden_dropout_prob", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_probs_dropout_prob", 0.1, kFraction);
   (void)node.one_of_or("position_embedding_type", true, {{"absolute", true}});
@@ -152,7 +152,7 @@ void read_distilbert(const Node& node, Transformer& model) {
   read_sizes(node, {"n_layers", "dim", "n_heads", "vocab_size"}, model);
   read_encoder_body(node, model, heads_of("DistilBert", {"ForMaskedLM", add_masked}, add_none));
   model.ffn_hidden = node.whole("hidden_dim", kWidth);
-  model.activation = plain_activation(node, "activation", Activation::kGelu);
+  read_plain_activation(node, "activation", "gelu", model);
   model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0.1, kFraction);
   for (const char* key : {"qa_dropout", "seq_classif_dropout"}) (void)node.number_or(key, 0.1, kFraction);

@@ -10,16 +10,25 @@ using model::Norm;
 using model::Positions;
 using model::Transformer;
 
-Activation plain_activation(const Node& node, std::string_view key, Activation fallback) {
-  return node.one_of_or(key, fallback,
-                        {{"gelu", Activation::kGelu},
-                         {"gelu_new", Activation::kGelu},
-                         {"gelu_fast", Activation::kGelu},
-                         {"gelu_pytorch_tanh", Activation::kGelu},
-                         {"gelu_python", Activation::kGelu},
-                         {"quick_gelu", Activation::kGelu},
-                         {"relu", Activation::kRelu},
-                         {"relu2", Activation::kSquaredRelu}});
+void read_plain_activation(const Node& node, std::string_view key, std::string_view usual, Transformer& model) {
+  struct Named {
+    Activation activation;
+    bool gelu_new = false;
+  };
+  const Named unstated = usual == "relu"    ? Named{Activation::kRelu}
+                         : usual == "relu2" ? Named{Activation::kSquaredRelu}
+                                            : Named{Activation::kGelu, usual == "gelu_new"};
+  const Named named = node.one_of_or<Named>(key, unstated,
+                                            {{"gelu", {Activation::kGelu}},
+                                             {"gelu_new", {Activation::kGelu, true}},
+                                             {"gelu_fast", {Activation::kGelu}},
+                                             {"gelu_pytorch_tanh", {Activation::kGelu}},
+                                             {"gelu_python", {Activation::kGelu}},
+                                             {"quick_gelu", {Activation::kGelu}},
+                                             {"relu", {Activation::kRelu}},
+                                             {"relu2", {Activation::kSquaredRelu}}});
+  model.activation = named.activation;
+  model.gelu_new = named.gelu_new;
 }
 
 Activation gated_activation(const Node& node, std::string_view key) {

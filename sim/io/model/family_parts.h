@@ -13,8 +13,9 @@ inline constexpr WholeRange kLayers{.low = 1, .high = 100'000};
 inline constexpr WholeRange kWidth{.low = 1, .high = std::int64_t{1} << 24};
 inline constexpr WholeRange kPositionsRange{.low = 1, .high = std::int64_t{1} << 30};
 
-/// Reads the activation of an MLP without a gate.
-[[nodiscard]] model::Activation plain_activation(const Node& node, std::string_view key, model::Activation fallback);
+/// Reads the activation of an MLP without a gate, and whether it is Hugging Face's gelu_new. `usual` is the name that a
+/// config without the key stands for.
+void read_plain_activation(const Node& node, std::string_view key, std::string_view usual, model::Transformer& model);
 
 /// Reads the activation of an MLP with a gate.
 [[nodiscard]] model::Activation gated_activation(const Node& node, std::string_view key);

@@ -30,7 +30,7 @@ void read_gpt2(const Node& node, Transformer& model) {
   model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);  // Megatron-LM's --num-query-groups
   model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
   model.max_positions = node.whole("n_positions", kPositionsRange);
-  model.activation = plain_activation(node, "activation_function", Activation::kGelu);
+  read_plain_activation(node, "activation_function", "gelu_new", model);
   model.hidden_dropout = node.number_or("resid_pdrop", 0.1, kFraction);
   (void)node.number_or("embd_pdrop", 0.1, kFraction);
   model.attention_dropout = node.number_or("attn_pdrop", 0.1, kFraction);
@@ -42,7 +42,7 @@ void read_gpt_neox(const Node& node, Transformer& model) {
   model.ffn_hidden = node.whole("intermediate_size", kWidth);
   (void)node.find_whole("max_position_embeddings", kPositionsRange);
   model.positions = Positions::kRotary;
-  model.activation = plain_activation(node, "hidden_act", Activation::kGelu);
+  read_plain_activation(node, "hidden_act", "gelu", model);
   model.parallel_residual = node.boolean_or("use_parallel_residual", true);
   model.hidden_dropout =
       node.number_or(node.has("hidden_dropout_prob") ? "hidden_dropout_prob" : "hidden_dropout", 0, kFraction);
@@ -57,7 +57,7 @@ void read_opt(const Node& node, Transformer& model) {
   read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
   model.ffn_hidden = node.whole("ffn_dim", kWidth);
   model.max_positions = node.whole("max_position_embeddings", kPositionsRange) + kUnusedRows;
-  model.activation = plain_activation(node, "activation_function", Activation::kRelu);
+  read_plain_activation(node, "activation_function", "relu", model);
   model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
   (void)node.number_or("activation_dropout", 0, kFraction);
@@ -148,7 +148,7 @@ void read_qwen2(const Node& node, Transformer& model) {
 void read_nemotron(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
   model.norm = Norm::kLayerNorm;
-  model.activation = plain_activation(node, "hidden_act", Activation::kSquaredRelu);
+  read_plain_activation(node, "hidden_act", "relu2", model);
   read_optional_biases(node, model);
 }
 

@@ -63,7 +63,7 @@ void read_falcon(const Node& node, Transformer& model) {
   if (newer) model.kv_heads = node.whole_or("num_kv_heads", model.heads, kWidth);
   if (!newer && one_head) model.kv_heads = 1;
   model.ffn_hidden = node.whole_or("ffn_hidden_size", 4 * model.hidden, kWidth);
-  model.activation = plain_activation(node, "activation", Activation::kGelu);
+  read_plain_activation(node, "activation", "gelu", model);
   model.positions = node.boolean_or("alibi", false) ? Positions::kAlibi : Positions::kRotary;
   model.linear_bias = model.qkv_bias = node.boolean_or("bias", false);
   model.parallel_residual = newer || node.boolean_or("parallel_attn", true);
@@ -78,7 +78,7 @@ void read_starcoder2(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
   model.norm = node.one_of_or("norm_type", Norm::kLayerNorm, {{"layer_norm", Norm::kLayerNorm}});
   (void)node.one_of_or("mlp_type", true, {{"default", true}});
-  model.activation = plain_activation(node, "hidden_act", Activation::kGelu);
+  read_plain_activation(node, "hidden_act", "gelu", model);
   model.linear_bias = model.qkv_bias = node.boolean_or("use_bias", true);
   model.hidden_dropout = node.number_or("residual_dropout", 0, kFraction);
   (void)node.number_or("embedding_dropout", 0, kFraction);
@@ -90,7 +90,7 @@ void read_gptj(const Node& node, Transformer& model) {
   model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
   (void)node.find_whole("n_positions", kPositionsRange);
   model.positions = Positions::kRotary;
-  model.activation = plain_activation(node, "activation_function", Activation::kGelu);
+  read_plain_activation(node, "activation_function", "gelu_new", model);
   model.parallel_residual = model.shared_norm = true;
   model.qkv_bias = model.projection_bias = false;
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);

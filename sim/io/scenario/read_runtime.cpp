@@ -40,6 +40,7 @@ model::Fusions read_unfused(const Node& node) {
     fusions.*name.as_one_of<Flag>({{"rms_norm", &model::Fusions::rms_norm},
                                    {"rotary", &model::Fusions::rotary},
                                    {"gated_activation", &model::Fusions::gated_activation},
+                                   {"gelu_new", &model::Fusions::gelu_new},
                                    {"squared_relu", &model::Fusions::squared_relu},
                                    {"grouped_attention", &model::Fusions::grouped_attention},
                                    {"softmax", &model::Fusions::softmax},
@@ -65,6 +66,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
   runtime.fusions = read_unfused(node);
   runtime.fusions.logit_bytes = node.number_or("logit_bytes", 0, {.low = 0, .high = 64});
+  runtime.autocast = node.boolean_or("autocast", runtime.autocast);
   runtime.drops_gradients = node.boolean_or("drops_gradients", runtime.drops_gradients);
   runtime.frozen_input_copies = node.number_or("frozen_input_copies", 1, {.low = 1, .high = 4});
   runtime.optimizer_working_bytes = node.number_or("optimizer_working_bytes", 0, {.low = 0, .high = 64});
@@ -168,6 +170,7 @@ job::Runtime read_runtime(const Node& node) {
                    "logit_bytes",
                    "optimizer_working_bytes",
                    "drops_gradients",
+                   "autocast",
                    "frozen_input_copies",
                    "userbuffers_gain",
                    "cublas_before_11_7",

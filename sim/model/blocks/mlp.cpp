@@ -21,6 +21,24 @@ double second_input_bytes(const Transformer& model, const Cut& cut) {
   return 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor * cut.input_share();
 }
 
+// Kernels of Hugging Face's gelu_new, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), without fusion.
+// Source: huggingface/transformers, activations.py, NewGELUActivation; counted, read and written bytes an element.
+struct GeluNew {
+  double forward = 0, backward = 0;  ///< beyond those of one fused kernel
+  double kept = 0;                   ///< beyond input and output
+};
+
+// In 16 bit: half of x 4, cube 4, its scale 4, sum 6, scale 4, tanh 4, plus one 4, product 6, of which the fused kernel
+// moves 4. Backward: two products 12, tanh 6, two scales 8, cube 14, half 4, two sums 12, beside the fused kernel's 6.
+// Kept are half of x, tanh and tanh plus one. Autocast computes the cube in fp32, and all that follows from it: forward
+// half 4, cast 6, cube 8, scale 8, sum 10, scale 8, tanh 8, plus one 8, product 10, cast 6; backward casts 18, products
+// 22, tanh 12, scales 16, cube 28, half 4, sums 12. It keeps x, tanh and tanh plus one in fp32, and half of x.
+GeluNew gelu_new_kernels(const Transformer& model, const Cut& cut) {
+  if (!model.gelu_new || cut.context.fusions.gelu_new) return {};
+  if (cut.context.autocast) return {.forward = 76 - 4, .backward = 112 - 6, .kept = 14 - 2};
+  return {.forward = 36 - 4, .backward = 56 - 6, .kept = 6};
+}
+
 // The activation runs as two kernels, with a tensor between them.
 bool splits_activation(const Transformer& model, const Cut& cut) {
   const Fusions& fusions = cut.context.fusions;
@@ -35,8 +53,9 @@ MemoryBound activation_kernels(const Transformer& model, const Cut& cut) {
   const auto f = static_cast<double>(model.ffn_hidden / cut.context.tensor);
   const double bias = model.linear_bias ? 2 * ((model.mlp_matrices() - 1) * f) : 0;
   const bool splits = splits_activation(model, cut);
-  const double forward = (model.gated() ? 6 : 4) + (splits ? 4 : 0);
-  const double backward = model.gated() ? (splits ? 18 : 10) : (splits ? 20 : 6);
+  const GeluNew gelu = gelu_new_kernels(model, cut);
+  const double forward = (model.gated() ? 6 : 4) + (splits ? 4 : 0) + gelu.forward;
+  const double backward = (model.gated() ? (splits ? 18 : 10) : (splits ? 20 : 6)) + gelu.backward;
   return {.forward_bytes = forward * cut.tokens * f,
           .backward_bytes = cut.tokens * (backward * f + bias),
           .backward_name = "activation gradient"};
@@ -134,6 +153,13 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
                                               .freed_early = true});
     activation.writes.add(between);
     activation.saves.add(between);
+  }
+  if (const double kept = gelu_new_kernels(model, cut).kept; kept > 0) {
+    const double elements = cut.tokens * real(model.ffn_hidden) / cut.context.tensor;
+    const TensorId parts = block.add(Tensor{
+        .name = "parts of gelu_new", .bytes = kept * elements, .dropped_by = kMlpOrActivation, .freed_early = true});
+    activation.writes.add(parts);
+    activation.saves.add(parts);
   }
   block.add(activation);
   if (model.activation_dropout > 0) add_activation_dropout(block, model, cut, after);

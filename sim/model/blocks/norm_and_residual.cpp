@@ -11,20 +11,26 @@ bool runs_unfused(const Transformer& model, const Cut& cut) {
   return model.norm == Norm::kRmsNorm && !cut.context.fusions.rms_norm;
 }
 
-// The fused kernel reads and writes 16 bit.
+// The fused kernel reads and writes 16 bit. Under autocast it reads and writes fp32, and a cast for the next product
+// follows (6). The unfused kernels have such casts already.
 double norm_forward_bytes(const Transformer& model, const Cut& cut, double hidden) {
-  return (runs_unfused(model, cut) ? 36 : 4) * cut.region * hidden;
+  if (runs_unfused(model, cut)) return 36 * cut.region * hidden;
+  return (cut.context.autocast ? 14 : 4) * cut.region * hidden;
 }
 
+// The residual's gradient is added: two reads, one write.
+double added_gradient_bytes(const Cut& cut) { return cut.context.autocast ? 12 : 6; }
+
 // The fused kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x
-// 2 bytes. A further 6Rh add the residual's gradient: two reads, one write. A norm that attention and MLP share adds
-// their gradients likewise.
+// 2 bytes, or 4 x 4 bytes and a cast (6) under autocast. A further 6Rh add the residual's gradient. A norm that
+// attention and MLP share adds their gradients likewise.
 //
 // Unfused: the products with weight and root (8 + 6 + 8), the root's gradient, a sum over the tokens (16), the square
 // (12), the sum of both paths (12), and two casts (6 each).
 double norm_backward_bytes(const Transformer& model, const Cut& cut, double hidden) {
   const bool shared = model.parallel_residual && model.shared_norm;
-  return ((runs_unfused(model, cut) ? 68 : 8) + (shared ? 12 : 6)) * cut.region * hidden;
+  const double fused = cut.context.autocast ? 22 : 8;
+  return ((runs_unfused(model, cut) ? 68 : fused) + (shared ? 2 : 1) * added_gradient_bytes(cut)) * cut.region * hidden;
 }
 
 // The unfused norm keeps its input in fp32 and its normed input.
@@ -37,16 +43,17 @@ double statistics_bytes(const Transformer& model, const Cut& cut) {
 }
 
 // The kernel reads the branch and the stream. It writes the sum and a mask of one byte. A dropout of its own writes its
-// output, which the sum reads.
+// output, which the sum reads. Under autocast stream and sum are fp32, and the gradient of the branch is cast.
 double residual_forward_bytes(const Transformer& model, const Cut& cut) {
   const double dropout = model.hidden_dropout > 0 ? (cut.context.fusions.residual ? 1 : 5) : 0;
-  return (6 + dropout) * cut.region * real(model.hidden);
+  return ((cut.context.autocast ? 10 : 6) + dropout) * cut.region * real(model.hidden);
 }
 
 double residual_backward_bytes(const Transformer& model, const Cut& cut, bool has_bias) {
   const double dropout = model.hidden_dropout > 0 ? 5 : 0;  // gradient, mask, out
   const double bias = has_bias ? 2 : 0;                     // bias gradient reads the gradient
-  return (dropout + bias) * cut.region * real(model.hidden);
+  const double cast = cut.context.autocast ? 6 : 0;
+  return (dropout + bias + cast) * cut.region * real(model.hidden);
 }
 
 }  // namespace
@@ -108,7 +115,9 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
   block.add(Op{.name = names.forward,
                .role = OpRole::kNorm,
                .work = MemoryBound{norm_forward_bytes(model, cut, hidden),
-                                   (model.normed_before() ? 8 : 14) * cut.region * hidden, names.backward},
+                                   norm_backward_bytes(model, cut, hidden) -
+                                       (model.normed_before() ? added_gradient_bytes(cut) * cut.region * hidden : 0),
+                                   names.backward},
                .weights = weights,
                .reads = {input},
                .writes = {statistics, output},
@@ -119,7 +128,7 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
 TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut, const ResidualNames& names,
                       TensorId branch, TensorId stream, SelectiveModules repeated_by, bool deferred) {
   const double bytes = cut.residual_bytes(real(model.hidden));
-  const TensorId sum = block.add(Tensor{.name = names.output, .bytes = bytes});
+  const TensorId sum = block.add(Tensor{.name = names.output, .bytes = bytes * (cut.context.autocast ? 2 : 1)});
   Op op{.name = names.forward, .work = MemoryBound{}, .reads = {branch, stream}, .writes = {sum}};
   op.repeated_by = repeated_by;
   if (!deferred)

@@ -1,4 +1,4 @@
-// Freezes weights, adds the trained ones, and gives tensors the width of the job's elements.
+// Freezes weights, adds the trained ones, and gives tensors and weights the width of the job's elements.
 //
 // A product whose weight is frozen needs its weight for the gradient of its input, and nothing else: its input is not
 // kept. Norms, activations and attention keep what they kept, because gradients pass through them.
@@ -98,8 +98,33 @@ BlockOps with_tuned_ops(BlockOps block, const Transformer& model, const LayerCon
   return block;
 }
 
-// A block is written for elements of 16 bits.
+// Casts of an fp32 weight to 16 bit before its product, and of its 16-bit gradient to fp32: 4 + 2 bytes an element
+// each. The copy lives until the backward pass. Source: pytorch/pytorch, aten/src/ATen/autocast_mode.cpp (cached_cast;
+// a copy needs no second cast in one pass).
+Op cast_weight(BlockOps& block, const Op& product, const LayerContext& context) {
+  const double elements = elements_of(block, product, context), bytes = 6 * elements;
+  const TensorId copy = block.add(Tensor{.name = "16-bit weight", .bytes = kHalf * elements, .fixed = true});
+  return {.name = "cast weight",
+          .work = MemoryBound{bytes, is_frozen(block, product) ? 0 : bytes, "cast weight gradient"},
+          .reads = product.reads,
+          .writes = {copy},
+          .saves = {copy},
+          .repeated_by = product.repeated_by};
+}
+
+BlockOps with_casts(BlockOps block, const LayerContext& context) {
+  std::vector<Op> ops;
+  for (Op& op : std::exchange(block.ops, {})) {
+    if (std::holds_alternative<Product>(op.work)) ops.push_back(cast_weight(block, op, context));
+    ops.push_back(std::move(op));
+  }
+  block.ops = std::move(ops);
+  return block;
+}
+
+// A block is written for elements of 16 bits, weights included.
 BlockOps in_its_width(BlockOps block, const LayerContext& context) {
+  if (context.autocast) return with_casts(std::move(block), context);
   if (!is_wide(context.precision)) return block;
   for (Tensor& tensor : block.tensors)
     if (!tensor.fixed) tensor.bytes *= 2;

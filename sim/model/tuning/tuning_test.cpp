@@ -201,5 +201,71 @@ TEST(PackedSequences, AttendToTheirOwnTokensOnly) {
     }
 }
 
+double memory_traffic(const OpList& ops) {
+  double bytes = 0;
+  for (const LayerOp& op : ops)
+    if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work)) bytes += kernel->bytes.value();
+  return bytes;
+}
+
+double kept_bytes(const BlockOps& block) {
+  double bytes = 0;
+  for (const Op& op : block.ops)
+    for (const TensorId id : op.saves) bytes += block[id].bytes;
+  return bytes;
+}
+
+// GPT: two norms and two residuals of T h elements, four products with 12 h h weights.
+TEST(Autocast, KeepsTheStreamInFp32AndCastsEveryWeight) {
+  const Transformer model = {.layers = 1,
+                             .hidden = 1024,
+                             .heads = 16,
+                             .kv_heads = 16,
+                             .head_dim = 64,
+                             .ffn_hidden = 4096,
+                             .vocabulary = 50257};
+  LayerContext context{.sequence = 512, .micro_batch = 4};
+  const BlockOps plain = dense_layer(model, context);
+  context.autocast = true;
+  const BlockOps cast = dense_layer(model, context);
+  const double tokens = 2048, h = 1024, weights = 12 * h * h;
+  EXPECT_DOUBLE_EQ(memory_traffic(forward_kernels(cast, context)) - memory_traffic(forward_kernels(plain, context)),
+                   2 * (10 + 4) * tokens * h + 6 * weights);
+  EXPECT_DOUBLE_EQ(memory_traffic(backward_kernels(cast, context)) - memory_traffic(backward_kernels(plain, context)),
+                   2 * (14 + 6 + 6) * tokens * h + 6 * weights);
+  EXPECT_DOUBLE_EQ(kept_bytes(cast) - kept_bytes(plain), 2 * 2 * tokens * h + 2 * weights) << "norms' inputs, copies";
+  EXPECT_EQ(find_mistake(cast), std::nullopt);
+}
+
+TEST(Autocast, FrozenWeightsHaveNoGradientToCast) {
+  LayerContext context{.sequence = 512, .micro_batch = 4};
+  context.autocast = true;
+  const Transformer model = tuned(llama_3b(), {.method = TuningMethod::kLora, .rank = 8, .targets = kAttention});
+  for (const LayerOp& op : backward_kernels(dense_layer(model, context), context))
+    EXPECT_NE(op.name, "cast weight gradient");
+}
+
+// transformers' NewGELUActivation: eight kernels, three further tensors.
+TEST(GeluNew, MovesAndKeepsMoreWhereNothingFusesIt) {
+  Transformer model = {.layers = 1,
+                       .hidden = 1600,
+                       .heads = 25,
+                       .kv_heads = 25,
+                       .head_dim = 64,
+                       .ffn_hidden = 6400,
+                       .vocabulary = 50257};
+  LayerContext context{.sequence = 1024, .micro_batch = 1};
+  context.fusions.gelu_new = false;
+  const BlockOps usual = dense_layer(model, context);
+  model.gelu_new = true;
+  const double elements = 1024 * 6400;
+  EXPECT_DOUBLE_EQ(kept_bytes(dense_layer(model, context)) - kept_bytes(usual), 6 * elements);
+  EXPECT_DOUBLE_EQ(memory_traffic(forward_kernels(dense_layer(model, context), context)) -
+                       memory_traffic(forward_kernels(usual, context)),
+                   32 * elements);
+  context.fusions.gelu_new = true;
+  EXPECT_DOUBLE_EQ(kept_bytes(dense_layer(model, context)), kept_bytes(usual));
+}
+
 }  // namespace
 }  // namespace foretoken::model
