@@ -8,7 +8,7 @@ namespace foretoken::cost {
 
 /// The origin of a part of a profile, from the strongest to the weakest.
 enum class Provenance : std::uint8_t {
-  kMeasured,  ///< measured on this very GPU by `foretoken-calibrate`
+  kMeasured,  ///< measured on this very machine by `foretoken-calibrate` or nccl-tests
   kFitted,    ///< fitted on tables that others published for this kind of GPU
   kScaled,    ///< another GPU's constants times datasheet ratios (`Evidence::scaled_from`)
   kAssumed    ///< set from a datasheet, a rule or by analogy, without a measurement

@@ -112,6 +112,7 @@ void add_rows(const NcclRun& run, Collective kind, const GroupShape& group, Samp
       sample.in_place = result.in_place;
       if (!row.type.empty()) sample.type = row.type;
       sample.time.median = sample.time.p10 = sample.time.p90 = best_time(row, result);
+      sample.time.runs = run.iterations;
       samples.add(std::move(sample));
     }
   }

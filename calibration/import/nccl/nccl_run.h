@@ -46,6 +46,7 @@ struct NcclRun {
   std::optional<Collective> collective;
   std::vector<NcclDevice> devices;
   std::vector<NcclRow> rows;
+  int iterations = 0;  ///< that a time is the mean of; 0: not stated
   std::vector<std::pair<std::string, std::string>> facts;
 };
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "sim/io/json/parse_json.h"
@@ -46,6 +48,10 @@ class Reader {
   void facts() {
     if (at("/nccl_version").is_number_integer()) run_.facts.emplace_back("nccl", at("/nccl_version").dump());
     if (at("/start_time").is_string()) run_.facts.emplace_back("date", at("/start_time").get<std::string>());
+    const Json& iterations = at("/config/iterations");
+    constexpr std::uint64_t kMost = 1'000'000'000;
+    if (iterations.is_number_unsigned())
+      run_.iterations = static_cast<int>(std::min(iterations.get<std::uint64_t>(), kMost));
     for (const Json& entry : list(json_, "/env"))
       if (entry.is_string() && entry.get<std::string>().starts_with("NCCL_"))
         run_.facts.emplace_back("environment", entry.get<std::string>());

@@ -56,6 +56,7 @@ TEST(NcclTestsText, PublishedTablesComeOutAsTheyWentIn) {
     EXPECT_EQ(name_of(sample.kind), table.at("collective").get<std::string>());
     EXPECT_EQ(sample.group.ranks, table.at("ranks"));
     EXPECT_EQ(sample.group.nodes, table.at("nodes"));
+    EXPECT_EQ(sample.time.runs, 20) << "iters";
     EXPECT_EQ(sample.bytes.value(), row.at(0).get<double>());
     EXPECT_NEAR(sample.time.median.value() * 1e6, row.at(1).get<double>(), 1e-6 * row.at(1).get<double>());
   }
@@ -222,6 +223,7 @@ TEST(NcclTestsJson, IsReadWithoutSecrets) {
   EXPECT_TRUE(samples.collectives[3].in_place);
   EXPECT_DOUBLE_EQ(samples.collectives[3].time.median.value(), 40.96e-6);
   EXPECT_EQ(samples.collectives[3].group.ranks, 2);
+  EXPECT_EQ(samples.collectives[3].time.runs, 20);
   const std::string lines = write_lines(samples);
   EXPECT_THAT(lines, HasSubstr("NCCL_ALGO=RING"));
   EXPECT_EQ(lines.find("SECRET"), std::string::npos);

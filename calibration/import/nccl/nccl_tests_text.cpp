@@ -56,6 +56,15 @@ std::optional<NcclDevice> device_of(std::string_view line) {
                     .gpu = std::string(trimmed(line.substr(bracket + 2)))};
 }
 
+/// Returns the iterations in "... warmup iters: 5 iters: 20 agg iters: 1 ..."; 0 when the line names none.
+int iterations_of(std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line);
+  for (std::size_t i = 1; i + 1 < words.size(); ++i)
+    if (words[i] == "iters:" && words[i - 1] != "warmup" && words[i - 1] != "agg")
+      return std::max(0, parse_number<int>(words[i + 1]).value_or(0));
+  return 0;
+}
+
 constexpr std::string_view kProgramVersion = "nccl-tests version";
 
 /// Reads line by line. A run ends where the next begins or the file ends.
@@ -123,6 +132,7 @@ class TextReader {
   void arguments(std::string_view text) {
     if (!run_.rows.empty()) begin_run(std::nullopt);
     fact("run", text);
+    run_.iterations = iterations_of(text);
   }
 
   void device(std::string_view text) {

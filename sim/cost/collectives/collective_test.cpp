@@ -161,6 +161,26 @@ TEST(Collective, CurvesMeasuredOnASystemReplaceTheProfiles) {
   EXPECT_NEAR(point_to_point_time({Bytes(1e9), true, 1}, dgx_a100(), both).value(), 7e-6 + 1 / 12.5, 1e-9);
 }
 
+TEST(Collective, CurvesMeasuredOnTheMachineItselfStay) {
+  MeasuredCollectives system{.name = "another machine"};
+  system.nvlink = InsideNodeLaw{gigabytes_per_second(300), {}};
+  for (const int ranks : {4, 8})
+    system.nvlink->curves.push_back({.kind = kAllReduce,
+                                     .ranks = ranks,
+                                     .latency = microseconds(40),
+                                     .bandwidth = gigabytes_per_second(100),
+                                     .plateau = gigabytes_per_second(100)});
+  Profile own = example_a100_profile();
+  for (CollectiveCurve& curve : own.nvlink.curves)
+    if (curve.kind == kAllReduce && curve.ranks == 8) curve.evidence.provenance = Provenance::kMeasured;
+  const Profile both = with_measured(own, system);
+  const auto time = [&](int ranks) {
+    return collective_time({kAllReduce, Bytes(1e9), in_node(ranks)}, dgx_a100(), both).value();
+  };
+  EXPECT_EQ(time(8), seconds(kAllReduce, 1e9, in_node(8)));
+  EXPECT_NEAR(time(4), 40e-6 + 2 * 3.0 / 4 / 100, 1e-12);
+}
+
 GroupShape any_group() {
   const int nodes = *rc::gen::element(1, 1, 2, 4, 64), local = *rc::gen::inRange(1, 9);
   return across(nodes, local, *rc::gen::element(1, 2, 8));

@@ -17,10 +17,10 @@ template <class Curve>
 void put(std::vector<Curve>& curves, const Curve& curve) {
   const auto at = std::lower_bound(curves.begin(), curves.end(), curve,
                                    [](const Curve& a, const Curve& b) { return before(a, b); });
-  if (at != curves.end() && same_place(*at, curve))
-    *at = curve;
-  else
+  if (at == curves.end() || !same_place(*at, curve))
     curves.insert(at, curve);
+  else if (at->evidence.provenance != Provenance::kMeasured)
+    *at = curve;
 }
 
 void put_inside(InsideNodeLaw& law, const std::optional<InsideNodeLaw>& measured) {
@@ -43,7 +43,7 @@ Profile with_measured(Profile profile, const MeasuredCollectives& measured) {
     for (const AcrossNodesCurve& curve : measured.network->curves) put(profile.network.curves, curve);
   }
   const auto put_path = [&](PointToPointLaw::Path& path, const std::optional<PointToPointLaw::Path>& own) {
-    if (!own) return;
+    if (!own || path.evidence.provenance == Provenance::kMeasured) return;
     path = *own;
     path.evidence = {.provenance = Provenance::kFitted, .source = measured.source};
   };

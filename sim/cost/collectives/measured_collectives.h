@@ -19,7 +19,8 @@ struct MeasuredCollectives {
   std::optional<PointToPointLaw::Path> nvlink_message{}, network_message{};
 };
 
-/// Returns the profile with every curve of `measured` in the place of its own curve of the same kind (and group size).
+/// Returns the profile with every curve of `measured` in the place of its own curve of the same kind (and group size),
+/// unless that curve is measured: a user's own machine says more than one of the same kind.
 /// Rates inside a node are scaled to the profile's reference link.
 [[nodiscard]] Profile with_measured(Profile profile, const MeasuredCollectives& measured);
 

@@ -122,8 +122,14 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
                                       measured.name, measured.architecture, architecture));
     return false;
   }
+  const auto is_own = [](const auto& curve) { return curve.evidence.provenance == cost::Provenance::kMeasured; };
+  const bool own = std::ranges::any_of(profile.nvlink.curves, is_own) ||
+                   std::ranges::any_of(profile.pcie.curves, is_own) ||
+                   std::ranges::any_of(profile.network.curves, is_own);
   profile = cost::with_measured(std::move(profile), measured);
-  assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
+  assumptions.push_back(fmt::format("collectives measured on {}{}: {}", measured.name,
+                                    own ? ", where the profile has none that were measured on the machine itself" : "",
+                                    measured.source));
   return true;
 }
 
