@@ -130,10 +130,10 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
   }
   std::string text = paint(report::Ink::kBold, profile.name) + fmt::format("  costs of the GPU {}\n\n", profile.gpu) +
                      table.text(paint);
-  text += paint.paragraph(
-      "  ",
-      "Measured: on this GPU by foretoken-calibrate. Fitted: on published tables of this GPU. Scaled: from another "
-      "GPU. Errors: |predicted / measured - 1| on samples that the fit did not use.");
+  text += paint.paragraph("  ",
+                          "Measured: on this machine by foretoken-calibrate or nccl-tests. Fitted: on published tables "
+                          "of this GPU. Scaled: from another "
+                          "GPU. Errors: |predicted / measured - 1| on samples that the fit did not use.");
   text += '\n';
   for (std::size_t i = 0; i < sources.size(); ++i)
     text += paint.paragraph(report::pad_right(fmt::format("  [{}]", i + 1), 7), sources[i]);
