@@ -43,7 +43,7 @@ Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Se
   return std::max({time - (wide - narrow), narrow, computing});
 }
 
-Precision computes_in(WeightPrecision precision) {
+Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
   switch (precision) {
     case WeightPrecision::kFp16:
       return Precision::kFp16;
@@ -53,16 +53,18 @@ Precision computes_in(WeightPrecision precision) {
       return Precision::kFp8Block;
     case WeightPrecision::kNvfp4:
       return Precision::kNvfp4;
-    case WeightPrecision::kBf16:
     case WeightPrecision::kInt8:
     case WeightPrecision::kInt4:
+      if (!profile.gemm.empty() && !profile.gemm.contains(Precision::kBf16)) return Precision::kFp16;
+      return Precision::kBf16;
+    case WeightPrecision::kBf16:
       return Precision::kBf16;
   }
   return Precision::kBf16;
 }
 
 bool has_products(const cost::Profile& profile, WeightPrecision precision) {
-  return profile.gemm.empty() || profile.gemm.contains(computes_in(precision));
+  return profile.gemm.empty() || profile.gemm.contains(computes_in(precision, profile));
 }
 
 }  // namespace foretoken::serve

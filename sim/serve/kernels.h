@@ -26,8 +26,9 @@ struct CacheAttention {
 /// Time of one product whose weights have the service's precision. The shape's own precision is that of its operands.
 [[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service);
 
-/// Returns the precision that products compute in: that of the weights, or 16 bits.
-[[nodiscard]] Precision computes_in(WeightPrecision precision);
+/// Returns the precision that products compute in: that of the weights, or 16 bits. Those of int8 and int4 weights are
+/// fp16 where the profile knows no bf16, as on Volta and Turing.
+[[nodiscard]] Precision computes_in(WeightPrecision precision, const cost::Profile& profile);
 
 /// Returns true when the profile has products for weights of this precision.
 [[nodiscard]] bool has_products(const cost::Profile& profile, WeightPrecision precision);

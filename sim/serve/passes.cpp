@@ -58,7 +58,7 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
   job.parallelism.expert_tensor = degrees.expert_tensor();
   // Tensor ranks of one attention group hold the same tokens, and each sends its part of them.
   job.routing.imbalance = imbalance_of(service, degrees) / degrees.tensor;
-  job.precision = computes_in(service.precision);
+  job.precision = computes_in(service.precision, service.profile);
   if (job.precision == Precision::kFp8Block) {
     job.precision = Precision::kFp8;
     job.recipe.fp8 = model::Fp8Recipe::kBlockwise;

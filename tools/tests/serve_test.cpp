@@ -70,6 +70,12 @@ const std::vector<WrongService> kWrongServices{
     {"continuous batches of a static engine",
      {"engine=fastertransformer", "batching=continuous"},
      "batches statically"},
+    {"a limit of a static batch",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "max_sequences=8"},
+     "a static batch starts all its requests"},
+    {"a watermark of a static batch",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "memory.watermark=0.1"},
+     "keeps no pages free"},
     {"an unknown way of batching", {"batching=dynamic"}, "expected"},
     {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
     {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
@@ -400,6 +406,9 @@ TEST(ServeOptions, OldCardsAnswerInFp16AndExpertsAskForTheirRanks) {
   const Ran old = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "t4-16gb", "--tp", "2"});
   ASSERT_EQ(old.status, 0) << old.err;
   EXPECT_THAT(old.out, HasSubstr("assumed: Precision fp16: t4-16gb has no bf16"));
+  const Ran narrow =
+      run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", "t4-16gb", "--tp", "2", "--precision", "int4"});
+  EXPECT_EQ(narrow.status, 0) << narrow.err;
   const Ran experts = run_foretoken({"serve", "--model", "mixtral-8x7b", "--cluster", "dgx-h100-ndr", "--ep", "4"});
   ASSERT_EQ(experts.status, 0) << experts.err;
   EXPECT_THAT(experts.out, HasSubstr("tensor 4, expert 4"));

@@ -60,6 +60,11 @@ void read_machines(const Node& root, Service& service) {
   service.cluster = machines.cluster;
   read_profile_part(root, cluster, machines);
   service.profile = std::move(machines.profile);
+  if (!service.profile.gpu.empty() && !service.cluster.gpu.name.empty() &&
+      service.profile.gpu != service.cluster.gpu.name)
+    root.findings().notes.warnings.push_back(
+        fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}", in_quotes(service.profile.name),
+                    in_quotes(service.profile.gpu), in_quotes(service.cluster.gpu.name)));
   if (cluster) read_laws(root, service);
   service.price_per_gpu_hour = root.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   if (!service.price_per_gpu_hour) service.price_per_gpu_hour = service.cluster.price_per_gpu_hour;

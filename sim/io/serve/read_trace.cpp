@@ -62,12 +62,13 @@ std::optional<TracedRequest> from_json(std::string_view line) {
 std::vector<TracedRequest> read_trace(std::string_view text, const std::string& file, Findings& findings) {
   std::vector<TracedRequest> rows;
   std::size_t number = 0;
+  bool hashes = false;  // of blocks of prompts
   const auto wrong = [&](std::string_view line) {
     findings.complaints.push_back(
         {file, "",
-         fmt::format("line {}: expected {} as numbers, or Mooncake's JSON with timestamp, input_length and "
-                     "output_length, found {}",
-                     number, kHeading, in_quotes(line))});
+         fmt::format("line {}: expected {} as numbers (at most {:.0f} s, lengths from 1 to {:.0f}), or Mooncake's JSON "
+                     "with timestamp, input_length and output_length, found {}",
+                     number, kHeading, kLongestRun, kMostTokens, in_quotes(line))});
   };
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -81,9 +82,12 @@ std::vector<TracedRequest> read_trace(std::string_view text, const std::string& 
       wrong(line);
       return rows;
     }
+    hashes = hashes || line.find("\"hash_ids\"") != std::string_view::npos;
     rows.push_back(*row);
   }
   if (rows.empty()) findings.complaints.push_back({file, "", "no requests; expected a line for each of them"});
+  if (hashes)
+    findings.notes.assumptions.push_back("hash_ids of the trace are not read: its requests share no prefixes");
   std::stable_sort(rows.begin(), rows.end(),
                    [](const TracedRequest& a, const TracedRequest& b) { return a.arrival_s < b.arrival_s; });
   return rows;

@@ -20,6 +20,11 @@ void check_static(const Node& root, const Service& service) {
     root.complain("requests", "expected length_spread 0: requests of a static batch have equal lengths");
   if (service.requests.prefix_share > 0)
     root.complain("requests", "expected prefix_share 0: a static batch keeps no prefixes");
+  for (const char* const key : {"max_sequences", "chunked_prefill"})
+    if (root.has(key))
+      root.complain(key, fmt::format("expected none: a static batch starts all its requests{}", advice));
+  if (root.object_or_empty("memory").has("watermark"))
+    root.child("memory").complain("watermark", "expected none: a static batch keeps no pages free");
   if (service.disaggregated) root.complain("disaggregated", fmt::format("expected none for static batching{}", advice));
   if (service.speculation) root.complain("speculative", fmt::format("expected none for static batching{}", advice));
   if (service.pool.instances() > 1)
@@ -53,7 +58,7 @@ void check_service(const Node& root, const Service& service) {
                                        service.model.name));
   if (!serve::has_products(service.profile, service.precision))
     root.complain("precision", fmt::format("profile {} has no products in {}", service.profile.name,
-                                           name_of(serve::computes_in(service.precision))));
+                                           name_of(serve::computes_in(service.precision, service.profile))));
   const serve::Engine& engine = service.engine;
   if (service.batching == serve::Batching::kContinuous && !engine.continuous)
     root.complain("batching", fmt::format("engine {} batches statically; expected static", engine.name));

@@ -139,7 +139,10 @@ int answer(const Options& options, const Question& question) {
       return status;
     }
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
-    if (!options.trace.empty()) write_trace(options, service, prediction);
+    if (!options.trace.empty() && !prediction.fits)
+      print_error(fmt::format("{} is not written: the service does not fit, so nothing runs", options.trace));
+    else if (!options.trace.empty())
+      write_trace(options, service, prediction);
     print(answer_text(options, service, prediction));
     if (options.form == Form::kText) {
       const report::Paint paint = page_paint(options.colour);

@@ -68,7 +68,7 @@ std::vector<serve::WeightPrecision> precisions_of(const Service& service, const 
         serve::kWeightPrecisions.at(static_cast<std::size_t>(found - names.begin()));
     if (!serve::has_products(service.profile, precision))
       refuse_option(option, fmt::format("profile {} has no products in {}", service.profile.name,
-                                        name_of(serve::computes_in(precision))));
+                                        name_of(serve::computes_in(precision, service.profile))));
     if (std::find(precisions.begin(), precisions.end(), precision) == precisions.end()) precisions.push_back(precision);
   }
   return precisions;
