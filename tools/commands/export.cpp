@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/io/export/launch/write_launch.h"
 #include "sim/io/scenario/read_scenario.h"
@@ -23,6 +24,8 @@ namespace export_command {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kExporter = "foretoken export";
 
 struct Options {
   std::string format, scenario, out;
@@ -44,6 +47,20 @@ std::string json_of_export(const io::LaunchFormat& format, const io::ExportedLau
          '\n';
 }
 
+// A misspelt key would change nothing, and nobody would know.
+void check_allowed(const Options& options) {
+  std::vector<std::string> known = io::fact_keys();
+  known.emplace_back("all");
+  std::vector<Complaint> complaints;
+  for (const std::string& key : options.allow)
+    if (std::ranges::find(known, key) == known.end())
+      complaints.push_back(
+          {kExporter, "",
+           fmt::format("--allow: expected a fact that foretoken export names, such as attention, or all; found {}{}",
+                       in_quotes(key), did_you_mean(key, known))});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 // One line for each fact that the file cannot say.
 std::string losses_text(const io::LaunchFormat& format, const Options& options, const io::ExportedLaunch& exported) {
   std::string text;
@@ -55,7 +72,17 @@ std::string losses_text(const io::LaunchFormat& format, const Options& options, 
   return text;
 }
 
+// Names the options that would write the file.
+std::string way_on(const Options& options, const io::ExportedLaunch& exported) {
+  if (!exported.unread.empty()) return "Nothing is written.\n";
+  std::string text = "Nothing is written; go on without these facts with";
+  for (const io::Difference& one : exported.lost)
+    if (!allowed(options, one.key)) text += " --allow " + one.key;
+  return text + '\n';
+}
+
 int run_export(const Options& options) {
+  check_allowed(options);
   const io::LaunchFormat& format = *io::launch_format_named(options.format);
   const study::ScenarioSource source = scenario_source(options.scenario);
   refuse_same_files(std::array{NamedFile{"--out", options.out}}, std::array{std::filesystem::path(options.scenario)});
@@ -68,7 +95,7 @@ int run_export(const Options& options) {
   if (options.json)
     print(json_of_export(format, exported, whole));
   else if (!whole)
-    print(losses + "Nothing is written; --allow KEY goes on without a fact.\n");
+    print(losses + way_on(options, exported));
   else if (options.out.empty())
     print(exported.text);
   return whole ? 0 : kRefused;

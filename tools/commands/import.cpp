@@ -64,6 +64,20 @@ void check(io::launch::Report& report) {
   }
 }
 
+// A misspelt setting would change nothing, and nobody would know.
+void check_allowed(const std::vector<std::string>& allow, const io::launch::Report& report) {
+  std::vector<std::string> refused = {"all"};
+  for (const io::launch::Refused& one : report.refused)
+    refused.push_back(one.setting.starts_with("--") ? one.setting.substr(2) : one.setting);
+  std::vector<Complaint> complaints;
+  for (const std::string& name : allow)
+    if (name != "all" && !report.names(name))
+      complaints.push_back({kAsker, "",
+                            fmt::format("--allow: expected a setting of the file that is refused; found {}{}",
+                                        in_quotes(name), did_you_mean(name, refused))});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 int run(const Options& options) {
   if (options.files.empty() && options.passed.empty())
     throw ConfigError({{kAsker, "", "FILE is required, or arguments behind --; try foretoken import --help"}});
@@ -73,6 +87,7 @@ int run(const Options& options) {
   io::launch::Report report = io::launch::read_launch(launch_of(options), findings);
   findings.throw_if_wrong();
   check(report);
+  check_allowed(options.allow, report);
   report.allow(options.allow);
   const bool complete = report.complete();
   const std::string scenario = report.scenario.dump(2, ' ', false, io::launch::Json::error_handler_t::replace) + "\n";

@@ -269,6 +269,9 @@ TEST(Import, CommandLinesThatAreWrong) {
            {"no file", {"import"}, "FILE is required, or arguments behind --"},
            {"a missing file", {"import", "/nowhere/train.sh"}, "/nowhere/train.sh"},
            {"a folder", {"import", "/tmp"}, "/tmp"},
+           {"a setting that the file does not have",
+            {"import", kTrain, "--cluster", "dgx-h100-ndr", "--allow", "nosuchkey"},
+            "--allow: expected a setting of the file that is refused; found \"nosuchkey\""},
            {"no value of a variable", {"import", kTrain, "--env", "NNODES"}, "--env: expected NAME=VALUE"},
            {"the file as its own output", {"import", kTrain, "--out", kTrain}, "--out"},
            {"an unknown option", {"import", kTrain, "--jsn"}, "--json"}}) {
