@@ -14,9 +14,9 @@
 namespace foretoken::io {
 
 const std::vector<LaunchFormat>& launch_formats() {
-  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron, true},
+  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron, true, true},
                                                      {"bridge", "Megatron-Bridge", ".yaml", write_bridge},
-                                                     {"deepspeed", "Megatron-DeepSpeed", ".sh", write_deepspeed},
+                                                     {"deepspeed", "Megatron-DeepSpeed", ".sh", write_deepspeed, true},
                                                      {"torchtitan", "torchtitan", ".toml", write_torchtitan},
                                                      {"nanotron", "nanotron", ".yaml", write_nanotron}};
   return kFormats;
@@ -44,6 +44,10 @@ ExportedLaunch export_launch(const LaunchFormat& format, const job::Job& job, co
   ExportedLaunch exported;
   if (job.model.encoder_decoder && !format.encoder_decoders) {
     exported.unread = {"an encoder-decoder; foretoken export megatron writes one"};
+    return exported;
+  }
+  if (job.model.encoder && !format.encoders) {
+    exported.unread = {"an encoder; foretoken export megatron writes one"};
     return exported;
   }
   exported.text = format.write(job, scenario);

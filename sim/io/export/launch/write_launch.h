@@ -18,6 +18,7 @@ struct LaunchFormat {
   std::string_view framework;  ///< "Megatron-LM"
   std::string_view extension;  ///< ".sh"
   std::string (*write)(const job::Job& job, const nlohmann::json& scenario);
+  bool encoders = false;          ///< writes encoders, too
   bool encoder_decoders = false;  ///< writes them, too
 };
 

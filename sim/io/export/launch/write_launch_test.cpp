@@ -12,6 +12,7 @@ namespace foretoken::io {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 ExportedLaunch exported_as(const char* format, const std::string& scenario, std::vector<std::string> sets = {}) {
   const job::Made made = read_scenario_file(scenario, sets);
@@ -44,6 +45,9 @@ constexpr KeptCase kKeptCases[] = {
      "model={\"base\": \"nemo-t5-3b\", \"position_embedding_type\": \"relative\", \"activation\": \"swiglu\"}"},
     {"an optimizer on the host", "megatron", "llama-3-70b-256-h100", "offload.optimizer=cpu"},
     {"half of it", "megatron", "llama-3-70b-256-h100", "offload.optimizer=0.5"},
+    {"a T5 with gated GELUs", "megatron", "t5-41b-320-a100"},
+    {"a further T5", "megatron", "mt5-3b-160-a100"},
+    {"a BERT without next sentences", "megatron", "bert-large-1-a100", "batch.masked_fraction=null"},
     {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
     {"an optimizer on the host of DeepSpeed", "deepspeed", "gpt3-175b-384-a100-zero3",
      R"(offload={"optimizer": "cpu", "parameters": "cpu"})", "runtime=deepspeed"},
@@ -59,12 +63,32 @@ TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   }
 }
 
+TEST(ExportLaunch, LossesAreNamedByWords) {
+  const std::string losses = losses_of(exported_as("megatron", "bloom-176b-384-a100"));
+  EXPECT_THAT(losses, HasSubstr("model.positions alibi learned_absolute\n"));
+  EXPECT_THAT(losses_of(exported_as("bridge", "llama-3-70b-256-h100", {"attention=flash-2"})),
+              HasSubstr("attention flash-2 flash\n"));
+}
+
+TEST(ExportLaunch, FactsHaveKnownKeys) {
+  const std::vector<std::string> keys = fact_keys();
+  for (const char* key : {"attention", "batch.masked_fraction", "moe.imbalance", "training.rank",
+                          "recompute.modules.mlp", "parallelism.context_exchange", "model.latent_dims"})
+    EXPECT_THAT(keys, testing::Contains(key));
+}
+
 TEST(ExportLaunch, BertHasAProgramOfItsOwn) {
   const std::string with_heads = R"(model={"base": "bert-large", "architectures": ["BertForPreTraining"]})";
   const ExportedLaunch bert = exported_as("megatron", "bert-large-1-a100", {with_heads, "batch.masked_fraction=null"});
   EXPECT_EQ(losses_of(bert), "");
   EXPECT_THAT(bert.text, HasSubstr("pretrain_bert.py "));
-  EXPECT_THAT(losses_of(exported_as("megatron", "bert-large-1-a100")), HasSubstr("batch.masked_fraction 0.15625 1"));
+  EXPECT_THAT(bert.text, Not(HasSubstr("--bert-no-binary-head")));
+  const ExportedLaunch masked = exported_as("megatron", "bert-large-1-a100");
+  EXPECT_EQ(losses_of(masked), "batch.masked_fraction 0.15625 1\n");
+  EXPECT_THAT(masked.text, HasSubstr("pretrain_bert.py computes the logits of every token"));
+  EXPECT_THAT(masked.text, HasSubstr("--bert-no-binary-head "));
+  EXPECT_EQ(losses_of(exported_as("bridge", "bert-large-1-a100")),
+            "an encoder; foretoken export megatron writes one\n");
 }
 
 TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
@@ -107,7 +131,7 @@ TEST(ExportLaunch, AnEncoderDecoderIsNeverADecoder) {
               "an encoder-decoder; foretoken export megatron writes one\n");
   EXPECT_THAT(exported_as("megatron", "t5-41b-320-a100", {"model.activation=gelu"}).text,
               HasSubstr("pretrain_t5.py \\\n  --encoder-num-layers 48 \\\n  --decoder-num-layers 48 "));
-  EXPECT_EQ(losses_of(exported_as("megatron", "t5-41b-320-a100")), "model.activation geglu gelu\n") << "GeGLU has no flag";
+  EXPECT_THAT(exported_as("megatron", "t5-41b-320-a100").text, HasSubstr("--quick-geglu "));
   EXPECT_THAT(losses_of(exported_as("megatron", "mt5-3b-160-a100", {"model=bart-large", "batch.sequence_length=512"})),
               HasSubstr("model.decoder_positions true false"));
 }

@@ -171,6 +171,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_offloading(flags, era);
   map_overlap(flags, era);
   map_attention(flags, era);
+  if (program == Program::kBert) become_bert(flags);
   report.assume("runtime", runtime_of(era),
                 "the flags belong to this generation of the code; state another with --set runtime=NAME");
   sort_rest(flags);
