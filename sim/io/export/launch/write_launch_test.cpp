@@ -63,6 +63,70 @@ TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   }
 }
 
+const std::vector<std::string> kPlainRun = {"runtime=megatron-deepspeed-2022",
+                                            "parallelism.virtual_pipeline=1",
+                                            "parallelism.context=1",
+                                            "parallelism.data=null",
+                                            "schedule=1f1b",
+                                            "overlap.p2p=false",
+                                            "overlap.param_gather=false",
+                                            "overlap.grad_reduce=false"};
+
+std::vector<std::string> plain_run(std::initializer_list<const char*> more) {
+  std::vector<std::string> sets = kPlainRun;
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+// Source: deepspeedai/Megatron-DeepSpeed, megatron/arguments.py.
+TEST(ExportLaunch, DeepSpeedHasFlagsOfItsOwn) {
+  const ExportedLaunch llama = exported_as("deepspeed", "llama-3-70b-256-h100", plain_run({}));
+  EXPECT_EQ(losses_of(llama), "");
+  for (const char* flag : {"--num-key-value-heads 8 ", "--use-rotary-position-embeddings ", "--normalization rmsnorm ",
+                           "--use-flash-attn-v2 ", "--swiglu ", "--sequence-parallel ", "--zero-stage 1\n"})
+    EXPECT_THAT(llama.text, HasSubstr(flag));
+  for (const char* flag : {"query-group", "--position-embedding-type", "RMSNorm", "--overlap", "--attention-backend",
+                           "--use-distributed-optimizer", "--num-virtual-stages"})
+    EXPECT_THAT(llama.text, Not(HasSubstr(flag)));
+  EXPECT_THAT(losses_of(exported_as("deepspeed", "llama-3-70b-256-h100")),
+              HasSubstr("parallelism.virtual_pipeline 5 1"));
+}
+
+TEST(ExportLaunch, DeepSpeedHasExpertsOfItsOwn) {
+  std::vector<std::string> sets =
+      plain_run({"model=mixtral-8x7b", "parallelism.pipeline=1", "parallelism.expert=8", "parallelism.expert_tensor=1",
+                 "moe.dispatcher=all-to-all", "batch.sequence_length=4096"});
+  const ExportedLaunch experts = exported_as("deepspeed", "llama-3-70b-256-h100", sets);
+  EXPECT_EQ(losses_of(experts), "");
+  for (const char* flag : {"--num-experts 8 ", "--topk 2 ", "--expert-interval 1 ", "--moe-expert-parallel-size 8 ",
+                           "--disable-moe-token-dropping "})
+    EXPECT_THAT(experts.text, HasSubstr(flag));
+  EXPECT_THAT(experts.text, Not(HasSubstr("--moe-router-topk")));
+  sets.emplace_back("moe.capacity_factor=1.25");
+  const ExportedLaunch bounded = exported_as("deepspeed", "llama-3-70b-256-h100", sets);
+  EXPECT_EQ(losses_of(bounded), "");
+  EXPECT_THAT(bounded.text, HasSubstr("--moe-train-capacity-factor 1.25 "));
+}
+
+// Source: bigscience-workshop/Megatron-DeepSpeed, megatron/arguments.py.
+TEST(ExportLaunch, BloomRunsOnTheForkThatHasAlibi) {
+  const std::string bloom = exported_as("deepspeed", "bloom-176b-384-a100").text;
+  for (const char* flag : {"bigscience-workshop/Megatron-DeepSpeed", "--position-embedding-type alibi ",
+                           "--pad-vocab-size-to 250880 ", "--checkpoint-activations ", "--embed-layernorm "})
+    EXPECT_THAT(bloom, HasSubstr(flag));
+  for (const char* flag : {"--vocab-size", "--recompute", "--no-pipeline-parallel", "--sequence-parallel"})
+    EXPECT_THAT(bloom, Not(HasSubstr(flag)));
+}
+
+TEST(ExportLaunch, DeepSpeedOverlapsAndOffloadsByItsConfiguration) {
+  const ExportedLaunch overlapped =
+      exported_as("deepspeed", "gpt3-175b-384-a100-zero3",
+                  {"offload.optimizer=cpu", "runtime=deepspeed", "overlap.grad_reduce=true"});
+  EXPECT_EQ(losses_of(overlapped), "");
+  EXPECT_THAT(overlapped.text, HasSubstr("\"overlap_comm\": true"));
+  EXPECT_THAT(overlapped.text, HasSubstr("--cpu-optimizer "));
+}
+
 TEST(ExportLaunch, LossesAreNamedByWords) {
   const std::string losses = losses_of(exported_as("megatron", "bloom-176b-384-a100"));
   EXPECT_THAT(losses, HasSubstr("model.positions alibi learned_absolute\n"));
