@@ -27,6 +27,15 @@ const LaunchFormat* launch_format_named(std::string_view name) {
   return found == launch_formats().end() ? nullptr : &*found;
 }
 
+const LaunchFormat* launch_format_of_runtime(std::string_view runtime) {
+  constexpr std::pair<std::string_view, std::string_view> kStarts[] = {
+      {"megatron-deepspeed", "deepspeed"}, {"deepspeed", "deepspeed"}, {"megatron", "megatron"}, {"nemo", "megatron"},
+      {"torchtitan", "torchtitan"},        {"nanotron", "nanotron"}};
+  for (const auto& [start, format] : kStarts)
+    if (runtime.starts_with(start)) return launch_format_named(format);
+  return nullptr;
+}
+
 std::string own_lines_of(const nlohmann::json& scenario, int gpus) {
   std::string lines;
   for (const std::string_view key : launch::kOwnKeys) {

@@ -134,6 +134,16 @@ TEST(ExportLaunch, LossesAreNamedByWords) {
               HasSubstr("attention flash-2 flash\n"));
 }
 
+TEST(ExportLaunch, RuntimesHaveFormats) {
+  constexpr std::pair<const char*, const char*> kFormats[] = {{"megatron-core-2026", "megatron"},
+                                                              {"megatron-deepspeed-2022", "deepspeed"},
+                                                              {"deepspeed", "deepspeed"},
+                                                              {"torchtitan-compiled", "torchtitan"},
+                                                              {"nanotron", "nanotron"}};
+  for (const auto& [runtime, format] : kFormats) EXPECT_EQ(launch_format_of_runtime(runtime)->name, format) << runtime;
+  EXPECT_EQ(launch_format_of_runtime("pytorch-fsdp"), nullptr);
+}
+
 TEST(ExportLaunch, FactsHaveKnownKeys) {
   const std::vector<std::string> keys = fact_keys();
   for (const char* key : {"attention", "batch.masked_fraction", "moe.imbalance", "training.rank",
