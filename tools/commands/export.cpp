@@ -29,7 +29,7 @@ constexpr const char* kExporter = "foretoken export";
 
 struct Options {
   std::string format, scenario, out;
-  std::vector<std::string> sets, allow;
+  std::vector<std::string> sets, variables, allow;
   bool json = false;
 };
 
@@ -84,7 +84,8 @@ std::string way_on(const Options& options, const io::ExportedLaunch& exported) {
 int run_export(const Options& options) {
   check_allowed(options);
   const io::LaunchFormat& format = *io::launch_format_named(options.format);
-  const study::ScenarioSource source = scenario_source(options.scenario);
+  const study::ScenarioSource source =
+      scenario_source(options.scenario, script_variables(options.variables, "foretoken export"));
   refuse_same_files(std::array{NamedFile{"--out", options.out}}, std::array{std::filesystem::path(options.scenario)});
   const job::Made made = source.read(options.sets);
   const nlohmann::json scenario = nlohmann::json::parse(source.merged(options.sets));
@@ -128,6 +129,7 @@ void add_export(CLI::App& program, Action& chosen) {
   command->add_option("SCENARIO", options->scenario, "Scenario file or name, or a launch file; - reads standard input")
       ->required();
   command->add_option("--set", options->sets, "Override a key of the scenario: KEY=VALUE")->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   command->add_option("--allow", options->allow, "Go on without this fact; all: without any")->type_name("KEY");
   command->add_option("-o,--out", options->out, "Write the launch here")->type_name("FILE");
   command->add_flag("--json", options->json, "Print the launch and what it cannot say as JSON");
