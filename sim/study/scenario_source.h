@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/io/scenario/launch_document.h"
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/made.h"
 #include "sim/job/patch.h"
@@ -16,8 +17,9 @@ namespace foretoken::study {
 /// A file that is read again each time, or a text.
 class ScenarioSource {
  public:
-  /// Makes a source of a file or a name.
-  explicit ScenarioSource(std::string file) : file_(std::move(file)) {}
+  /// Makes a source of a file or a name. A launch script is read with `variables`.
+  explicit ScenarioSource(std::string file, io::ScriptVariables variables = {})
+      : file_(std::move(file)), variables_(std::move(variables)) {}
   /// Makes a source of a text. Complaints name it `origin`.
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
   /// Returns the name of the source in complaints.
@@ -34,6 +36,7 @@ class ScenarioSource {
  private:
   std::string file_;
   std::optional<std::string> text_;
+  io::ScriptVariables variables_;
 };
 
 }  // namespace foretoken::study

@@ -44,7 +44,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string scenario, svg, colour;
-  std::vector<std::string> schedules, engines, sets;
+  std::vector<std::string> schedules, engines, sets, variables;
   Form form = Form::kText;
   bool no_gantt = false, strict = false;
 };
@@ -222,7 +222,8 @@ int run(const Options& options) {
     throw ConfigError({{"foretoken compare", "", "--engines expects a question about serving (foretoken serve)"}});
   std::vector<ScheduleChoice> choices;
   for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
-  const study::ScenarioSource source = scenario_source(options.scenario);
+  const study::ScenarioSource source =
+      scenario_source(options.scenario, script_variables(options.variables, "foretoken compare"));
   const job::Job scenario = source.read(options.sets).job;  // an error of every schedule is printed once
   if (choices.empty()) choices = usual_choices(scenario);
   if (options.strict)
@@ -283,6 +284,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   add_form_options(*command, options->form);
   command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
   command->add_flag("--no-gantt", options->no_gantt, "Show only the table");

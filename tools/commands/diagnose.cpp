@@ -30,7 +30,7 @@ constexpr std::size_t kNearRuns = 3;
 
 struct Options {
   std::string log, scenario, colour;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, variables;
   Form form = Form::kText;
   int interval = 90;
 };
@@ -44,8 +44,9 @@ LogAnswer answer_of(const Options& options, LongWork& work) {
   if (answer.steady.measured == study::Measured::kSeconds) answer.step = Seconds(answer.steady.median);
   if (options.scenario.empty()) return answer;
   const trust::Evidence& evidence = io::read_shipped_residuals();
-  answer.diagnosis = study::diagnose(scenario_source(options.scenario).read(options.sets), answer.log, answer.steady,
-                                     study::IntervalQuestion{evidence, options.interval / 100.0}, work.watch());
+  answer.diagnosis = study::diagnose(
+      scenario_source(options.scenario, script_variables(options.variables, "foretoken diagnose")).read(options.sets),
+      answer.log, answer.steady, study::IntervalQuestion{evidence, options.interval / 100.0}, work.watch());
   answer.step = answer.diagnosis->measured;
   answer.near_runs = study::near_runs(answer.diagnosis->prediction.job, validate::measured_runs(), kNearRuns);
   return answer;
@@ -59,8 +60,9 @@ int run_trace(const Options& options) {
   TraceAnswer answer{.file = printable(options.log), .gpu = trace->gpu, .times = study::trace_times(*trace)};
   if (!options.scenario.empty()) {
     const trust::Evidence& evidence = io::read_shipped_residuals();
-    answer.prediction = study::predict(scenario_source(options.scenario).read(options.sets),
-                                       {.interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
+    answer.prediction = study::predict(
+        scenario_source(options.scenario, script_variables(options.variables, "foretoken diagnose")).read(options.sets),
+        {.interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
     answer.predicted = study::predicted_times(*answer.prediction, *trace);
   }
   print(options.form == Form::kJson ? trace_answer_json(answer)
@@ -105,6 +107,7 @@ void add_diagnose(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   command->add_flag_callback(
       "--json", [options] { options->form = Form::kJson; }, "Print one line of JSON");
   add_interval_option(*command, options->interval);

@@ -35,7 +35,7 @@ constexpr double kPart = 0.1;  // each hardware property is made 10 % better
 
 struct Options {
   std::string scenario, colour;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, variables;
   Form form = Form::kText;
 };
 
@@ -123,7 +123,8 @@ std::string csv_text(const study::Explanation& answer) {
 
 // A complaint that comes after reading names no file yet: other hardware may make a step too long for the clock.
 study::Explanation explained(const Options& options, LongWork& work) {
-  const study::ScenarioSource source = scenario_source(options.scenario);
+  const study::ScenarioSource source =
+      scenario_source(options.scenario, script_variables(options.variables, "foretoken explain"));
   try {
     return study::explain(source.read(options.sets), io::read_shipped_residuals(), kPart, work.watch());
   } catch (const ConfigError& error) {
@@ -164,6 +165,7 @@ void add_explain(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   add_form_options(*command, options->form);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

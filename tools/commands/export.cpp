@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/io/export/launch/write_launch.h"
 #include "sim/io/scenario/read_scenario.h"
@@ -24,9 +25,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kExporter = "foretoken export";
+
 struct Options {
   std::string format, scenario, out;
-  std::vector<std::string> sets, allow;
+  std::vector<std::string> sets, variables, allow;
   bool json = false;
 };
 
@@ -44,6 +47,20 @@ std::string json_of_export(const io::LaunchFormat& format, const io::ExportedLau
          '\n';
 }
 
+// A misspelt key would change nothing, and nobody would know.
+void check_allowed(const Options& options) {
+  std::vector<std::string> known = io::fact_keys();
+  known.emplace_back("all");
+  std::vector<Complaint> complaints;
+  for (const std::string& key : options.allow)
+    if (std::ranges::find(known, key) == known.end())
+      complaints.push_back(
+          {kExporter, "",
+           fmt::format("--allow: expected a fact that foretoken export names, such as attention, or all; found {}{}",
+                       in_quotes(key), did_you_mean(key, known))});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 // One line for each fact that the file cannot say.
 std::string losses_text(const io::LaunchFormat& format, const Options& options, const io::ExportedLaunch& exported) {
   std::string text;
@@ -55,9 +72,20 @@ std::string losses_text(const io::LaunchFormat& format, const Options& options, 
   return text;
 }
 
+// Names the options that would write the file.
+std::string way_on(const Options& options, const io::ExportedLaunch& exported) {
+  if (!exported.unread.empty()) return "Nothing is written.\n";
+  std::string text = "Nothing is written; go on without these facts with";
+  for (const io::Difference& one : exported.lost)
+    if (!allowed(options, one.key)) text += " --allow " + one.key;
+  return text + '\n';
+}
+
 int run_export(const Options& options) {
+  check_allowed(options);
   const io::LaunchFormat& format = *io::launch_format_named(options.format);
-  const study::ScenarioSource source = scenario_source(options.scenario);
+  const study::ScenarioSource source =
+      scenario_source(options.scenario, script_variables(options.variables, "foretoken export"));
   refuse_same_files(std::array{NamedFile{"--out", options.out}}, std::array{std::filesystem::path(options.scenario)});
   const job::Made made = source.read(options.sets);
   const nlohmann::json scenario = nlohmann::json::parse(source.merged(options.sets));
@@ -68,7 +96,7 @@ int run_export(const Options& options) {
   if (options.json)
     print(json_of_export(format, exported, whole));
   else if (!whole)
-    print(losses + "Nothing is written; --allow KEY goes on without a fact.\n");
+    print(losses + way_on(options, exported));
   else if (options.out.empty())
     print(exported.text);
   return whole ? 0 : kRefused;
@@ -101,6 +129,7 @@ void add_export(CLI::App& program, Action& chosen) {
   command->add_option("SCENARIO", options->scenario, "Scenario file or name, or a launch file; - reads standard input")
       ->required();
   command->add_option("--set", options->sets, "Override a key of the scenario: KEY=VALUE")->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   command->add_option("--allow", options->allow, "Go on without this fact; all: without any")->type_name("KEY");
   command->add_option("-o,--out", options->out, "Write the launch here")->type_name("FILE");
   command->add_flag("--json", options->json, "Print the launch and what it cannot say as JSON");

@@ -16,6 +16,7 @@
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "tools/text/import_text.h"
 
@@ -32,19 +33,11 @@ struct Options {
   bool json = false;
 };
 
-// NAME=VALUE
-std::pair<std::string, std::string> variable_of(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw ConfigError({{kAsker, "", "--env: expected NAME=VALUE, found " + in_quotes(word)}});
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
 io::launch::Launch launch_of(const Options& options) {
   io::launch::Launch launch;
   launch.files.assign(options.files.begin(), options.files.end());
   launch.words = options.passed;
-  for (const std::string& word : options.variables) launch.variables.push_back(variable_of(word));
+  launch.variables = script_variables(options.variables, kAsker);
   for (const std::string& set : sets_of(options.asked))
     if (set != "parallelism.data=null") launch.sets.push_back(set);  // an import states no such degree
   launch.sets.insert(launch.sets.end(), options.sets.begin(), options.sets.end());
@@ -64,6 +57,20 @@ void check(io::launch::Report& report) {
   }
 }
 
+// A misspelt setting would change nothing, and nobody would know.
+void check_allowed(const std::vector<std::string>& allow, const io::launch::Report& report) {
+  std::vector<std::string> refused = {"all"};
+  for (const io::launch::Refused& one : report.refused)
+    refused.push_back(one.setting.starts_with("--") ? one.setting.substr(2) : one.setting);
+  std::vector<Complaint> complaints;
+  for (const std::string& name : allow)
+    if (name != "all" && !report.names(name))
+      complaints.push_back({kAsker, "",
+                            fmt::format("--allow: expected a setting of the file that is refused; found {}{}",
+                                        in_quotes(name), did_you_mean(name, refused))});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 int run(const Options& options) {
   if (options.files.empty() && options.passed.empty())
     throw ConfigError({{kAsker, "", "FILE is required, or arguments behind --; try foretoken import --help"}});
@@ -73,6 +80,7 @@ int run(const Options& options) {
   io::launch::Report report = io::launch::read_launch(launch_of(options), findings);
   findings.throw_if_wrong();
   check(report);
+  check_allowed(options.allow, report);
   report.allow(options.allow);
   const bool complete = report.complete();
   const std::string scenario = report.scenario.dump(2, ' ', false, io::launch::Json::error_handler_t::replace) + "\n";
@@ -110,8 +118,7 @@ void add_import(CLI::App& program, Action& chosen, std::vector<std::string> pass
   add_size_options(*command, options->asked);
   command->add_option("--set", options->sets, "Set KEY=VALUE of the scenario; it wins over the file")
       ->type_name("KEY=VALUE");
-  command->add_option("--env", options->variables, "Set a variable of the script; it wins over its assignments")
-      ->type_name("NAME=VALUE");
+  add_env_option(*command, options->variables);
   command
       ->add_option("--row", options->row,
                    "Take this run: a line of a CSV file, h100/num_gpus_64/bf16, or the number of a script's training")

@@ -45,7 +45,7 @@ constexpr double kSensitivityPart = 0.1;
 
 struct Options {
   std::string scenario, output = "report.html", date;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, variables;
   bool require_fit = false;
 };
 
@@ -140,7 +140,8 @@ int run(const Options& options, const std::string& command) {
                         "expected no --set with a plan, whose numbers are fixed; give --set to foretoken plan, or "
                         "report a scenario"}});
   const study::ScenarioSource source =
-      plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
+      plan ? study::ScenarioSource(plan->scenario, options.scenario)
+           : scenario_source(options.scenario, script_variables(options.variables, "foretoken report"));
   std::vector<std::filesystem::path> inputs = io::paths_of(source.files(options.sets));
   if (plan) inputs.emplace_back(options.scenario);
   refuse_same_files(std::array{NamedFile{"-o", options.output}}, inputs);
@@ -187,6 +188,7 @@ void add_report(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   command->add_option("--date", options->date, "Show this date in the report (SOURCE_DATE_EPOCH, else today)")
       ->type_name("TEXT");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when the scenario does not fit in memory");

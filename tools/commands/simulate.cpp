@@ -27,6 +27,7 @@
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "tools/output/step_files.h"
 #include "tools/text/simulate_text.h"
@@ -39,7 +40,7 @@ constexpr int kMostThreads = 256, kWrongInput = 2;
 
 struct Options {
   QuestionOptions asked;
-  std::vector<std::string> scenarios, sets, nodes;
+  std::vector<std::string> scenarios, sets, variables, nodes;
   std::string fidelity = "stage", collectives, colour;
   StepFiles files;
   Form form = Form::kText;
@@ -116,6 +117,10 @@ std::vector<std::string> sets_on_top(const Options& options) {
   return options.scenarios.empty() ? std::vector<std::string>() : all_sets(options);
 }
 
+io::ScriptVariables variables_of(const Options& options) {
+  return script_variables(options.variables, "foretoken simulate");
+}
+
 // Returns the question of the options alone. A quick search chooses the keys that no option states.
 Question question_without_file(const Options& options, const trust::Evidence& evidence) {
   StatedQuestion stated = stated_question(options.asked, options.sets, "foretoken simulate");
@@ -147,6 +152,7 @@ std::string repeated_question(const Options& options) {
     return words;
   }
   const std::string name = shell_word(options.scenarios.front());
+  for (const std::string& variable : options.variables) words += " --env " + shell_word(variable);
   for (const std::string& set : all_sets(options)) words += " --set " + shell_word(set);
   return name.size() + words.size() <= kLongest ? name + words : name + (words.empty() ? "" : " ...");
 }
@@ -192,7 +198,7 @@ Answer answer(const Options& options, const Question& question, const Evidence& 
       throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
     const std::vector<std::string> sets = sets_on_top(options);
     job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), sets)
-                                       : io::read_scenario_file(question.file, sets);
+                                       : io::read_scenario_file(question.file, sets, variables_of(options));
     scenario.notes.assumptions.insert(scenario.notes.assumptions.begin(), question.assumptions.begin(),
                                       question.assumptions.end());
     if (options.strict)
@@ -225,6 +231,8 @@ Answer answer(const Options& options, const Question& question, const Evidence& 
 }
 
 int run(const Options& options) {
+  if (!variables_of(options).empty() && options.scenarios.empty())
+    throw ConfigError({{"foretoken simulate", "", "--env states variables of a launch script; give it as SCENARIO"}});
   const report::Paint paint(options.form == Form::kText && wants_colour(options.colour), page_columns());
   if (options.share_cluster && options.scenarios.empty())
     throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
@@ -243,7 +251,7 @@ int run(const Options& options) {
     only = only_question(questions);
   if (writes_files) {
     auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
-                             : io::files_of_scenario(only->file, sets_on_top(options));
+                             : io::files_of_scenario(only->file, sets_on_top(options), variables_of(options));
     inputs.insert(inputs.end(), only->files.begin(), only->files.end());
     refuse_same_files(named_files(options.files), io::paths_of(inputs));
   }
@@ -272,7 +280,7 @@ void add_share_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->needs(share)
       ->type_name("LIST");
-  for (const char* other : {"--fidelity", "--collectives", "--strict", "--require-fit", "--details", "--csv"})
+  for (const char* other : {"--fidelity", "--collectives", "--strict", "--require-fit", "--details", "--csv", "--env"})
     share->excludes(command.get_option(other));
   for (const NamedFile& file : named_files({})) share->excludes(command.get_option(file.option));
 }
@@ -313,6 +321,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   add_form_options(*command, *options);
   add_step_file_options(*command, options->files);
   command

@@ -27,7 +27,7 @@ constexpr int kMostThreads = 256;
 
 struct Options {
   std::string scenario, colour;
-  std::vector<std::string> vary, sets;
+  std::vector<std::string> vary, sets, variables;
   double part = 0.1;
   Form form = Form::kText;
   bool tornado = false;
@@ -72,13 +72,14 @@ int run(const Options& options) {
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
   if (options.scenario != "-" && io::is_service(options.scenario)) return run_service(options);
   LongWork work("combinations and properties");
-  const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
-                                               .sets = options.sets,
-                                               .keys = varied_keys(options.vary),
-                                               .part = options.part,
-                                               .tornado = options.tornado,
-                                               .threads = options.threads},
-                                              io::read_shipped_residuals(), work.watch());
+  const study::WhatIf whatif = study::what_if(
+      {.scenario = scenario_source(options.scenario, script_variables(options.variables, "foretoken whatif")),
+       .sets = options.sets,
+       .keys = varied_keys(options.vary),
+       .part = options.part,
+       .tornado = options.tornado,
+       .threads = options.threads},
+      io::read_shipped_residuals(), work.watch());
   work.end();
   print(options.form == Form::kJson  ? work.marked(whatif_json(whatif))
         : options.form == Form::kCsv ? (options.vary.empty() ? tornado_csv(whatif) : whatif_csv(whatif))
@@ -116,6 +117,7 @@ void add_whatif(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  add_env_option(*command, options->variables);
   add_form_options(*command, options->form);
   command->add_option("--threads", options->threads, "Simulate this many combinations at the same time")
       ->check(whole_number(1, kMostThreads))

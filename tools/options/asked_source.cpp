@@ -26,8 +26,11 @@ study::ScenarioSource stated_source(QuestionOptions asked, const OpenOptions& op
 AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
                          const std::string& command) {
   std::vector<std::string> stated = sets_of(asked);
-  study::ScenarioSource source =
-      argument.empty() ? stated_source(std::move(asked), open, command) : scenario_source(argument);
+  if (argument.empty() && !open.variables.empty())
+    throw ConfigError({{command, "", "--env states variables of a launch script; give the script as SCENARIO"}});
+  study::ScenarioSource source = argument.empty()
+                                     ? stated_source(std::move(asked), open, command)
+                                     : scenario_source(argument, script_variables(open.variables, command));
   std::vector<std::string> sets = overrides(source, open, stated);
   sets.insert(sets.end(), stated.begin(), stated.end());
   return {std::move(source), std::move(sets)};

@@ -9,6 +9,7 @@
 #include "sim/base/text.h"
 #include "sim/study/search/request.h"
 #include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/options/search_values.h"
 
 namespace foretoken::tools {
@@ -59,6 +60,7 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
        "KEY|all");
   keys("--fix", options.fixes, "Hold this key at one value; may be repeated", "KEY=VALUE");
   keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
+  add_env_option(command, options.variables);
   command.add_option("--gpus", options.gpus, "Try these cluster sizes: 512, or 512,1024, or 256:4096:x2")
       ->type_name("SIZES");
   command

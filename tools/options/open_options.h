@@ -12,12 +12,12 @@ namespace foretoken::tools {
 
 struct OpenOptions {
   std::string gpus;
-  std::vector<std::string> sets, fixes, frees, schedules;
+  std::vector<std::string> sets, fixes, frees, schedules, variables;
   bool cross_node_tensor = false;
   std::string partition = "even";
 };
 
-/// Adds --free, --fix, --set, --gpus, --schedules, --cross-node-tensor and --partition.
+/// Adds --free, --fix, --set, --env, --gpus, --schedules, --cross-node-tensor and --partition.
 void add_open_options(CLI::App& command, OpenOptions& options);
 
 /// Returns the overrides of the scenario in order, without `stated`, which other options add: the keys of --free, then

@@ -33,6 +33,30 @@ TEST(Import, AScriptBecomesAScenarioThatSimulateTakes) {
   EXPECT_EQ(json::parse(direct.out).at("step_time_s"), json::parse(simulated.out).at("step_time_s"));
 }
 
+TEST(Import, EveryCommandTakesVariablesOfAScript) {
+  const std::vector<std::string> stated = {"--cluster", "dgx-h100-ndr", "--env", "NNODES=4"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), stated.begin(), stated.end());
+    return run_foretoken(words);
+  };
+  const Ran simulated = with({"simulate", kTrain});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  EXPECT_THAT(simulated.out, HasSubstr("TP 4, PP 1, DP 8,"));
+  const Ran searched = with({"search", kTrain, "--free", "batch.micro", "--json"});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  EXPECT_EQ(json::parse(searched.out).at("winner").at("scenario").at("gpus"), 32);
+  const Ran explained =
+      run_foretoken({"explain", kTrain, "--set", "cluster=dgx-h100-ndr", "--env", "NNODES=4", "--json"});
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"a scenario",
+            {"simulate", "llama-2-7b-8-a100", "--env", "A=1"},
+            "--env states variables of a launch script"},
+           {"no script", {"simulate", "--env", "A=1"}, "--env states variables of a launch script"},
+           {"no value", {"simulate", kTrain, "--env", "NNODES"}, "foretoken simulate: --env: expected NAME=VALUE"}})
+    expect_refused(wrong);
+}
+
 TEST(Import, ARelativePathFindsSourcedFiles) {
   const Ran ran = run_foretoken({"import", "sim/io/testdata/launch/train.sh", "--cluster", "dgx-h100-ndr", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
@@ -269,6 +293,9 @@ TEST(Import, CommandLinesThatAreWrong) {
            {"no file", {"import"}, "FILE is required, or arguments behind --"},
            {"a missing file", {"import", "/nowhere/train.sh"}, "/nowhere/train.sh"},
            {"a folder", {"import", "/tmp"}, "/tmp"},
+           {"a setting that the file does not have",
+            {"import", kTrain, "--cluster", "dgx-h100-ndr", "--allow", "nosuchkey"},
+            "--allow: expected a setting of the file that is refused; found \"nosuchkey\""},
            {"no value of a variable", {"import", kTrain, "--env", "NNODES"}, "--env: expected NAME=VALUE"},
            {"the file as its own output", {"import", kTrain, "--out", kTrain}, "--out"},
            {"an unknown option", {"import", kTrain, "--jsn"}, "--json"}}) {

@@ -57,6 +57,21 @@ constexpr const char* kExperts =
         "gpus": 16, "batch": {"global": 32, "micro": 1, "sequence_length": 4096}, "recompute": "none",
         "parallelism": {"context": 1}})";
 
+TEST(SearchCommand, WinnersAreLaunchedByTheirRuntime) {
+  const Ran searched = run_foretoken({"search", "llama-2-7b-8-a100", "--set", "runtime=deepspeed", "--free",
+                                      "offload.optimizer", "--fix", "offload.optimizer=cpu"});
+  EXPECT_THAT(searched.out, HasSubstr("\nMegatron-DeepSpeed  the best"));
+  EXPECT_THAT(searched.out, AllOf(HasSubstr("\ncat <<EOT > ds_config.json\n"), HasSubstr("\nEOT\n"),
+                                  HasSubstr("\"offload_optimizer\": {"), HasSubstr("--cpu-optimizer "),
+                                  Not(HasSubstr("--optimizer-cpu-offload"))));
+  const Ran sharded = run_foretoken({"search", "mpt-7b-8-a100-fsdp", "--free", "batch.micro"});
+  EXPECT_THAT(sharded.out, AllOf(HasSubstr("--use-megatron-fsdp"),
+                                 HasSubstr("! Runtime pytorch-fsdp has no launch file here: these are Megatron-LM's")));
+  const json winner = json::parse(run_foretoken({"search", "llama-2-7b-8-a100", "--json"}).out)["winner"];
+  EXPECT_EQ(winner["format"], "megatron");
+  EXPECT_EQ(winner["lost"], json::array());
+}
+
 TEST(SearchCommand, AnswersAboutExpertsCarryTheirChoices) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kExperts), best = folder.file("best.json");

@@ -9,10 +9,11 @@
 
 namespace foretoken::tools {
 
-/// Returns the launch of Megatron-LM with every flag, and what it cannot say.
+/// Returns the launch by the software of the runtime, or by Megatron-LM with a remark, and what it cannot say.
 [[nodiscard]] std::string launch_line_text(const study::FoundConfiguration& found, const report::Paint& paint);
 
-/// Returns {"megatron": [flags], "remarks": [..], "lost": [{"key", "scenario", "launch"}], "scenario": {..}}.
+/// Returns {"format", "launch": text, "megatron": [flags], "remarks": [..], "lost": [{"key", "scenario", "launch"}],
+/// "scenario": {..}}.
 [[nodiscard]] nlohmann::ordered_json launch_line_json(const study::FoundConfiguration& found);
 
 }  // namespace foretoken::tools

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -104,6 +105,27 @@ void read_gpt_oss(const Node& node, Transformer& model) {
   model.experts->router_bias = true;
 }
 
+// moe_layers lists the layers with experts, and wins over the step (configuration_llama4.py). An empty list leaves
+// none.
+void read_layers_of_llama4(const Node& node, Transformer& model) {
+  const auto listed = node.find_array("moe_layers");
+  const std::int64_t step = node.whole_or("interleave_moe_layer_step", 1, kLayers);
+  Experts& experts = *model.experts;
+  experts.every = step;
+  if (!listed) return;
+  if (listed->empty()) return model.experts.reset();
+  std::vector<std::int64_t> layers;
+  for (const Node& layer : *listed) layers.push_back(layer.as_whole({.low = 0, .high = model.layers - 1}));
+  const std::int64_t first = layers.front(), next = layers.size() > 1 ? layers[1] - first : model.layers - first;
+  experts.every = std::max<std::int64_t>(next, 1);
+  experts.dense_first = experts.every == 1 ? first : 0;
+  std::vector<std::int64_t> expected;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer)
+    if (experts.in_layer(layer)) expected.push_back(layer);
+  if (layers != expected)
+    node.complain("moe_layers", "expected every n-th layer of the model, or all layers behind the first dense ones");
+}
+
 // A chunk of attention bounds what a query sees. Sequences up to a chunk have full attention.
 void read_llama4(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
@@ -115,8 +137,8 @@ void read_llama4(const Node& node, Transformer& model) {
   if (node.boolean_or("use_qk_norm", true)) model.qk_norm = QkNorm::kPlainHead;
   model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.experts->shared_width = model.ffn_hidden;
-  model.experts->every = node.whole_or("interleave_moe_layer_step", 1, kLayers);
   model.ffn_hidden = node.whole_or("intermediate_size_mlp", model.ffn_hidden, kWidth);
+  read_layers_of_llama4(node, model);
 }
 
 // modeling_glm4_moe.py: attention_bias adds biases to q, k and v only

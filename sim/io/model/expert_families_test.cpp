@@ -207,6 +207,29 @@ TEST(ExpertFamilies, EverySecondLayerOfMaverickHasExperts) {
   EXPECT_NEAR(model::active_parameters(model) / 1e9, 17, 0.5);
 }
 
+TEST(ExpertFamilies, Llama4ListsItsLayersWithExperts) {
+  const auto read = [](const std::string& listed, Findings& findings) {
+    const auto document = document_from_text(
+        R"({"model_type": "llama4_text", "num_hidden_layers": 6, "hidden_size": 512, "num_attention_heads": 4,
+            "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 1024, "intermediate_size_mlp": 2048,
+            "num_local_experts": 8, "num_experts_per_tok": 1, "vocab_size": 1024, "moe_layers": )" +
+            listed + "}",
+        "t.json", findings);
+    return read_model(document->root(findings), "t");
+  };
+  Findings right, wrong;
+  EXPECT_EQ(read("[1, 3, 5]", right).experts->every, 2);
+  EXPECT_EQ(read("[2, 5]", right).experts->every, 3);
+  EXPECT_EQ(read("[2, 3, 4, 5]", right).experts->dense_first, 2);
+  EXPECT_EQ(read("[0, 1, 2, 3, 4, 5]", right).experts->dense_first, 0);
+  EXPECT_EQ(read("[5]", right).experts->dense_first, 5);
+  EXPECT_FALSE(read("[]", right).experts.has_value());
+  EXPECT_EQ(lines_of(right.complaints), "");
+  (void)read("[0, 2, 4]", wrong);
+  EXPECT_EQ(lines_of(wrong.complaints),
+            "t.json: /moe_layers: expected every n-th layer of the model, or all layers behind the first dense ones\n");
+}
+
 // Llama 4 Scout: experts in every layer.
 TEST(ExpertFamilies, EveryLayerOfScoutHasExperts) {
   Findings findings;

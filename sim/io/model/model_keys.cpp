@@ -174,15 +174,27 @@ bool is_off(const nlohmann::json& value) {
   return value.is_null() || value.empty();
 }
 
+bool is_window_stated(const Node& node) { return node.has("sliding_window") || node.has("sliding_window_size"); }
+
 void refuse_hybrid_layers(const Node& node) {
   const auto layer_types = node.find_array("layer_types");
   if (!layer_types) return;
   for (const Node& type : *layer_types) {
     if (type.as_text() == "full_attention") continue;
-    if (type.as_text() == "sliding_attention" && node.has("sliding_window")) continue;
+    if (type.as_text() == "sliding_attention" && is_window_stated(node)) continue;
     type.complain("expected \"full_attention\": layers of different kinds are not supported");
     return;
   }
+}
+
+// A list of another length belongs to another model.
+void check_length_of_types(const Node& node) {
+  const auto types = node.find_array("layer_types");
+  const nlohmann::json layers = node.child("num_hidden_layers").value();
+  if (!types || types->empty() || !layers.is_number_integer()) return;
+  if (layers.get<std::int64_t>() == static_cast<std::int64_t>(types->size())) return;
+  node.complain("layer_types", fmt::format("expected {} entries, one for each of num_hidden_layers, found {}",
+                                           layers.get<std::int64_t>(), types->size()));
 }
 
 }  // namespace
@@ -208,7 +220,13 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
 }
 
 std::int64_t attention_window(const Node& node) {
-  const std::optional<std::int64_t> window = node.find_whole("sliding_window", {.low = 1});
+  // Older configs of Gemma 2 call it sliding_window_size; later ones state both.
+  const bool older = node.has("sliding_window_size") && node.child("model_type").value() == "gemma2";
+  const auto named = older ? node.find_whole("sliding_window_size", {.low = 1}) : std::nullopt;
+  const std::optional<std::int64_t> stated = node.find_whole("sliding_window", {.low = 1});
+  if (named && stated && *named != *stated)
+    node.complain("sliding_window_size", fmt::format("expected {} as sliding_window, found {}", *stated, *named));
+  const std::optional<std::int64_t> window = stated ? stated : named;
   const bool switchable = node.has("use_sliding_window") || node.child("model_type").value() == "qwen2" ||
                           node.child("model_type").value() == "qwen3" ||
                           node.child("model_type").value() == "qwen2_moe" ||
@@ -226,6 +244,7 @@ void refuse_what_is_not_modelled(const Node& node, std::span<const std::string_v
     if (!is_read(refused.key) && !is_off(member.value())) member.complain(refused.what);
   }
   if (!is_read("layer_types")) refuse_hybrid_layers(node);
+  check_length_of_types(node);
 }
 
 }  // namespace foretoken::io

@@ -152,7 +152,7 @@ constexpr std::string_view kGptjKeys[] = {
 
 std::span<const ModelFamily> newer_families() {
   static const std::vector<std::string_view> kPhi3 = with_llama_keys({"resid_pdrop", "embd_pdrop"}),
-                                             kGemma = with_llama_keys({"hidden_activation"}),
+                                             kGemma = with_llama_keys({"hidden_activation", "sliding_window_size"}),
                                              kStarcoder2 =
                                                  with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout",
                                                                   "norm_type", "mlp_type"}),

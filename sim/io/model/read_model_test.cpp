@@ -91,7 +91,11 @@ TEST(ReadModel, WindowsAreReadWhereTheyAreSwitchedOn) {
   EXPECT_EQ(window(R"({"model_type": "mistral", "sliding_window": null})"), 0);
   EXPECT_EQ(window(R"({"model_type": "qwen2", "sliding_window": 4096})"), 0) << "off unless it is switched on";
   EXPECT_EQ(window(R"({"model_type": "qwen3", "sliding_window": 4096, "use_sliding_window": true})"), 4096);
-  EXPECT_EQ(window(R"({"model_type": "gemma2", "sliding_window": 4096, "layer_types": ["sliding_attention"]})"), 4096);
+  EXPECT_EQ(window(R"({"model_type": "gemma2", "sliding_window": 4096, "num_hidden_layers": 1,
+                       "layer_types": ["sliding_attention"]})"),
+            4096);
+  EXPECT_EQ(window(R"({"model_type": "gemma2", "sliding_window_size": 4096})"), 4096) << "its older name";
+  EXPECT_EQ(window(R"({"model_type": "gemma2", "sliding_window": 4096, "sliding_window_size": 4096})"), 4096);
   EXPECT_EQ(lines_of(findings.complaints), "");
 }
 
@@ -118,7 +122,11 @@ const WrongModel kWrongModels[] = {
      "/num_local_experts: models of this model_type have no experts; check model_type"},
     {"latent attention", R"({"kv_lora_rank": 512})",
      "/kv_lora_rank: models of this model_type have no latent attention; check model_type"},
-    {"hybrid layers", R"({"layer_types": ["full_attention", "sliding_attention"]})",
+    {"two windows", R"({"model_type": "gemma2", "sliding_window": 4096, "sliding_window_size": 2048})",
+     "/sliding_window_size: expected 4096 as sliding_window, found 2048"},
+    {"types of other layers", R"({"layer_types": ["full_attention"]})",
+     "/layer_types: expected 32 entries, one for each of num_hidden_layers, found 1"},
+    {"hybrid layers", R"({"num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"]})",
      "/layer_types/1: expected \"full_attention\": layers of different kinds are not supported"},
     {"multi-token prediction", R"({"num_nextn_predict_layers": 1})",
      "/num_nextn_predict_layers: multi-token prediction is not supported for this model_type; set it to 0 to leave it "

@@ -9,10 +9,11 @@
 namespace foretoken::io {
 
 std::optional<Document> launch_document(const std::filesystem::path& path, std::span<const std::string> sets,
-                                        Findings& findings) {
+                                        const ScriptVariables& variables, Findings& findings) {
   launch::Launch asked;
   asked.files = {path};
   asked.sets.assign(sets.begin(), sets.end());
+  asked.variables = variables;
   const launch::Report report = launch::read_launch(asked, findings);
   const std::string file = printable(path.string());
   for (const launch::Refused& one : report.refused)
@@ -22,6 +23,8 @@ std::optional<Document> launch_document(const std::filesystem::path& path, std::
   for (const launch::Asked& one : report.asked)
     findings.complaints.push_back(
         {file, "", fmt::format("missing {}: {}; try --set {}=VALUE", one.key, one.because, one.key)});
+  for (const launch::Assumed& one : report.assumed)  // a misspelt variable would change nothing
+    if (one.key.starts_with("--env ")) findings.complaints.push_back({file, "", one.key + ": " + one.because});
   if (!findings.complaints.empty()) return std::nullopt;
   findings.notes.assumptions.push_back(fmt::format("{} settings of {} are assumed; foretoken import {} lists them.",
                                                    report.assumed.size(), report.framework, file));

@@ -151,13 +151,19 @@ Document complete(std::optional<Document> document, std::span<const std::string>
   return std::move(*document);
 }
 
-Document scenario_document(const fs::path& path, std::span<const std::string> sets, Findings& findings) {
+Document scenario_document(const fs::path& path, std::span<const std::string> sets, const ScriptVariables& variables,
+                           Findings& findings) {
   std::error_code error;
   if (launch::is_launch_file(path) && fs::exists(path, error))
-    return complete(launch_document(path, sets, findings), sets, findings);
+    return complete(launch_document(path, sets, variables, findings), sets, findings);
+  if (!variables.empty())
+    findings.complaints.push_back({printable(path.string()), "",
+                                   "--env states variables of a launch script, and this is a scenario; try --set "
+                                   "KEY=VALUE"});
   if (fs::exists(path, error) || is_path(path.string())) {
     std::optional<Document> document = document_from_file(path, findings);
-    if (document && launch::is_launch_document(document->value)) document = launch_document(path, sets, findings);
+    if (document && launch::is_launch_document(document->value))
+      document = launch_document(path, sets, variables, findings);
     return complete(std::move(document), sets, findings);
   }
   const auto named = find_data_file(kScenarios, path.string());
@@ -205,8 +211,9 @@ std::string text_of(Document document) {
 
 }  // namespace
 
-std::vector<ReadFile> files_of_scenario(const fs::path& path, std::span<const std::string> sets) {
-  return files_of([&](Findings& findings) { return scenario_document(path, sets, findings); });
+std::vector<ReadFile> files_of_scenario(const fs::path& path, std::span<const std::string> sets,
+                                        const ScriptVariables& variables) {
+  return files_of([&](Findings& findings) { return scenario_document(path, sets, variables, findings); });
 }
 
 std::vector<ReadFile> files_of_scenario(std::string_view text, const std::string& origin,
@@ -214,9 +221,10 @@ std::vector<ReadFile> files_of_scenario(std::string_view text, const std::string
   return files_of([&](Findings& findings) { return scenario_document(text, origin, sets, findings); });
 }
 
-std::string merged_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+std::string merged_scenario_file(const fs::path& path, std::span<const std::string> sets,
+                                 const ScriptVariables& variables) {
   Findings findings;
-  return text_of(scenario_document(path, sets, findings));
+  return text_of(scenario_document(path, sets, variables, findings));
 }
 
 std::string merged_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
@@ -224,9 +232,9 @@ std::string merged_scenario_text(std::string_view text, const std::string& origi
   return text_of(scenario_document(text, origin, sets, findings));
 }
 
-Made read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+Made read_scenario_file(const fs::path& path, std::span<const std::string> sets, const ScriptVariables& variables) {
   Findings findings;
-  const Document document = scenario_document(path, sets, findings);
+  const Document document = scenario_document(path, sets, variables, findings);
   return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
@@ -236,9 +244,10 @@ Made read_scenario_text(std::string_view text, const std::string& origin, std::s
   return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
-OpenScenario read_open_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+OpenScenario read_open_scenario_file(const fs::path& path, std::span<const std::string> sets,
+                                     const ScriptVariables& variables) {
   Findings findings;
-  const Document document = scenario_document(path, sets, findings);
+  const Document document = scenario_document(path, sets, variables, findings);
   return naming_sets(document, sets, [&] { return read_open(document, findings); });
 }
 

@@ -14,6 +14,79 @@ namespace {
 
 using job::Job;
 
+// Words as the models of launches and scenarios spell them.
+std::string_view word_of(model::Norm norm) { return norm == model::Norm::kRmsNorm ? "RMSNorm" : "LayerNorm"; }
+
+std::string_view word_of(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::kGelu:
+      return "gelu";
+    case model::Activation::kSwiGlu:
+      return "swiglu";
+    case model::Activation::kGeGlu:
+      return "geglu";
+    case model::Activation::kSquaredRelu:
+      return "squared_relu";
+    case model::Activation::kRelu:
+      return "relu";
+  }
+  return "";
+}
+
+std::string_view word_of(model::Positions positions) {
+  switch (positions) {
+    case model::Positions::kLearned:
+      return "learned_absolute";
+    case model::Positions::kRotary:
+      return "rope";
+    case model::Positions::kAlibi:
+      return "alibi";
+    case model::Positions::kNone:
+      return "none";
+  }
+  return "";
+}
+
+std::string_view word_of(model::QkNorm norm) {
+  switch (norm) {
+    case model::QkNorm::kNone:
+      return "none";
+    case model::QkNorm::kHead:
+      return "of each head";
+    case model::QkNorm::kPlainHead:
+      return "of each head without weights";
+    case model::QkNorm::kAllHeads:
+      return "of all heads";
+  }
+  return "";
+}
+
+std::string_view word_of(model::NormPlaces places) {
+  switch (places) {
+    case model::NormPlaces::kBefore:
+      return "before each part";
+    case model::NormPlaces::kBehind:
+      return "behind each part";
+    case model::NormPlaces::kBoth:
+      return "before and behind each part";
+    case model::NormPlaces::kSums:
+      return "of the sums with the residual";
+  }
+  return "";
+}
+
+std::string_view word_of(model::ContextExchange exchange) {
+  switch (exchange) {
+    case model::ContextExchange::kRing:
+      return "ring";
+    case model::ContextExchange::kAllGather:
+      return "all-gather";
+    case model::ContextExchange::kAllToAll:
+      return "all-to-all";
+  }
+  return "";
+}
+
 /// Collects facts as texts.
 class Facts {
  public:
@@ -23,9 +96,6 @@ class Facts {
   template <class T>
   requires std::is_arithmetic_v<T>
   void add(std::string key, T value) { add(std::move(key), fmt::format("{}", value)); }
-  template <class T>
-  requires std::is_enum_v<T>
-  void add(std::string key, T value) { add(std::move(key), fmt::format("{}", static_cast<int>(value))); }
 
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& all() const { return facts_; }
 
@@ -41,14 +111,14 @@ void add_sizes(const model::Transformer& m, Facts& facts) {
   facts.add("model.head_dim", m.head_dim);
   facts.add("model.ffn_hidden", m.ffn_hidden);
   facts.add("model.vocabulary", m.vocabulary);
-  facts.add("model.positions", m.positions);
+  facts.add("model.positions", word_of(m.positions));
   facts.add("model.max_positions", m.max_positions);
   facts.add("model.prediction_layers", m.prediction_layers);
 }
 
 void add_layer(const model::Transformer& m, Facts& facts) {
-  facts.add("model.norm", m.norm);
-  facts.add("model.activation", m.activation);
+  facts.add("model.norm", word_of(m.norm));
+  facts.add("model.activation", word_of(m.activation));
   facts.add("model.tied_embeddings", m.tied_embeddings);
   facts.add("model.linear_bias", m.linear_bias);
   facts.add("model.qkv_bias", m.qkv_bias);
@@ -62,8 +132,8 @@ void add_layer(const model::Transformer& m, Facts& facts) {
   facts.add("model.projection_bias", m.projection_bias);
   facts.add("model.head_bias", m.head_bias);
   facts.add("model.scaled_embedding", m.scaled_embedding);
-  facts.add("model.qk_norm", m.qk_norm);
-  facts.add("model.norm_places", m.norm_places);
+  facts.add("model.qk_norm", word_of(m.qk_norm));
+  facts.add("model.norm_places", word_of(m.norm_places));
   facts.add("model.local_window", m.local.window);
   if (m.local.window > 0) facts.add("model.local_every", m.local.every);
   facts.add("model.attention_sinks", m.attention_sinks);
@@ -124,7 +194,7 @@ void add_parallelism(const Job& job, Facts& facts) {
   for (const auto& [axis, degree] : job::kDegrees) facts.add("parallelism." + std::string(name_of(axis)), p.*degree);
   facts.add("parallelism.virtual_pipeline", p.virtual_pipeline);
   facts.add("parallelism.sequence_parallel", p.sequence_parallel && p.tensor > 1);
-  if (p.context > 1) facts.add("parallelism.context_exchange", p.exchange);
+  if (p.context > 1) facts.add("parallelism.context_exchange", word_of(p.exchange));
   std::vector<int> layers;
   for (const Chunk chunk : ids<Chunk>(p.virtual_pipeline))
     for (const Stage stage : ids<Stage>(p.pipeline)) layers.push_back(job.layers_in(stage, chunk));
@@ -159,7 +229,7 @@ void add_execution(const Job& job, Facts& facts) {
   if (recompute.granularity == model::RecomputeGranularity::kSelective)
     for (const model::ModuleName& module : model::kModules)
       facts.add("recompute.modules." + std::string(module.key), recompute.modules.*module.on);
-  facts.add("attention", fmt::format("{} {}", static_cast<int>(job.attention), static_cast<int>(job.flash_kernel)));
+  facts.add("attention", name_of(job.attention, job.flash_kernel));
   facts.add("cuda_graphs", name_of(job.cuda_graphs));
   facts.add("compile", job.compile);
   for (const auto& [name, member] : job::kOverlaps) facts.add("overlap." + std::string(name), job.overlap.*member);
@@ -209,6 +279,26 @@ Facts facts_of(const Job& job) {
 }
 
 }  // namespace
+
+std::vector<std::string> fact_keys() {
+  Job whole;
+  whole.model.local.window = 1;
+  whole.model.encoder.emplace();
+  whole.model.encoder_decoder.emplace();
+  whole.model.experts.emplace();
+  whole.model.latent.emplace();
+  whole.model.tuning.method = model::TuningMethod::kLora;
+  whole.parallelism.context = 2;
+  whole.precision = Precision::kFp8;
+  std::vector<std::string> keys;
+  for (const auto granularity : {model::RecomputeGranularity::kFull, model::RecomputeGranularity::kSelective}) {
+    whole.recompute.granularity = granularity;
+    const Facts facts = facts_of(whole);
+    for (const auto& [key, value] : facts.all())
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  }
+  return keys;
+}
 
 std::vector<Difference> differences(const Job& before, const Job& after) {
   const Facts first = facts_of(before), second = facts_of(after);

@@ -17,4 +17,7 @@ struct Difference {
 /// facts.
 [[nodiscard]] std::vector<Difference> differences(const job::Job& before, const job::Job& after);
 
+/// Returns the keys of all facts that a job may have.
+[[nodiscard]] std::vector<std::string> fact_keys();
+
 }  // namespace foretoken::io

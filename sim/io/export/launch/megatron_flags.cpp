@@ -42,11 +42,15 @@ void add_layers(const Job& job, Flags& flags) {
   flags.set("--decoder-num-layers", layers - encoder);
 }
 
+/// Tokens that stand for a masked span of a T5's input (arXiv:1910.10683, section 2.4; pretrain_t5.py needs them).
+constexpr int kSentinels = 100;
+
 void add_lengths(const Job& job, Flags& flags) {
   const std::int64_t length = job.batch.sequence_length;
   if (!job.model.encoder_decoder) return flags.set("--seq-length", length);
   flags.set("--encoder-seq-length", length);
   flags.set("--decoder-seq-length", job.batch.decoder_sequence_length.value_or(length));
+  flags.set("--vocab-extra-ids", kSentinels);
 }
 
 void add_positions(const Job& job, Flags& flags) {
@@ -74,8 +78,10 @@ void add_model(const Job& job, Flags& flags) {
   flags.set("--vocab-size", m.vocabulary);
   add_lengths(job, flags);
   add_positions(job, flags);
+  flags.on("--bert-no-binary-head", m.encoder && m.encoder->sequence_classes != 2);
   if (m.norm == Norm::kRmsNorm) flags.set("--normalization", "RMSNorm");
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
+  flags.on("--quick-geglu", m.activation == Activation::kGeGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
   flags.on("--untie-embeddings-and-output-weights", !m.tied_embeddings);
   flags.on("--qk-l2-norm", m.qk_norm == model::QkNorm::kPlainHead);
@@ -259,14 +265,11 @@ void add_training(const Job& job, Flags& flags) {
   flags.set("--optimizer", "adam");
 }
 
-// BERT's own pre-training: masked tokens, and two classes for the next sentence.
+// Pre-training of BERT: masked tokens, and with the binary head two classes for the next sentence.
+bool has_binary_head(const model::Transformer& m) { return m.encoder && m.encoder->sequence_classes == 2; }
 bool is_bert(const model::Transformer& m) {
-  return m.encoder && m.encoder->masked_head && m.encoder->sequence_classes == 2 && m.encoder->token_classes == 0;
-}
-
-const char* program_of(const model::Transformer& m) {
-  if (m.encoder_decoder) return "pretrain_t5.py";
-  return is_bert(m) ? "pretrain_bert.py" : "pretrain_gpt.py";
+  if (!m.encoder || !m.encoder->masked_head || m.encoder->token_classes != 0) return false;
+  return has_binary_head(m) || (m.encoder->sequence_classes == 0 && !m.encoder->pooler);
 }
 
 // Collects remarks.
@@ -281,26 +284,39 @@ class Remarks {
   std::vector<std::string> remarks_;
 };
 
+}  // namespace
+
+const char* megatron_program(const model::Transformer& model) {
+  if (model.encoder_decoder) return "pretrain_t5.py";
+  return model.encoder ? "pretrain_bert.py" : "pretrain_gpt.py";
+}
+
+namespace {
+
 void add_model_remarks(const Job& job, Remarks& add) {
+  const model::Transformer& m = job.model;
+  const std::string program = megatron_program(m);
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
-  add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
-  add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
-  add(job.model.encoder && !is_bert(job.model),
+  add(m.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
+  add(m.parallel_residual, "Megatron-LM has no parallel residual");
+  add(m.encoder && !is_bert(m),
       "pretrain_bert.py trains masked tokens and the next sentence; other heads of encoders are not written here");
-  add(job.model.activation_dropout > 0, "Megatron-LM has no dropout between activation and second product");
+  add(m.encoder && job.batch.masked_fraction.value_or(1) < 1,
+      "pretrain_bert.py computes the logits of every token: batch.masked_fraction is not written here");
+  add(m.encoder_decoder && m.encoder_decoder->decoder_positions, "pretrain_t5.py has one table of positions");
+  add(m.activation_dropout > 0, "Megatron-LM has no dropout between activation and second product");
   add(job.optimizer.name == "adafactor", "Adafactor is not an optimizer of Megatron-LM");
   add(job.optimizer.name == "lamb", "LAMB is not an optimizer of Megatron-LM");
-  add(job.model.tuning.freezes(),
-      "pretrain_gpt.py trains every weight: frozen weights and adapters are not written here");
+  add(m.tuning.freezes(), program + " trains every weight: frozen weights and adapters are not written here");
   add(job.offload.parameters.any(), "Megatron-LM keeps parameters on the GPU: offload.parameters is not written here");
   add(job.offload.activations.any() && !job.offload.activations.layers,
       "Megatron-LM offloads whole layers of activations, or modules: a fraction is not written here");
-  add(job.batch.packed.has_value(), "packed sequences are the data set's affair, not a flag of pretrain_gpt.py");
-  add(job.model.normed_behind() && !is_bert(job.model),
-      "norms behind attention and MLP are not a flag of pretrain_gpt.py");
-  add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
-  add(job.model.local.window > 0, "windows and sinks of attention are not written here");
-  add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
+  add(job.batch.packed.has_value(), "packed sequences are the data set's affair, not a flag of " + program);
+  add(m.normed_behind() && !is_bert(m), "norms behind attention and MLP are not a flag of " + program);
+  add(m.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of " + program);
+  add(m.local.window > 0, "windows and sinks of attention are not written here");
+  add(m.activation == Activation::kGeGlu, "--quick-geglu approximates GeGLU's GELU; its kernels cost the same");
+  add(m.activation == Activation::kRelu, "ReLU is not a flag of " + program);
 }
 
 }  // namespace
@@ -309,7 +325,7 @@ std::vector<std::string> megatron_command(const Job& job) {
   const int per_node = std::min(job.gpus, job.cluster.gpus_per_node);
   Flags flags;
   flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} {}", per_node, (job.gpus + per_node - 1) / per_node,
-                       program_of(job.model))
+                       megatron_program(job.model))
                .c_str());
   add_model(job, flags);
   add_experts(job, flags);

@@ -1,6 +1,9 @@
 // Writes a launch script of Megatron-DeepSpeed with its DeepSpeed configuration.
 //
-// Flags: deepspeedai/Megatron-DeepSpeed, megatron/arguments.py; configuration: DeepSpeed's config-json documentation.
+// Flags: megatron/arguments.py of deepspeedai/Megatron-DeepSpeed and, for ALiBi, a norm behind the embedding or an
+// embedding that counts as a layer, of bigscience-workshop/Megatron-DeepSpeed. Configuration: DeepSpeed's config-json
+// documentation. DeepSpeed's pipeline has one chunk a stage (megatron/training.py gives it the first model only), so no
+// flag of virtual stages is written.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,23 +15,85 @@
 namespace foretoken::io {
 namespace {
 
+using model::Activation;
+using model::Positions;
+using model::RecomputeGranularity;
+
 constexpr const char* kConfigName = "ds_config.json";
 
-/// Flags of Megatron-Core that this fork lacks; DeepSpeed does their part, or nothing does.
-constexpr std::string_view kCoreFlags[] = {"--use-distributed-optimizer",
-                                           "--use-megatron-fsdp",
-                                           "--data-parallel-sharding-strategy",
-                                           "--attention-backend",
-                                           "--overlap-param-gather",
-                                           "--optimizer-cpu-offload",
-                                           "--optimizer-offload-fraction",
-                                           "--use-precision-aware-optimizer",
-                                           "--cpu-offloading",
-                                           "--ckpt-format",
-                                           "--tokenizer-type"};
+/// A fork of Megatron-LM that runs on DeepSpeed.
+struct Fork {
+  const char* repository;
+  std::string_view shared;  ///< flags of Megatron-LM that the fork has under the same name and with the same values
+  std::vector<std::string> (*own)(const job::Job& job);  ///< its other flags
+};
 
-bool of_core_only(const std::string& flag) {
-  return std::ranges::any_of(kCoreFlags, [&](std::string_view core) { return flag.starts_with(core); });
+std::vector<std::string> flags_of_microsoft(const job::Job& job) {
+  const model::Transformer& m = job.model;
+  std::vector<std::string> flags;
+  if (m.kv_heads != m.heads) flags.push_back(fmt::format("--num-key-value-heads {}", m.kv_heads));
+  if (m.positions == Positions::kRotary) flags.emplace_back("--use-rotary-position-embeddings");
+  if (m.positions == Positions::kNone) flags.emplace_back("--no-position-embedding");
+  if (m.norm == model::Norm::kRmsNorm) flags.emplace_back("--normalization rmsnorm");
+  if (m.experts) {
+    flags.push_back(fmt::format("--topk {}", m.experts->per_token));
+    flags.push_back(fmt::format("--expert-interval {}", m.experts->every));
+    flags.push_back(fmt::format("--moe-expert-parallel-size {}", job.parallelism.expert));
+    if (job.parallelism.expert_tensor > 1) flags.emplace_back("--enable-expert-tensor-parallelism");
+    const auto factor = job.routing.capacity_factor;
+    flags.push_back(factor ? fmt::format("--moe-train-capacity-factor {}", *factor) : "--disable-moe-token-dropping");
+  }
+  if (job.precision == Precision::kFp8) flags.emplace_back("--transformer-impl transformer_engine");
+  if (job.precision == Precision::kFp8) flags.emplace_back("--fp8-hybrid");
+  if (job.attention == model::AttentionKind::kFlash) flags.emplace_back("--use-flash-attn-v2");
+  if (job.parallelism.pipeline == 1) flags.emplace_back("--no-pipeline-parallel");
+  return flags;
+}
+
+std::vector<std::string> flags_of_bigscience(const job::Job& job) {
+  const model::Transformer& m = job.model;
+  std::vector<std::string> flags = {fmt::format("--pad-vocab-size-to {}", m.vocabulary)};
+  if (m.positions == Positions::kAlibi) flags.emplace_back("--position-embedding-type alibi");
+  if (m.positions == Positions::kRotary) flags.emplace_back("--position-embedding-type rotary");
+  // It takes a number of positions only where they have weights or slopes.
+  if (m.positions != Positions::kRotary)
+    flags.push_back(fmt::format("--max-position-embeddings {}", std::max(m.max_positions, job.batch.sequence_length)));
+  if (m.embedding_norm) flags.emplace_back("--embed-layernorm");
+  if (m.gated())
+    flags.push_back(fmt::format("--glu-activation {} \\\n  --no-bias-gelu-fusion",
+                                m.activation == Activation::kSwiGlu ? "swiglu" : "geglu"));
+  if (job.recompute.granularity == RecomputeGranularity::kFull)
+    flags.push_back(fmt::format("--checkpoint-activations \\\n  --checkpoint-num-layers {}", job.recompute.layers));
+  if (job.parallelism.embedding_and_head_as_layers)
+    flags.emplace_back("--pp-partition-method 'type:transformer|embedding'");
+  return flags;
+}
+
+constexpr Fork kMicrosoft = {
+    "deepspeedai/Megatron-DeepSpeed",
+    " --num-layers --hidden-size --num-attention-heads --ffn-hidden-size --kv-channels --tokenizer-type --vocab-size "
+    "--seq-length --max-position-embeddings --swiglu --squared-relu --untie-embeddings-and-output-weights "
+    "--disable-bias-linear --hidden-dropout --attention-dropout --num-experts --tensor-model-parallel-size "
+    "--sequence-parallel --pipeline-model-parallel-size --micro-batch-size --global-batch-size --train-samples --fp16 "
+    "--bf16 --accumulate-allreduce-grads-in-fp32 --recompute-granularity --recompute-method --recompute-num-layers "
+    "--optimizer --bert-no-binary-head ",
+    flags_of_microsoft};
+constexpr Fork kBigScience = {
+    "bigscience-workshop/Megatron-DeepSpeed",
+    " --num-layers --hidden-size --num-attention-heads --ffn-hidden-size --kv-channels --seq-length --hidden-dropout "
+    "--attention-dropout --tensor-model-parallel-size --pipeline-model-parallel-size --micro-batch-size "
+    "--global-batch-size --train-samples --fp16 --bf16 --accumulate-allreduce-grads-in-fp32 --optimizer "
+    "--bert-no-binary-head ",
+    flags_of_bigscience};
+
+const Fork& fork_of(const job::Job& job) {
+  const bool theirs = job.model.positions == Positions::kAlibi || (job.model.embedding_norm && !job.model.encoder) ||
+                      job.parallelism.embedding_and_head_as_layers;
+  return theirs ? kBigScience : kMicrosoft;
+}
+
+bool has(const Fork& fork, const std::string& flag) {
+  return fork.shared.find(fmt::format(" {} ", flag.substr(0, flag.find(' ')))) != std::string_view::npos;
 }
 
 nlohmann::ordered_json config_of_job(const job::Job& job) {
@@ -51,21 +116,18 @@ nlohmann::ordered_json config_of_job(const job::Job& job) {
 }  // namespace
 
 std::string write_deepspeed(const job::Job& job, const nlohmann::json& scenario) {
-  std::string text =
-      "#!/bin/bash\n# A launch of Megatron-DeepSpeed, written by foretoken export. Replace data and tokenizer.\n";
+  const Fork& fork = fork_of(job);
+  std::string text = fmt::format(
+      "#!/bin/bash\n# A launch of {}, written by foretoken export. Replace data and tokenizer.\n", fork.repository);
   text += own_lines_of(scenario, job.gpus);
   text += fmt::format("cat <<EOT > {}\n{}\nEOT\n", kConfigName, config_of_job(job).dump(2));
   const int per_node = std::min(job.gpus, job.cluster.gpus_per_node);
-  text += fmt::format("deepspeed --num_nodes {} --num_gpus {} pretrain_gpt.py", (job.gpus + per_node - 1) / per_node,
-                      per_node);
-  const std::vector<std::string> command = megatron_command(job);
-  for (std::size_t i = 1; i < command.size(); ++i)
-    if (!of_core_only(command[i])) text += " \\\n  " + command[i];
-  if (job.model.positions == model::Positions::kAlibi) text += " \\\n  --position-embedding-type alibi";
-  if (job.model.embedding_norm) text += " \\\n  --embed-layernorm";
-  if (job.attention == model::AttentionKind::kFlash) text += " \\\n  --use-flash-attn-v2";
-  if (job.parallelism.embedding_and_head_as_layers) text += " \\\n  --pp-partition-method 'type:transformer|embedding'";
-  if (job.parallelism.pipeline == 1) text += " \\\n  --no-pipeline-parallel";
+  text += fmt::format("deepspeed --num_nodes {} --num_gpus {} {}", (job.gpus + per_node - 1) / per_node, per_node,
+                      megatron_program(job.model));
+  for (const std::string& flag : megatron_command(job))
+    if (has(fork, flag)) text += " \\\n  " + flag;
+  for (const std::string& flag : fork.own(job)) text += " \\\n  " + flag;
+  if (job.offload.optimizer.any()) text += " \\\n  --cpu-optimizer";
   return text + fmt::format(" \\\n  --deepspeed \\\n  --deepspeed_config {} \\\n  --zero-stage {}\n", kConfigName,
                             job.optimizer.zero_stage);
 }

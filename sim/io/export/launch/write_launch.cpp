@@ -14,9 +14,9 @@
 namespace foretoken::io {
 
 const std::vector<LaunchFormat>& launch_formats() {
-  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron, true},
+  static const std::vector<LaunchFormat> kFormats = {{"megatron", "Megatron-LM", ".sh", write_megatron, true, true},
                                                      {"bridge", "Megatron-Bridge", ".yaml", write_bridge},
-                                                     {"deepspeed", "Megatron-DeepSpeed", ".sh", write_deepspeed},
+                                                     {"deepspeed", "Megatron-DeepSpeed", ".sh", write_deepspeed, true},
                                                      {"torchtitan", "torchtitan", ".toml", write_torchtitan},
                                                      {"nanotron", "nanotron", ".yaml", write_nanotron}};
   return kFormats;
@@ -25,6 +25,15 @@ const std::vector<LaunchFormat>& launch_formats() {
 const LaunchFormat* launch_format_named(std::string_view name) {
   const auto found = std::ranges::find(launch_formats(), name, &LaunchFormat::name);
   return found == launch_formats().end() ? nullptr : &*found;
+}
+
+const LaunchFormat* launch_format_of_runtime(std::string_view runtime) {
+  constexpr std::pair<std::string_view, std::string_view> kStarts[] = {
+      {"megatron-deepspeed", "deepspeed"}, {"deepspeed", "deepspeed"}, {"megatron", "megatron"}, {"nemo", "megatron"},
+      {"torchtitan", "torchtitan"},        {"nanotron", "nanotron"}};
+  for (const auto& [start, format] : kStarts)
+    if (runtime.starts_with(start)) return launch_format_named(format);
+  return nullptr;
 }
 
 std::string own_lines_of(const nlohmann::json& scenario, int gpus) {
@@ -44,6 +53,10 @@ ExportedLaunch export_launch(const LaunchFormat& format, const job::Job& job, co
   ExportedLaunch exported;
   if (job.model.encoder_decoder && !format.encoder_decoders) {
     exported.unread = {"an encoder-decoder; foretoken export megatron writes one"};
+    return exported;
+  }
+  if (job.model.encoder && !format.encoders) {
+    exported.unread = {"an encoder; foretoken export megatron writes one"};
     return exported;
   }
   exported.text = format.write(job, scenario);

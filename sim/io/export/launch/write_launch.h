@@ -18,12 +18,17 @@ struct LaunchFormat {
   std::string_view framework;  ///< "Megatron-LM"
   std::string_view extension;  ///< ".sh"
   std::string (*write)(const job::Job& job, const nlohmann::json& scenario);
+  bool encoders = false;          ///< writes encoders, too
   bool encoder_decoders = false;  ///< writes them, too
 };
 
 /// Returns all formats, Megatron-LM's first.
 [[nodiscard]] const std::vector<LaunchFormat>& launch_formats();
 [[nodiscard]] const LaunchFormat* launch_format_named(std::string_view name);
+
+/// Returns the format of the software that a runtime stands for ("deepspeed-zero3-2021": Megatron-DeepSpeed); nothing
+/// where that software has no launch files here, such as FSDP in a script of one's own.
+[[nodiscard]] const LaunchFormat* launch_format_of_runtime(std::string_view runtime);
 
 /// A launch file as a text.
 struct ExportedLaunch {

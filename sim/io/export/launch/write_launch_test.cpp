@@ -12,6 +12,7 @@ namespace foretoken::io {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 ExportedLaunch exported_as(const char* format, const std::string& scenario, std::vector<std::string> sets = {}) {
   const job::Made made = read_scenario_file(scenario, sets);
@@ -44,6 +45,9 @@ constexpr KeptCase kKeptCases[] = {
      "model={\"base\": \"nemo-t5-3b\", \"position_embedding_type\": \"relative\", \"activation\": \"swiglu\"}"},
     {"an optimizer on the host", "megatron", "llama-3-70b-256-h100", "offload.optimizer=cpu"},
     {"half of it", "megatron", "llama-3-70b-256-h100", "offload.optimizer=0.5"},
+    {"a T5 with gated GELUs", "megatron", "t5-41b-320-a100"},
+    {"a further T5", "megatron", "mt5-3b-160-a100"},
+    {"a BERT without next sentences", "megatron", "bert-large-1-a100", "batch.masked_fraction=null"},
     {"ALiBi and a norm behind the embedding", "deepspeed", "bloom-176b-384-a100"},
     {"an optimizer on the host of DeepSpeed", "deepspeed", "gpt3-175b-384-a100-zero3",
      R"(offload={"optimizer": "cpu", "parameters": "cpu"})", "runtime=deepspeed"},
@@ -59,12 +63,106 @@ TEST(ExportLaunch, ReadingItBackIsTheIdentity) {
   }
 }
 
+const std::vector<std::string> kPlainRun = {"runtime=megatron-deepspeed-2022",
+                                            "parallelism.virtual_pipeline=1",
+                                            "parallelism.context=1",
+                                            "parallelism.data=null",
+                                            "schedule=1f1b",
+                                            "overlap.p2p=false",
+                                            "overlap.param_gather=false",
+                                            "overlap.grad_reduce=false"};
+
+std::vector<std::string> plain_run(std::initializer_list<const char*> more) {
+  std::vector<std::string> sets = kPlainRun;
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+// Source: deepspeedai/Megatron-DeepSpeed, megatron/arguments.py.
+TEST(ExportLaunch, DeepSpeedHasFlagsOfItsOwn) {
+  const ExportedLaunch llama = exported_as("deepspeed", "llama-3-70b-256-h100", plain_run({}));
+  EXPECT_EQ(losses_of(llama), "");
+  for (const char* flag : {"--num-key-value-heads 8 ", "--use-rotary-position-embeddings ", "--normalization rmsnorm ",
+                           "--use-flash-attn-v2 ", "--swiglu ", "--sequence-parallel ", "--zero-stage 1\n"})
+    EXPECT_THAT(llama.text, HasSubstr(flag));
+  for (const char* flag : {"query-group", "--position-embedding-type", "RMSNorm", "--overlap", "--attention-backend",
+                           "--use-distributed-optimizer", "--num-virtual-stages"})
+    EXPECT_THAT(llama.text, Not(HasSubstr(flag)));
+  EXPECT_THAT(losses_of(exported_as("deepspeed", "llama-3-70b-256-h100")),
+              HasSubstr("parallelism.virtual_pipeline 5 1"));
+}
+
+TEST(ExportLaunch, DeepSpeedHasExpertsOfItsOwn) {
+  std::vector<std::string> sets =
+      plain_run({"model=mixtral-8x7b", "parallelism.pipeline=1", "parallelism.expert=8", "parallelism.expert_tensor=1",
+                 "moe.dispatcher=all-to-all", "batch.sequence_length=4096"});
+  const ExportedLaunch experts = exported_as("deepspeed", "llama-3-70b-256-h100", sets);
+  EXPECT_EQ(losses_of(experts), "");
+  for (const char* flag : {"--num-experts 8 ", "--topk 2 ", "--expert-interval 1 ", "--moe-expert-parallel-size 8 ",
+                           "--disable-moe-token-dropping "})
+    EXPECT_THAT(experts.text, HasSubstr(flag));
+  EXPECT_THAT(experts.text, Not(HasSubstr("--moe-router-topk")));
+  sets.emplace_back("moe.capacity_factor=1.25");
+  const ExportedLaunch bounded = exported_as("deepspeed", "llama-3-70b-256-h100", sets);
+  EXPECT_EQ(losses_of(bounded), "");
+  EXPECT_THAT(bounded.text, HasSubstr("--moe-train-capacity-factor 1.25 "));
+}
+
+// Source: bigscience-workshop/Megatron-DeepSpeed, megatron/arguments.py.
+TEST(ExportLaunch, BloomRunsOnTheForkThatHasAlibi) {
+  const std::string bloom = exported_as("deepspeed", "bloom-176b-384-a100").text;
+  for (const char* flag : {"bigscience-workshop/Megatron-DeepSpeed", "--position-embedding-type alibi ",
+                           "--pad-vocab-size-to 250880 ", "--checkpoint-activations ", "--embed-layernorm "})
+    EXPECT_THAT(bloom, HasSubstr(flag));
+  for (const char* flag : {"--vocab-size", "--recompute", "--no-pipeline-parallel", "--sequence-parallel"})
+    EXPECT_THAT(bloom, Not(HasSubstr(flag)));
+}
+
+TEST(ExportLaunch, DeepSpeedOverlapsAndOffloadsByItsConfiguration) {
+  const ExportedLaunch overlapped =
+      exported_as("deepspeed", "gpt3-175b-384-a100-zero3",
+                  {"offload.optimizer=cpu", "runtime=deepspeed", "overlap.grad_reduce=true"});
+  EXPECT_EQ(losses_of(overlapped), "");
+  EXPECT_THAT(overlapped.text, HasSubstr("\"overlap_comm\": true"));
+  EXPECT_THAT(overlapped.text, HasSubstr("--cpu-optimizer "));
+}
+
+TEST(ExportLaunch, LossesAreNamedByWords) {
+  const std::string losses = losses_of(exported_as("megatron", "bloom-176b-384-a100"));
+  EXPECT_THAT(losses, HasSubstr("model.positions alibi learned_absolute\n"));
+  EXPECT_THAT(losses_of(exported_as("bridge", "llama-3-70b-256-h100", {"attention=flash-2"})),
+              HasSubstr("attention flash-2 flash\n"));
+}
+
+TEST(ExportLaunch, RuntimesHaveFormats) {
+  constexpr std::pair<const char*, const char*> kFormats[] = {{"megatron-core-2026", "megatron"},
+                                                              {"megatron-deepspeed-2022", "deepspeed"},
+                                                              {"deepspeed", "deepspeed"},
+                                                              {"torchtitan-compiled", "torchtitan"},
+                                                              {"nanotron", "nanotron"}};
+  for (const auto& [runtime, format] : kFormats) EXPECT_EQ(launch_format_of_runtime(runtime)->name, format) << runtime;
+  EXPECT_EQ(launch_format_of_runtime("pytorch-fsdp"), nullptr);
+}
+
+TEST(ExportLaunch, FactsHaveKnownKeys) {
+  const std::vector<std::string> keys = fact_keys();
+  for (const char* key : {"attention", "batch.masked_fraction", "moe.imbalance", "training.rank",
+                          "recompute.modules.mlp", "parallelism.context_exchange", "model.latent_dims"})
+    EXPECT_THAT(keys, testing::Contains(key));
+}
+
 TEST(ExportLaunch, BertHasAProgramOfItsOwn) {
   const std::string with_heads = R"(model={"base": "bert-large", "architectures": ["BertForPreTraining"]})";
   const ExportedLaunch bert = exported_as("megatron", "bert-large-1-a100", {with_heads, "batch.masked_fraction=null"});
   EXPECT_EQ(losses_of(bert), "");
   EXPECT_THAT(bert.text, HasSubstr("pretrain_bert.py "));
-  EXPECT_THAT(losses_of(exported_as("megatron", "bert-large-1-a100")), HasSubstr("batch.masked_fraction 0.15625 1"));
+  EXPECT_THAT(bert.text, Not(HasSubstr("--bert-no-binary-head")));
+  const ExportedLaunch masked = exported_as("megatron", "bert-large-1-a100");
+  EXPECT_EQ(losses_of(masked), "batch.masked_fraction 0.15625 1\n");
+  EXPECT_THAT(masked.text, HasSubstr("pretrain_bert.py computes the logits of every token"));
+  EXPECT_THAT(masked.text, HasSubstr("--bert-no-binary-head "));
+  EXPECT_EQ(losses_of(exported_as("bridge", "bert-large-1-a100")),
+            "an encoder; foretoken export megatron writes one\n");
 }
 
 TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
@@ -107,7 +205,7 @@ TEST(ExportLaunch, AnEncoderDecoderIsNeverADecoder) {
               "an encoder-decoder; foretoken export megatron writes one\n");
   EXPECT_THAT(exported_as("megatron", "t5-41b-320-a100", {"model.activation=gelu"}).text,
               HasSubstr("pretrain_t5.py \\\n  --encoder-num-layers 48 \\\n  --decoder-num-layers 48 "));
-  EXPECT_EQ(losses_of(exported_as("megatron", "t5-41b-320-a100")), "model.activation 2 0\n") << "GeGLU has no flag";
+  EXPECT_THAT(exported_as("megatron", "t5-41b-320-a100").text, HasSubstr("--quick-geglu "));
   EXPECT_THAT(losses_of(exported_as("megatron", "mt5-3b-160-a100", {"model=bart-large", "batch.sequence_length=512"})),
               HasSubstr("model.decoder_positions true false"));
 }

@@ -13,6 +13,7 @@ std::string write_megatron(const job::Job& job, const nlohmann::json& scenario) 
   std::string text =
       "#!/bin/bash\n# A launch of Megatron-LM, written by foretoken export. Replace data and tokenizer.\n";
   text += own_lines_of(scenario, job.gpus);
+  for (const std::string& remark : megatron_remarks(job)) text += "# " + remark + "\n";
   const std::vector<std::string> command = megatron_command(job);
   for (std::size_t i = 0; i < command.size(); ++i) text += (i == 0 ? "" : " \\\n  ") + command[i];
   return text + "\n";

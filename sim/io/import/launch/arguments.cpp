@@ -21,6 +21,8 @@ bool is_flag(std::string_view word) {
   return std::isalpha(static_cast<unsigned char>(first)) != 0 && (word.starts_with("--") || word.size() > 2);
 }
 
+bool is_all_unknown(std::string_view word) { return word.size() > 1 && word.front() == shell::kUnknown; }
+
 std::string name_of_flag(std::string_view word) {
   while (word.starts_with('-')) word.remove_prefix(1);
   std::string name(word.substr(0, word.find('=')));
@@ -41,7 +43,7 @@ std::vector<Argument> arguments_of(const std::vector<std::string>& words, const 
       open = equals == word.npos;
     } else if (word.ends_with(".py")) {
       open = false;
-    } else if (open) {
+    } else if (open && (arguments.back().values.empty() || !is_all_unknown(word))) {  // else it may hold further flags
       arguments.back().values.push_back(word);
     }
   }

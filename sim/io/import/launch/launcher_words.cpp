@@ -159,4 +159,22 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   return launched;
 }
 
+bool is_open_word(const std::string& word) {
+  return word.size() > 2 && word.front() == shell::kUnknown && word.find('=') == std::string::npos;
+}
+
+const char* way_to_state(std::string_view reason) {
+  return reason.find("argument") != reason.npos ? "behind --" : "with --env NAME=VALUE";
+}
+
+void note_empty_words(const shell::Command& command, Report& report) {
+  std::vector<std::string> reasons;
+  for (const std::string& word : command.words)
+    if (is_open_word(word)) reasons.push_back(shell::why_unknown(word));
+  reasons.insert(reasons.end(), command.empties.begin(), command.empties.end());
+  for (const std::string& reason : reasons)
+    report.approximate("a part of the command", fmt::format("taken as empty: words that depend on {}; state them {}",
+                                                            printable(reason, 120), way_to_state(reason)));
+}
+
 }  // namespace foretoken::io::launch

@@ -35,6 +35,15 @@ struct LaunchedProgram {
 /// Notes that a script starts `all` trainings, of which `number` is read.
 void note_left_out(std::int64_t number, std::int64_t all, Report& report);
 
+/// Returns true for a word of which nothing is known: it may hold any flags.
+[[nodiscard]] bool is_open_word(const std::string& word);
+
+/// Notes the words of a command that are taken as empty, and the way to state them.
+void note_empty_words(const shell::Command& command, Report& report);
+
+/// Returns the way to state a value that is unknown for that reason: "behind --", or "with --env NAME=VALUE".
+[[nodiscard]] const char* way_to_state(std::string_view reason);
+
 /// Returns true for the options of launchers that state GPUs, nodes or processes: "nnodes".
 [[nodiscard]] bool is_count(std::string_view flag);
 

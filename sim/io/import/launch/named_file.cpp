@@ -128,6 +128,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
     file.gpus = gpus_of(command);
     file.place = command.place();
+    file.command = command;
     files.push_back(std::move(file));
   }
   return files;

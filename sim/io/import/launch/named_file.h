@@ -17,6 +17,7 @@ struct NamedFile {
   std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
   std::optional<std::int64_t> gpus{};          ///< of the launcher
   std::string place{};                         ///< "run.sh:12"
+  shell::Command command{};                    ///< that names it
 };
 
 /// Returns the YAML or TOML files that commands name and that are there: below `folder`, or beside the script by their

@@ -132,6 +132,7 @@ void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, co
   const NamedFile& named = all[static_cast<std::size_t>(number - 1)];
   const fs::path& first = named.paths.front();
   report.approximate(printable(first.filename().string(), 100), named.place + " names it; it is read in its place");
+  note_empty_words(named.command, report);
   Launch inner = launch;
   inner.words = named.overrides;
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());

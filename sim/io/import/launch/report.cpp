@@ -90,6 +90,17 @@ void Report::allow(const std::vector<std::string>& allow) {
       if (name == "all" || one.setting == name || one.setting == "--" + name) one.allowed = true;
 }
 
+bool Report::names(std::string_view setting) const {
+  const std::string plain(setting), flag = "--" + plain;
+  const auto same = [&](std::string_view text) {
+    return text == plain || text == flag || text.starts_with(flag + " (") || text.starts_with(plain + " (");
+  };
+  return std::ranges::any_of(refused, [&](const Refused& one) { return same(one.setting); }) ||
+         std::ranges::any_of(ignored, [&](const Ignored& one) { return same(one.setting); }) ||
+         std::ranges::any_of(assumed, [&](const Assumed& one) { return same(one.key); }) ||
+         std::ranges::any_of(mapped, [&](const Mapped& one) { return same(one.key) || same(one.from); });
+}
+
 void Report::drop_assumptions(const std::string& because) {
   for (const Assumed& one : assumed)
     if (!one.value.empty()) remove(one.key);

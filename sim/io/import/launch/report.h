@@ -66,6 +66,9 @@ class Report {
   /// Goes on without the refused settings named in `allow`; "all" stands for every one.
   void allow(const std::vector<std::string>& allow);
 
+  /// Returns true when a line of the report is about the setting: "--recompute-foo" or "recompute-foo".
+  [[nodiscard]] bool names(std::string_view setting) const;
+
   /// Takes back every assumed key: another file decides.
   void drop_assumptions(const std::string& because);
 

@@ -60,6 +60,12 @@ void map_deepspeed_config(const Json& config, Report& report) {
                "zero_optimization of the DeepSpeed configuration");
   else if (report.has("optimizer.zero_stage"))
     report.approximate("--zero-stage", "the DeepSpeed configuration states no zero_optimization");
+  // A pipeline reduces its gradients behind the last pass.
+  if (settings.has({"zero_optimization.overlap_comm"}) && report.whole("parallelism.pipeline").value_or(1) == 1)
+    report.map("overlap.grad_reduce", own.at("overlap.grad_reduce"),
+               "zero_optimization.overlap_comm of the DeepSpeed configuration, ignored by stage 1");
+  if (own.has("offload.optimizer"))  // the same, said twice
+    std::erase_if(report.refused, [](const Refused& one) { return one.setting == "--cpu-optimizer"; });
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (own.has(part)) report.map(part, own.at(part), "zero_optimization of the DeepSpeed configuration");
   if (own.has("offload")) report.assume("runtime", own.at("runtime"), "the runtime that moves states to the host");

@@ -39,36 +39,21 @@ constexpr Kind kTests[] = {{"/hybrid/", "a hybrid of state-space and attention l
                            {"grpo", "reinforcement learning"},
                            {"/rl/", "reinforcement learning"}};
 
-// BERT has the sizes of the flags, an encoder's layers, and the heads of its pre-training. Its layers differ from the
-// published ones by the place of the norms, which costs nothing.
-void become_bert(Report& report) {
-  const Json model = report.at("model");
-  Json bert = {{"model_type", "bert"}, {"architectures", {"BertForPreTraining"}}};
-  constexpr std::pair<const char*, const char*> kNames[] = {{"num_layers", "num_hidden_layers"},
-                                                            {"hidden_size", "hidden_size"},
-                                                            {"num_attention_heads", "num_attention_heads"},
-                                                            {"ffn_hidden_size", "intermediate_size"},
-                                                            {"vocab_size", "vocab_size"},
-                                                            {"max_position_embeddings", "max_position_embeddings"},
-                                                            {"hidden_dropout", "hidden_dropout_prob"},
-                                                            {"attention_dropout", "attention_probs_dropout_prob"}};
-  for (const auto& [flag, key] : kNames)
-    if (model.contains(flag)) bert[key] = model.at(flag);
-  report.map("model", std::move(bert), "the program trains BERT");
-}
-
 }  // namespace
 
 Program program_of(const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    if (word.ends_with(".py"))
-      return std::filesystem::path(word).filename().string().find("_t5") == std::string::npos ? Program::kOther
-                                                                                              : Program::kT5;
+  for (const std::string& word : words) {
+    if (!word.ends_with(".py")) continue;
+    const std::string program = std::filesystem::path(word).filename().string();
+    if (program.find("bert") != std::string::npos) return Program::kBert;
+    return program.find("_t5") != std::string::npos ? Program::kT5 : Program::kOther;
+  }
   return Program::kOther;
 }
 
 Program program_of_test(const std::string& path) {
-  return path.find("/t5/") == std::string::npos ? Program::kOther : Program::kT5;
+  if (path.find("/bert/") != std::string::npos) return Program::kBert;
+  return path.find("/t5/") != std::string::npos ? Program::kT5 : Program::kOther;
 }
 
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report) {
@@ -76,7 +61,7 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
     if (!word.ends_with(".py")) continue;
     const std::string program = std::filesystem::path(word).filename().string();
     const std::string shown = printable(program, 80);
-    if (program.find("bert") != program.npos) return become_bert(report);
+    if (program.find("bert") != program.npos) return;
     for (const Kind& kind : kPrograms)
       if (program.find(kind.word) != program.npos) return report.refuse(shown, std::string(kind.because), place);
     if (word.find("multimodal") != word.npos || word.find("mimo") != word.npos)
@@ -92,7 +77,7 @@ void refuse_test_kind(const nlohmann::ordered_json& document, const std::string&
       for (const Kind& kind : kTests)
         if (mode->get<std::string>().find(kind.word) != std::string::npos)
           return report.refuse(key, std::string(kind.because), key);
-  if (path.find("/bert/") != path.npos) return become_bert(report);
+  if (program_of_test(path) == Program::kBert) return;
   for (const Kind& kind : kTests)
     if (path.find(kind.word) != path.npos)
       return report.refuse("the kind of the test", std::string(kind.because), printable(path, 200));

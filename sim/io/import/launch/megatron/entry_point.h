@@ -11,9 +11,9 @@
 namespace foretoken::io::launch::megatron {
 
 /// The programs whose flags mean something else than those of pretrain_gpt.py.
-enum class Program : std::uint8_t { kOther, kT5 };
+enum class Program : std::uint8_t { kOther, kBert, kT5 };
 
-/// Returns the program that a command starts: pretrain_t5.py.
+/// Returns the program that a command starts: pretrain_bert.py, pretrain_t5.py.
 [[nodiscard]] Program program_of(const std::vector<std::string>& words);
 /// Returns the program of a functional test: .../test_cases/t5/NAME/model_config.yaml.
 [[nodiscard]] Program program_of_test(const std::string& path);

@@ -22,7 +22,8 @@ constexpr std::string_view kReadFlags =
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
     "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
     "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
-    "expert-tensor-parallel-size sequence-parallel num-layers-per-virtual-pipeline-stage "
+    "expert-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
+    "num-layers-per-virtual-pipeline-stage "
     "num-virtual-stages-per-pipeline-rank pipeline-model-parallel-layout decoder-first-pipeline-num-layers "
     "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
@@ -36,7 +37,8 @@ constexpr std::string_view kReadFlags =
     "use-torch-fsdp2 data-parallel-sharding-strategy DDP-impl overlap-grad-reduce overlap-param-gather "
     "no-overlap-p2p-communication overlap-p2p-communication tp-comm-overlap overlap-moe-expert-parallel-comm "
     "moe-shared-expert-overlap moe-token-dispatcher-type moe-enable-deepep moe-flex-dispatcher-backend "
-    "moe-expert-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 use-flash-attn-triton "
+    "moe-expert-capacity-factor moe-train-capacity-factor attention-backend use-flash-attn use-flash-attn-v2 "
+    "use-flash-attn-triton "
     "transformer-impl use-mcore-models use-legacy-models cuda-graph-impl enable-cuda-graph external-cuda-graph "
     "cuda-graph-scope nproc-per-node nnodes gpus-per-node ntasks-per-node nodes ntasks gpus gres num-gpus num-nodes "
     "nproc include "
@@ -87,7 +89,7 @@ constexpr Row kNoted[] = {
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
      "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
-     "moe-min-capacity moe-train-capacity-factor moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
+     "moe-min-capacity moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
      "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},

@@ -203,11 +203,17 @@ void map_vocabulary(const Flags& flags) {
   report.ask("model.vocab_size", "the size of the vocabulary comes from the tokenizer");
 }
 
+// Megatron-DeepSpeed writes the names in lower case.
+std::string norm_name(const std::string& name) {
+  if (name == "rmsnorm") return "RMSNorm";
+  return name == "layernorm" ? "LayerNorm" : name;
+}
+
 void map_layer(const Flags& flags) {
   Report& report = flags.report();
   const auto norm = flags.text("normalization", "model.normalization");
   if (norm)
-    report.map("model.normalization", *norm, flags.from("normalization"));
+    report.map("model.normalization", norm_name(*norm), flags.from("normalization"));
   else
     report.assume("model.normalization", "LayerNorm", kDefault);
   const bool bias = !flags.on("disable-bias-linear");

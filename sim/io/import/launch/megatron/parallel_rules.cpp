@@ -131,12 +131,16 @@ void map_exchange(const Flags& flags) {
                         flags.from("cp-comm-type"));
 }
 
-void map_expert_degrees(const Flags& flags) {
+void map_expert_degrees(const Flags& flags, Era era) {
   map_degree(flags, {"expert-model-parallel-size", "moe-expert-parallel-size"}, "parallelism.expert");
   Report& report = flags.report();
-  const char* const kSize = "expert-tensor-parallel-size";
+  const char *const kSize = "expert-tensor-parallel-size", *const kCut = "enable-expert-tensor-parallelism";
   if (flags.find(kSize) != nullptr)
     flags.map_whole(kSize, "parallelism.expert_tensor");
+  else if (flags.on(kCut))
+    report.map("parallelism.expert_tensor", degree(flags, "parallelism.tensor"), flags.from(kCut));
+  else if (report.has("model.num_experts") && era == Era::kDeepSpeed)
+    report.assume("parallelism.expert_tensor", 1, "Megatron-DeepSpeed cuts no expert by itself");
   else if (report.has("model.num_experts"))
     report.assume("parallelism.expert_tensor", degree(flags, "parallelism.tensor"), "the tensor size (validate_args)");
 }
@@ -152,7 +156,7 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
     map_degree(flags, {"pipeline-model-parallel-size", "pipe-parallel-size"}, "parallelism.pipeline");
   }
   map_degree(flags, {"context-parallel-size"}, "parallelism.context");
-  map_expert_degrees(flags);
+  map_expert_degrees(flags, era);
   map_exchange(flags);
   map_chunks(flags);
   const bool asked = flags.on("sequence-parallel");

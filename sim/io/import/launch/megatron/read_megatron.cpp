@@ -44,6 +44,7 @@ bool is_off(const Argument& argument) {
 void sort_rest(const Flags& flags) {
   Report& report = flags.report();
   for (const Argument& argument : flags.all()) {
+    if (shell::is_unknown(argument.name)) continue;  // is refused with its reason
     const auto rule = rule_of(argument.name);
     const std::string setting = "--" + printable(argument.name, 80), from = argument.place;
     if (!rule) {
@@ -124,21 +125,15 @@ const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<
   return count != nullptr && count->size() == 1 && whole_of(count->front()) ? count : nullptr;
 }
 
-// Returns true for words that may hold any flags.
-bool is_open(const std::string& word) {
-  return word.size() > 2 && word.front() == shell::kUnknown && word.find('=') == std::string::npos;
-}
-
 void note_unknown_words(const shell::Command& command, Report& report) {
   for (const std::string& word : command.words) {
     const std::string name = word.substr(0, word.find('='));
     if (word.starts_with("--") && shell::is_unknown(name))
-      report.refuse("a flag", "its name depends on " + printable(shell::why_unknown(name), 120) +
-                                  "; state that with --env NAME=VALUE");
-    if (is_open(word))
-      report.approximate("a part of the command",
-                         "words that depend on " + printable(shell::why_unknown(word), 120) + " are taken as empty");
+      report.refuse("a flag",
+                    fmt::format("its name depends on {}; state that {}", printable(shell::why_unknown(name), 120),
+                                way_to_state(shell::why_unknown(name))));
   }
+  note_empty_words(command, report);
 }
 
 // Few train in fp32: words that are not known more likely hold --bf16.
@@ -146,7 +141,7 @@ void refuse_doubtful_precision(const shell::Command& command, Report& report) {
   if (report.at("precision") != Json("fp32")) return;
   std::set<std::string> reasons;
   for (const std::string& word : command.words)
-    if (is_open(word)) reasons.insert(shell::why_unknown(word));
+    if (is_open_word(word)) reasons.insert(shell::why_unknown(word));
   if (reasons.empty()) return;
   report.refuse("precision", fmt::format("neither --bf16 nor --fp16 stands in the command, but words that depend on {} "
                                          "may hold one; state them with --env NAME=VALUE",
@@ -171,6 +166,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_offloading(flags, era);
   map_overlap(flags, era);
   map_attention(flags, era);
+  if (program == Program::kBert) become_bert(flags);
   report.assume("runtime", runtime_of(era),
                 "the flags belong to this generation of the code; state another with --set runtime=NAME");
   sort_rest(flags);

@@ -24,6 +24,9 @@ void map_batch(const Flags& flags);
 /// Returns true for a T5. Flags alone say so where they state a length of the decoder.
 [[nodiscard]] bool has_two_halves(const Flags& flags, Program program);
 
+/// Makes a BERT of a model of the flags.
+void become_bert(const Flags& flags);
+
 /// Maps the layers of a T5's halves.
 void map_layers_of_halves(const Flags& flags);
 

@@ -243,7 +243,7 @@ void map_overlap(const Flags& flags, Era era) {
 
 namespace {
 
-void map_dispatcher(const Flags& flags) {
+void map_dispatcher(const Flags& flags, Era era) {
   Report& report = flags.report();
   if (!report.has("model.num_experts")) return;
   const char* const kType = "moe-token-dispatcher-type";
@@ -259,8 +259,15 @@ void map_dispatcher(const Flags& flags) {
     report.map("moe.dispatcher", "all-gather", from);
   else if (!type.empty())
     report.refuse(std::string("--") + kType, "unknown dispatcher " + in_quotes(type), from);
+  else if (era == Era::kDeepSpeed)
+    report.assume("moe.dispatcher", "all-to-all", "DeepSpeed's layers of experts exchange tokens all to all");
   else
     report.assume("moe.dispatcher", "all-gather", "Megatron-LM's default is allgather");
+  const char* const kTrained =
+      "moe-train-capacity-factor";  // of DeepSpeed, which drops tokens unless a flag forbids it
+  if (era == Era::kDeepSpeed && !flags.on("disable-moe-token-dropping"))
+    if (const auto factor = flags.number(kTrained, "moe.capacity_factor"); factor && *factor > 0)
+      report.map("moe.capacity_factor", *factor, flags.from(kTrained));
   if (const auto factor = flags.number("moe-expert-capacity-factor", "moe.capacity_factor"); factor && *factor > 0)
     report.map("moe.capacity_factor", *factor, flags.from("moe-expert-capacity-factor"));
 }
@@ -279,7 +286,7 @@ void map_graphs(const Flags& flags) {
 
 void map_attention(const Flags& flags, Era era) {
   Report& report = flags.report();
-  map_dispatcher(flags);
+  map_dispatcher(flags, era);
   map_graphs(flags);
   if (report.at("model.position_embedding_type") == "relative")
     return report.assume("attention", "unfused",

@@ -46,6 +46,29 @@ Interpreter::Simple Interpreter::simple_words(Mode mode) {
   return command;
 }
 
+// Returns the reasons for words that are nothing but a variable without a value. Behind a flag it is the flag's value,
+// which is asked for there.
+Texts Interpreter::empties_among(const Texts& raw) {
+  const Variables& variables = script_.variables;
+  Texts reasons;
+  for (std::size_t i = 1; i < raw.size(); ++i) {
+    std::string_view name = raw[i];
+    if (name.size() > 2 && name.starts_with('"') && name.ends_with('"')) name = name.substr(1, name.size() - 2);
+    if (name.size() < 2 || !name.starts_with('$')) continue;
+    name.remove_prefix(1);
+    if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
+    if (name.ends_with("[@]") || name.ends_with("[*]")) name.remove_suffix(3);
+    if (name == "@" || name == "*") {
+      if (variables.arguments.empty() && !variables.arguments_stated)
+        reasons.emplace_back("the arguments of the script");
+    } else if (is_name(name) && !raw[i - 1].starts_with('-') && variables.table(name) == nullptr &&
+               expander_.is_set(name) == false) {
+      reasons.push_back(std::string(name) + std::string(kUnset));
+    }
+  }
+  return reasons;
+}
+
 Outcome Interpreter::simple(Mode mode) {
   const Simple command = simple_words(mode);
   if (mode == Mode::kSkip) return Outcome::kYes;
@@ -72,6 +95,7 @@ Outcome Interpreter::simple(Mode mode) {
   const auto before = assigns ? script_.variables.values : std::map<std::string, Texts, std::less<>>();
   if (assigns) budget_.copy(script_.variables);
   for (const std::string& assignment : command.assignments) assign(assignment, mode);
+  const Texts empties = empties_among(raw);
   Texts words;
   const bool tests = is_one_of(raw[0], {"[", "test", "let"});
   for (const std::string& word : raw)
@@ -88,8 +112,11 @@ Outcome Interpreter::simple(Mode mode) {
     script_.variables.set(words.back(), {command.document});
   else if (!start_piped_job(words, piped ? *piped : command.document, mode))
     outcome = perform(words, mode);
-  for (std::size_t i = first; i < script_.commands.size(); ++i)
-    if (script_.commands[i].line == 0) script_.commands[i].line = command.line;
+  for (std::size_t i = first; i < script_.commands.size(); ++i) {
+    if (script_.commands[i].line != 0) continue;
+    script_.commands[i].line = command.line;
+    script_.commands[i].empties = empties;
+  }
   if (assigns) script_.variables.values = before;
   return outcome;
 }

@@ -56,11 +56,6 @@ std::string replaced_in(const std::string& text, const Replacement& one) {
   return result;
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::ranges::all_of(text, is_of_name);
-}
-
 struct Edit {
   std::vector<Replacement> replacements{};
   std::string file{};

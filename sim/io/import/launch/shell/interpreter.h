@@ -79,6 +79,7 @@ class Interpreter {
   Outcome getopts(const Texts& words);
   Outcome let(const Texts& words);
   void hide(const std::string& name, bool empties);
+  [[nodiscard]] Texts empties_among(const Texts& raw);
   void assign(std::string_view raw, Mode mode);
   void assign_in_table(const std::string& name, std::string_view place, std::string_view value, bool appends);
   [[nodiscard]] std::optional<std::string> pattern_of_expression(std::string_view word);

@@ -1,6 +1,7 @@
 // Splits a shell script into words and operators. Words keep their quotes and dollars, which expansion reads later.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <string>
@@ -20,6 +21,12 @@ struct Token {
 
 /// Returns true for a character of a variable's name.
 [[nodiscard]] inline bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Returns true for the name of a variable.
+[[nodiscard]] inline bool is_name(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::ranges::all_of(text, is_of_name);
+}
 
 /// Returns the length of NAME or NAME[index] in NAME=... or NAME+=...; 0 where the word assigns nothing.
 [[nodiscard]] std::size_t assigned_name(std::string_view word);

@@ -20,6 +20,7 @@ struct Command {
   int line = 1;
   bool certain = true;                             ///< false inside a condition that no reading can decide
   std::map<std::string, std::string> scheduler{};  ///< Slurm's options under which it runs: {"--nodes": "4"}
+  Texts empties{};  ///< reasons for words that are empty here and may hold something in a run: "the script's arguments"
 
   /// Returns "run.sh:12"; the file alone for a line of 0.
   [[nodiscard]] std::string place() const { return line > 0 ? file + ':' + std::to_string(line) : file; }

@@ -217,6 +217,15 @@ TEST(ReadScript, SaysWhatItCannotKnow) {
   }
 }
 
+TEST(ReadScript, SaysWhatACommandTakesAsEmpty) {
+  const Script open = read("SET=1; python a.py --x $VALUE $SET $EXTRA \"${MORE[@]}\" \"$@\"");
+  ASSERT_EQ(open.commands.size(), 1U);
+  EXPECT_THAT(open.commands[0].empties,
+              ElementsAre("EXTRA, which the script does not set", "MORE, which the script does not set",
+                          "the arguments of the script"));
+  EXPECT_THAT(read("f() { python a.py \"$@\"; }; f").commands.at(0).empties, ElementsAre());
+}
+
 TEST(ReadScript, KeepsWhatStandsBeforeAnOpenPart) {
   const Script script = read("C='python a.py --x 1'; if [ -f b ]; then C=\"$C; rm b\"; fi; eval $C");
   ASSERT_FALSE(script.commands.empty());

@@ -208,6 +208,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
+  note_empty_words(command, report);
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -181,6 +181,21 @@ TEST(TrainerScript, WordsOfACommandLine) {
   EXPECT_EQ(read_words("python train.py --model_name_or_path a --per_device_train_batch_size 1").whole("gpus"), 1);
 }
 
+TEST(TrainerScript, WordsThatNobodyKnowsAreNamed) {
+  const Folder folder;
+  const Report report = folder.read("torchrun --nproc_per_node 8 train.py" + std::string(kArguments) +
+                                    " --fsdp full_shard $1 $EXTRA \"$@\"\n");
+  EXPECT_EQ(report.at("optimizer.zero_stage"), 3) << "the words behind a known value are further ones";
+  std::string notes;
+  for (const Assumed& one : report.assumed)
+    if (one.key == "a part of the command") notes += one.because + "\n";
+  EXPECT_EQ(notes,
+            "taken as empty: words that depend on argument 1 of the script; state them behind --\n"
+            "taken as empty: words that depend on EXTRA, which the script does not set; state them with --env "
+            "NAME=VALUE\n"
+            "taken as empty: words that depend on the arguments of the script; state them behind --\n");
+}
+
 TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
   const Folder folder;
   const auto with = [&](const std::string& flags) {

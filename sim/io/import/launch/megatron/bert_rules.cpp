@@ -1,0 +1,30 @@
+// Makes a BERT of the flags of pretrain_bert.py.
+#include "sim/io/import/launch/megatron/rules.h"
+
+namespace foretoken::io::launch::megatron {
+
+// BERT has the sizes of the flags, an encoder's layers, and the heads of its pre-training. Its layers differ from the
+// published ones by the place of the norms, which costs nothing.
+void become_bert(const Flags& flags) {
+  Report& report = flags.report();
+  const char* const kNoNextSentence = "bert-no-binary-head";
+  const bool masked_only = flags.on(kNoNextSentence);
+  const Json model = report.at("model");
+  Json bert = {{"model_type", "bert"}, {"architectures", {masked_only ? "BertForMaskedLM" : "BertForPreTraining"}}};
+  constexpr std::pair<const char*, const char*> kNames[] = {{"num_layers", "num_hidden_layers"},
+                                                            {"hidden_size", "hidden_size"},
+                                                            {"num_attention_heads", "num_attention_heads"},
+                                                            {"ffn_hidden_size", "intermediate_size"},
+                                                            {"vocab_size", "vocab_size"},
+                                                            {"max_position_embeddings", "max_position_embeddings"},
+                                                            {"hidden_dropout", "hidden_dropout_prob"},
+                                                            {"attention_dropout", "attention_probs_dropout_prob"}};
+  for (const auto& [flag, key] : kNames)
+    if (model.contains(flag)) bert[key] = model.at(flag);
+  report.map("model", std::move(bert), "the program trains BERT");
+  if (masked_only)
+    report.approximate("--bert-no-binary-head",
+                       "the table of token types stays: it changes the model by less than 0.1 %");
+}
+
+}  // namespace foretoken::io::launch::megatron
