@@ -134,6 +134,7 @@ TEST(PlanCommand, PricesBelongToTheirClusters) {
   };
   EXPECT_EQ(prices({}), json::parse("[2.5]"));
   EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5"}), json::parse("[null, 6.88]"));
+  EXPECT_EQ(prices({"--clusters", "dgx-a100-80gb-hdr,aws-p5"}), json::parse("[2.5, 6.88]"));
   EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5", "--price", "3"}), json::parse("[3.0, 3.0]"));
 }
 

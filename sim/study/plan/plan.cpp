@@ -91,6 +91,15 @@ PlannedRun planned_run(const PlanAssumptions& assumed, const PlanRow& row, Secon
   return run;
 }
 
+// Returns true when the scenario itself is about the cluster `name`.
+bool is_own_cluster(const PlanQuestion& asked, const std::string& name) {
+  try {
+    return asked.scenario.read_open(asked.sets).asked().cluster.name == name;
+  } catch (const ConfigError&) {  // the plan names other clusters, and the scenario's own is wrong or left out
+    return false;
+  }
+}
+
 // Returns the price of --price, else the scenario's price for its own cluster, else the cluster's list price in USD.
 std::optional<double> price_of(const PlanAssumptions& assumed, const job::Question& scenario, bool own_cluster) {
   if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
@@ -113,7 +122,8 @@ io::OpenScenario question_on(const PlanQuestion& asked, const std::string& clust
   plan.name = scenario.name;
   plan.assumptions.tokens = scenario.run->tokens;
   plan.assumptions.currency = scenario.run->currency;
-  const std::optional<double> price = price_of(plan.assumptions, scenario, cluster.empty());
+  const std::optional<double> price =
+      price_of(plan.assumptions, scenario, cluster.empty() || is_own_cluster(asked, scenario.cluster.name));
   sets.push_back("run.price_per_gpu_hour=" + (price ? fmt::format("{}", *price) : "null"));
   return asked.scenario.read_open(sets);
 }
