@@ -139,9 +139,9 @@ RunChances chances_of(const PlanQuestion& asked, const PlanAssumptions& assumed,
                      .high_days = std::max(outlook.days_by((1 + asked.level) / 2), row.slow.failures.expected_days)};
   if (asked.deadline_days) chances.deadline = outlook.chance_within(*asked.deadline_days);
   if (asked.budget) {
-    const double a_day = 24 * row.gpus * row.price_per_gpu_hour.value_or(0);
-    const bool free = row.price_per_gpu_hour && a_day == 0;
-    chances.budget = free ? 1 : a_day > 0 ? outlook.chance_within(*asked.budget / a_day) : 0;
+    chances.budget.reset();
+    const auto& price = row.price_per_gpu_hour;
+    if (price) chances.budget = *price > 0 ? outlook.chance_within(*asked.budget / (24 * row.gpus * *price)) : 1;
   }
   return chances;
 }
@@ -162,7 +162,7 @@ void choose(Plan& plan) {
   std::vector<std::size_t> good;
   for (std::size_t at = 0; at < plan.rows.size(); ++at) {
     const PlanRow& row = plan.rows[at];
-    if (!row.impossible.empty() || row.chances.both() < kEnoughChance) continue;
+    if (!row.impossible.empty() || !row.chances.enough()) continue;
     good.push_back(at);
     priced = priced || row.run.cost;
   }
