@@ -12,6 +12,7 @@
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/searcher.h"
+#include "sim/study/search/why_none.h"
 #include "tools/commands.h"
 #include "tools/options/asked_source.h"
 #include "tools/options/open_options.h"

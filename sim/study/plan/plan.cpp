@@ -17,6 +17,7 @@
 #include "sim/study/reason.h"
 #include "sim/study/scenario_source.h"
 #include "sim/study/search/searcher.h"
+#include "sim/study/search/why_none.h"
 #include "sim/trust/interval.h"
 
 namespace foretoken::study {
@@ -27,19 +28,6 @@ namespace {
 double checkpoint_bytes(const job::Job& scenario) {
   const job::PrecisionRecipe& recipe = scenario.recipe;
   return model::trained_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
-}
-
-// Returns the reason why no degrees are possible, in the words of `simulate`.
-std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  for (const Complaint& complaint : why_none_is_valid(question, space)) {
-    const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
-    const bool no_network = complaint.message.find("have no NICs") != std::string::npos;
-    if (!no_network &&
-        (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")))
-      continue;
-    return reason(complaint);
-  }
-  return "no valid configuration: the batch or the layers do not divide over these GPUs";
 }
 
 // Searches one size, and returns whether it came to an end. When no valid configuration fits, `row` holds the reason.
@@ -56,12 +44,9 @@ bool search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   if (!answer.ranked.empty()) {
     row.best = answer.ranked.front();
   } else if (answer.too_large > 0) {
-    row.impossible =
-        fmt::format("no configuration fits in memory; the smallest of {} needs {} of {} GiB",
-                    report::counted(static_cast<double>(answer.too_large), "configuration"),
-                    report::gib(needed(answer.smallest.front())), report::gib(question.asked().cluster.gpu.memory));
+    row.impossible = why_none_fits(answer.too_large, answer.smallest.front());
   } else {
-    row.impossible = why_none(question, request.space);
+    row.impossible = reason(why_none_is_valid(question, request.space, row.gpus).front());
   }
   return true;
 }
