@@ -158,11 +158,7 @@ void add_search(CLI::App& program, Action& chosen) {
   command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] {
-    chosen = [options] {
-      QuestionOptions given = options->asked;
-      given.gpus = options->open.gpus;
-      return with_given_names(given, [&] { return run(*options); });
-    };
+    chosen = [options] { return with_given_names(options->asked, options->open, [&] { return run(*options); }); };
   });
 }
 

@@ -99,6 +99,28 @@ TEST(SearchCommand, AResultFileOfExpertsGoesOn) {
                           HasSubstr(R"("exchanges":true)")));
 }
 
+TEST(SearchCommand, ComplaintsAboutFixNameItAndContradictionsAreRefused) {
+  const auto says = [](std::vector<std::string> words, const char* line) {
+    for (const char* const command : {"search", "plan"}) {
+      std::vector<std::string> all{command, "gpt3-175b-1024-a100"};
+      all.insert(all.end(), words.begin(), words.end());
+      const Ran ran = run_foretoken(all);
+      EXPECT_EQ(ran.status, 2) << ran.out;
+      EXPECT_EQ(ran.err, std::string(line) + '\n');
+    }
+  };
+  says({"--fix", "parallelism.tensor=x"},
+       "--fix parallelism.tensor=x: expected a whole number from 1 to 1048576, found a string \"x\"");
+  says({"--fix", "nonsense"}, "--fix nonsense: expected KEY=VALUE, for instance parallelism.tensor=4");
+  says({"--fix", "parallelism.tensor=4", "--tp", "8"},
+       "--fix parallelism.tensor=4: --tp 8 states another value of this key; leave one of them out");
+  says({"--fix", "gpus=512", "--gpus", "1024"},
+       "--fix gpus=512: --gpus 1024 states another value of this key; leave one of them out");
+  says({"--fix", "batch.micro=1", "--fix", "batch.micro=2"},
+       "--fix batch.micro=2: --fix batch.micro=1 states another value of this key; leave one of them out");
+  EXPECT_EQ(run_foretoken({"search", "gpt3-175b-1024-a100", "--fix", "parallelism.tensor=8", "--tp", "8"}).status, 0);
+}
+
 TEST(SearchCommand, SizesWithoutAConfigurationSayWhy) {
   const std::string text = run_foretoken({"search", "gpt3-175b-1024-a100", "--gpus", "7,1024,1280"}).out;
   EXPECT_THAT(text, HasSubstr("-     7  gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 7"));
@@ -154,8 +176,9 @@ TEST(SearchCommand, StatedParametersOnTheHostAreTriedWithZero3) {
   const TemporaryFolder folder;
   for (const char* const runtime : {"huggingface-trainer", "deepspeed"}) {
     const std::string question = folder.put("question.json", kOnOneGpu);
-    const Ran ran = run_foretoken({"search", question, "--free", "optimizer.zero_stage", "--set",
-                                   "offload.parameters=cpu", "--set", std::string("runtime=") + runtime, "--no-require-fit", "--json"});
+    const Ran ran =
+        run_foretoken({"search", question, "--free", "optimizer.zero_stage", "--set", "offload.parameters=cpu", "--set",
+                       std::string("runtime=") + runtime, "--no-require-fit", "--json"});
     ASSERT_EQ(ran.status, 0) << ran.err;
     const json answer = json::parse(ran.out);
     EXPECT_EQ(answer["candidates"]["invalid"], 0);
