@@ -115,6 +115,19 @@ TEST(PlanCommand, WithoutAPriceTheChanceOfABudgetIsUnknown) {
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("< 1 %")));
 }
 
+TEST(PlanCommand, PrintsTheWarningsOfItsRows) {
+  const std::vector<std::string> words{"gpt3-175b-1024-a100", "--tokens", "300B", "--set",
+                                       "cluster.node.nvlink.gb_per_s_per_gpu=2000"};
+  const json answer = plan(words, 0);
+  const json& warnings = answer["options"][0]["result"]["warnings"];
+  ASSERT_FALSE(warnings.empty());
+  std::vector<std::string> as_text{"plan"};
+  as_text.insert(as_text.end(), words.begin(), words.end());
+  const std::string text = run_foretoken(as_text).out, first = warnings[0];
+  EXPECT_THAT(text, testing::HasSubstr("Warnings\n"));
+  EXPECT_THAT(text, testing::HasSubstr(first.substr(0, 40)));
+}
+
 TEST(PlanCommand, ScenariosHoldNoPathOfThisMachine) {
   const TemporaryFolder folder;
   folder.put("my-model.json", R"({"base": "gpt2-medium", "n_layer": 12})");

@@ -81,6 +81,12 @@ TEST(WhatIf, AServicesPriceBelongsToItsClusterToo) {
   EXPECT_EQ(priced[1], plain[1]);
 }
 
+TEST(WhatIf, ByWithoutATornadoIsRefused) {
+  const Ran ran = run_foretoken({"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2", "--by", "0.2"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.err, "foretoken whatif: --by changes the properties of --tornado; add it, or leave --by out\n");
+}
+
 TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
   const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
   std::vector<std::string> threaded = words;

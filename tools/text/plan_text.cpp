@@ -167,6 +167,25 @@ std::string unpriced_text(const study::Plan& plan, const Paint& paint) {
                                            fmt::join(names, ", ")));
 }
 
+// Returns every warning once. A warning of only some rows begins with their sizes.
+std::vector<std::string> warnings_of(const study::Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows_of;  // by warning
+  std::size_t possible = 0;
+  for (const study::PlanRow& row : plan.rows) {
+    if (!row.impossible.empty()) continue;
+    ++possible;
+    for (const std::string& warning : row.best.metrics->warnings) {
+      auto known = std::ranges::find(rows_of, warning, &decltype(rows_of)::value_type::first);
+      if (known == rows_of.end()) known = rows_of.insert(rows_of.end(), {warning, {}});
+      known->second.push_back(fmt::format("{} of {}", report::counted(row.gpus, "GPU"), row.cluster));
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [warning, rows] : rows_of)
+    warnings.push_back(rows.size() == possible ? warning : fmt::format("{}: {}", fmt::join(rows, ", "), warning));
+  return warnings;
+}
+
 std::string failures_text(const study::Plan& plan, const Paint& paint) {
   std::string text = report::title_text("Failures", "of the smallest cluster that meets the question", paint);
   const study::PlanRow& row = plan.rows[*plan.smallest];
@@ -195,6 +214,7 @@ std::string plan_text(const study::Plan& plan, const Paint& paint) {
   text += legend_text(plan, paint) + '\n';
   text += verdict_text(plan, paint) + unpriced_text(plan, paint);
   if (plan.smallest) text += failures_text(plan, paint) + launch_line_text(plan.rows[*plan.smallest].best, paint);
+  text += report::warnings_text(warnings_of(plan), paint);
   text += report::title_text("Assumed", "", paint);
   const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
   text += paint.paragraph(
