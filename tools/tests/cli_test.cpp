@@ -306,6 +306,16 @@ TEST(Cli, KeysUnderANameChangeWhatItNames) {
   EXPECT_FALSE(nlohmann::json::parse(small.out)["memory"]["fits"].get<bool>());
 }
 
+TEST(Cli, TheTableOfLinksHasJsonAndNoDrawing) {
+  const Ran links = run_foretoken({"clusters", "show", "links", "--json"});
+  ASSERT_EQ(links.status, 0) << links.err;
+  EXPECT_FALSE(nlohmann::json::parse(links.out).at("links").empty());
+  const TemporaryFolder folder;
+  const Ran drawn = run_foretoken({"clusters", "show", "links", "--svg", folder.file("x.svg")});
+  EXPECT_EQ(drawn.status, 2);
+  EXPECT_EQ(drawn.err, "--svg: links are a table and have no drawing; expected the name of a cluster\n");
+}
+
 TEST(Cli, GpusThatAPlacementNamesTwiceAreOneLine) {
   std::string places = "0";
   for (int rank = 1; rank < 8; ++rank) places += ",0";
