@@ -108,6 +108,8 @@ StageSplit mean_step(StageSplit all, const Window& window) {
   return all;
 }
 
+}  // namespace
+
 StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
   StageSpans spans;
@@ -122,8 +124,6 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
   const StageSplit split = std::move(spans).split({window.length()});
   return step.steady ? mean_step(split, window) : split;
 }
-
-}  // namespace
 
 Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                             std::span<const Duration> stretch) {

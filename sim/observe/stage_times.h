@@ -40,4 +40,8 @@ struct Observations {
 [[nodiscard]] Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                                           std::span<const des::Duration> stretch = {});
 
+/// Splits the time of one stage of a run that has its tasks; `stretch` as above.
+[[nodiscard]] StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
+                                  std::span<const des::Duration> stretch = {});
+
 }  // namespace foretoken::observe

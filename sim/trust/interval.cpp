@@ -8,6 +8,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
@@ -93,28 +94,50 @@ struct Kind {
   std::string words;  // they follow "12 cases"
 };
 
-// Lists the kinds of cases from the nearest to all.
-std::vector<Kind> kinds_around(const Place& place) {
-  const auto same = [&](const Place& other) { return same_kind(place, other); };
-  const auto near = [&, same](const Place& other) {
-    return same(other) && ratio_between(place.gpus, other.gpus) <= kNearFactor &&
-           ratio_between(place.parameters, other.parameters) <= kNearFactor;
+// Returns the case that the width of an interval rests on. Of equally near ones it is one of the place's own kind.
+// Precondition: there is a case.
+const Place& nearest_to(const Place& place, const Evidence& evidence) {
+  const auto key = [&](const Case& one) {
+    return std::pair(evidence.weights.distance(steps_between(place, one.place)), !same_kind(place, one.place));
   };
-  const auto same_gpu = [&](const Place& other) { return place.gpu == other.gpu; };
-  const std::string kind = shown_kind(place), bits = shown_bits(place);
-  const std::string here = fmt::format("on {} with this runtime{}", kind, bits);
-  return {{near, fmt::format("{}, within {:.0f} times its GPUs and parameters", here, kNearFactor)},
-          {same, here},
-          {same_gpu, fmt::format("on {} (none with this runtime){}", kind, bits)},
-          {[](const Place&) { return true; }, fmt::format("on other GPUs (none on {})", kind)}};
+  return std::ranges::min_element(evidence.cases, {}, key)->place;
 }
 
-void describe(Interval& interval, const Place& place, const std::vector<Case>& cases) {
-  for (const Kind& kind : kinds_around(place)) {
-    const Neighbours found = neighbours(cases, kind.takes);
+// Returns why cases of another kind than the place's are named: "" where they are of its kind.
+std::string why_others(const Place& place, const Place& nearest, const std::vector<Case>& cases) {
+  if (same_kind(place, nearest)) return "";
+  const auto any = [&](const Takes& takes) {
+    return std::ranges::any_of(cases, [&](const Case& one) { return takes(one.place); });
+  };
+  if (!any([&](const Place& other) { return place.gpu == other.gpu; }))
+    return fmt::format(" (none on {})", shown_kind(place));
+  const std::string own = fmt::format("on {} with this runtime{}", shown_kind(place), shown_bits(place));
+  return any([&](const Place& other) { return same_kind(place, other); }) ? fmt::format(" (nearer than those {})", own)
+                                                                          : fmt::format(" (none {})", own);
+}
+
+// Lists the cases like the nearest one: first those near the place, then all of them.
+std::vector<Kind> kinds_around(const Place& place, const Place& nearest, const std::vector<Case>& cases) {
+  const auto alike = [&nearest](const Place& other) { return same_kind(nearest, other); };
+  const auto near = [&place, alike](const Place& other) {
+    return alike(other) && ratio_between(place.gpus, other.gpus) <= kNearFactor &&
+           ratio_between(place.parameters, other.parameters) <= kNearFactor;
+  };
+  const std::string runtime =
+      place.runtime == nearest.runtime ? "this runtime" : fmt::format("runtime {}", nearest.runtime.text());
+  const std::string where = fmt::format("on {} with {}{}", shown_kind(nearest), runtime, shown_bits(nearest));
+  const std::string others = why_others(place, nearest, cases);
+  return {{near, fmt::format("{}, within {:.0f} times its GPUs and parameters{}", where, kNearFactor, others)},
+          {alike, where + others}};
+}
+
+void describe(Interval& interval, const Place& place, const Evidence& evidence) {
+  if (evidence.cases.empty()) return;
+  for (const Kind& kind : kinds_around(place, nearest_to(place, evidence), evidence.cases)) {
+    const Neighbours found = neighbours(evidence.cases, kind.takes);
     if (found.count == 0) continue;
     std::vector<const Place*> places;
-    for (const Case& one : cases)
+    for (const Case& one : evidence.cases)
       if (kind.takes(one.place)) places.push_back(&one.place);
     interval.cases = found.count;
     interval.away = away_from(place, places);
@@ -151,7 +174,7 @@ Interval interval_of(const Place& place, Seconds headline, const Evidence& evide
   const double half = width_at(evidence, level) * spread_at(interval.distance, evidence.growth);
   interval.low = std::exp(-half) * headline;
   interval.high = std::exp(half) * headline;
-  describe(interval, place, evidence.cases);
+  describe(interval, place, evidence);
   return interval;
 }
 

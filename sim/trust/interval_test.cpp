@@ -190,12 +190,34 @@ TEST(Interval, NamesItsCases) {
             "2 cases on A100 with this runtime, within 8 times its GPUs and parameters: error -2.0 +/- 1.4 %");
   EXPECT_FALSE(at(kHere).outside);
   EXPECT_THAT(at(with_gpus(kHere, 1024)).away, ElementsAre("GPUs 1024 (validated up to 256)"));
-  EXPECT_THAT(at(with_runtime(kHere, "t")).words, HasSubstr("2 cases on A100 (none with this runtime): error"));
+  EXPECT_THAT(
+      at(with_runtime(kHere, "t")).words,
+      HasSubstr("2 cases on A100 with runtime r, within 8 times its GPUs and parameters (none on A100 with this "
+                "runtime): error"));
   Place long_sequence = kHere;
   long_sequence.sequence = 131072;
   EXPECT_THAT(at(long_sequence).words,
               HasSubstr("outside the validated range, so wider: sequence length 131072 (validated up to 2048)"));
   EXPECT_THAT(at(kHere).words, Not(HasSubstr("outside")));
+}
+
+// A case of the own runtime at 512 times the GPUs is farther than one of another runtime at the place itself.
+TEST(Interval, NamesTheCasesThatItsWidthRestsOn) {
+  const Place near_one = with_runtime(kHere, "s"), far_one = with_gpus(kHere, 512 * kHere.gpus);
+  const std::vector<Case> cases{{far_one, "p", 0.3}, {near_one, "q", 0.01}};
+  const Interval interval = interval_of(kHere, Seconds(1), evidence_of(cases), kUsualLevel);
+  EXPECT_EQ(interval.distance, distance_to(kHere, evidence_of({cases[1]})));
+  EXPECT_THAT(interval.words, HasSubstr("1 case on A100 with runtime s, within 8 times its GPUs and parameters (nearer "
+                                        "than those on A100 with this runtime): error -1.0 %"));
+}
+
+TEST(Interval, NamesTheBitsOfItsCases) {
+  Place narrow = kHere;
+  narrow.bits = 8;
+  const Interval interval = interval_of(narrow, Seconds(1), evidence_of({{kHere, "p", 0.01}}), kUsualLevel);
+  EXPECT_THAT(interval.words,
+              HasSubstr("1 case on A100 with this runtime, within 8 times its GPUs and parameters (none "
+                        "on A100 with this runtime in 8 bits)"));
 }
 
 // Draws residuals from a known law: thirty publications with a bias each, and noise.

@@ -206,6 +206,10 @@ int run_service(const Options& options) {
     throw ConfigError({{"foretoken compare", "", "--schedules and --svg expect a scenario of training"}});
   static_cast<void>(io::read_service_file(options.scenario, options.sets));  // what is wrong with all is said once
   const study::Varied engines{"engine", options.engines.empty() ? engines_for(options) : options.engines};
+  for (std::size_t i = 1; i < engines.values.size(); ++i)
+    if (std::count(engines.values.begin(), engines.values.begin() + static_cast<std::ptrdiff_t>(i), engines.values[i]) >
+        0)
+      throw ConfigError({{"--engines " + printable(engines.values[i], 60), "", "it stands twice"}});
   LongWork work("engines");
   const study::VariedService varied = study::vary_service(
       {.service = options.scenario, .sets = options.sets, .keys = {engines}, .threads = 1}, work.watch());
@@ -221,7 +225,14 @@ int run(const Options& options) {
   if (!options.engines.empty())
     throw ConfigError({{"foretoken compare", "", "--engines expects a question about serving (foretoken serve)"}});
   std::vector<ScheduleChoice> choices;
-  for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
+  for (const std::string& text : options.schedules) {
+    ScheduleChoice choice = parse_choice(text);
+    for (const ScheduleChoice& known : choices)
+      if (known.schedule.name == choice.schedule.name && known.chunks == choice.chunks)
+        throw ConfigError(
+            {wrong_choice(text, known.label == text ? "it stands twice" : "it is the same as " + known.label)});
+    choices.push_back(std::move(choice));
+  }
   const study::ScenarioSource source =
       scenario_source(options.scenario, script_variables(options.variables, "foretoken compare"));
   const job::Job scenario = source.read(options.sets).job;  // an error of every schedule is printed once

@@ -48,7 +48,8 @@ LogAnswer answer_of(const Options& options, LongWork& work) {
       scenario_source(options.scenario, script_variables(options.variables, "foretoken diagnose")).read(options.sets),
       answer.log, answer.steady, study::IntervalQuestion{evidence, options.interval / 100.0}, work.watch());
   answer.step = answer.diagnosis->measured;
-  answer.near_runs = study::near_runs(answer.diagnosis->prediction.job, validate::measured_runs(), kNearRuns);
+  answer.near_runs =
+      study::near_runs(answer.diagnosis->prediction.job, validate::measured_runs(), kNearRuns, evidence.weights);
   return answer;
 }
 

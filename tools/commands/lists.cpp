@@ -61,9 +61,14 @@ int list(const Described& described, bool names_only, Form form) {
   return status;
 }
 
+// The table of links stands among the clusters.
+bool is_links(const Described& described, const std::string& name) {
+  return described.command == "clusters" && name == "links";
+}
+
 int show(const Described& described, const std::string& name, bool json, const std::string& colour) {
-  if (described.command == "clusters" && name == "links" && !json) {
-    print(links_page(page_paint(colour)));
+  if (is_links(described, name)) {
+    print(json ? links_document().value.dump(2) + '\n' : links_page(page_paint(colour)));
     return 0;
   }
   const io::Document document =
@@ -90,6 +95,9 @@ struct Shown {
 // Writes the drawings of a cluster that were asked for.
 void draw(const Described& described, const Shown& shown) {
   if (shown.svg.empty() && shown.dot.empty()) return;
+  if (is_links(described, shown.name))
+    throw ConfigError({{shown.svg.empty() ? "--dot" : "--svg", "",
+                        "links are a table and have no drawing; expected the name of a cluster"}});
   const io::Document document =
       open_data_file(described.kind, shown.name, fmt::format("foretoken {} show", described.command));
   io::Findings findings;

@@ -122,9 +122,7 @@ void add_plan(CLI::App& program, Action& chosen) {
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options, command] {
     chosen = [options, command] {
-      QuestionOptions given = options->asked;
-      given.gpus = options->open.gpus;
-      return with_given_names(given, [&] { return run(*options, command_line(*command)); });
+      return with_given_names(options->asked, options->open, [&] { return run(*options, command_line(*command)); });
     };
   });
 }

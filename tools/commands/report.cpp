@@ -108,7 +108,9 @@ html::ReportData report_of(const Options& options, const study::ScenarioSource& 
       .sensitivity = part([&](const Watch& w) {
         return study::sensitivities(base.job, kSensitivityPart, base.metrics.bias_factor(), w);
       }),
-      .near_runs = part([&](const Watch&) { return study::near_runs(base.job, validate::measured_runs(), kNearRuns); }),
+      .near_runs = part([&](const Watch&) {
+        return study::near_runs(base.job, validate::measured_runs(), kNearRuns, evidence.weights);
+      }),
       .plan = {},
       .command = {},
       .version = std::string(version()),

@@ -12,6 +12,7 @@
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/searcher.h"
+#include "sim/study/search/why_none.h"
 #include "tools/commands.h"
 #include "tools/options/asked_source.h"
 #include "tools/options/open_options.h"
@@ -157,11 +158,7 @@ void add_search(CLI::App& program, Action& chosen) {
   command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] {
-    chosen = [options] {
-      QuestionOptions given = options->asked;
-      given.gpus = options->open.gpus;
-      return with_given_names(given, [&] { return run(*options); });
-    };
+    chosen = [options] { return with_given_names(options->asked, options->open, [&] { return run(*options); }); };
   });
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,12 @@ namespace {
 
 constexpr std::size_t kMostCombinations = 10000;
 constexpr int kMostThreads = 256;
+constexpr double kUsualPart = 0.1;
 
 struct Options {
   std::string scenario, colour;
   std::vector<std::string> vary, sets, variables;
-  double part = 0.1;
+  std::optional<double> part;  // of --by
   Form form = Form::kText;
   bool tornado = false;
   int threads = 1;
@@ -70,13 +72,15 @@ int run_service(const Options& options) {
 int run(const Options& options) {
   if (options.vary.empty() && !options.tornado)
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
+  if (options.part && !options.tornado)
+    throw refusal("--by changes the properties of --tornado; add it, or leave --by out");
   if (options.scenario != "-" && io::is_service(options.scenario)) return run_service(options);
   LongWork work("combinations and properties");
   const study::WhatIf whatif = study::what_if(
       {.scenario = scenario_source(options.scenario, script_variables(options.variables, "foretoken whatif")),
        .sets = options.sets,
        .keys = varied_keys(options.vary),
-       .part = options.part,
+       .part = options.part.value_or(kUsualPart),
        .tornado = options.tornado,
        .threads = options.threads},
       io::read_shipped_residuals(), work.watch());

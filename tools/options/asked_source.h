@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/study/scenario_source.h"
 #include "tools/options/open_options.h"
 #include "tools/options/question_options.h"
@@ -19,5 +21,20 @@ struct AskedSource {
 /// about its batch go to standard error.
 [[nodiscard]] AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
                                        const std::string& command);
+
+/// Refuses contradicting options, then calls `run`. Complaints that it throws name --fix and the options of a question
+/// as they were given.
+template <class Run>
+int with_given_names(QuestionOptions asked, const OpenOptions& open, Run run) {
+  asked.gpus = open.gpus;
+  refuse_contradiction(asked, open.fixes);
+  return with_given_names(asked, [&] {
+    try {
+      return run();
+    } catch (const ConfigError& error) {
+      throw ConfigError(with_fixes_named(error.complaints(), open));
+    }
+  });
+}
 
 }  // namespace foretoken::tools

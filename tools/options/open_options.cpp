@@ -90,6 +90,18 @@ std::vector<std::string> overrides(const study::ScenarioSource& source, const Op
   return overrides_with(options, question.model, question.runtime);
 }
 
+std::vector<Complaint> with_fixes_named(std::vector<Complaint> complaints, const OpenOptions& options) {
+  constexpr std::size_t kLongest = 60;
+  for (const std::string& fix : options.fixes) {
+    if (std::ranges::count(options.sets, fix) > 0) continue;  // --set is right, too
+    const std::string given = printable(fix, kLongest);
+    for (Complaint& complaint : complaints)
+      for (std::string* const name : {&complaint.option, &complaint.file})
+        if (*name == "--set " + given) *name = "--fix " + given;
+  }
+  return complaints;
+}
+
 search::SpaceOptions space_of(const OpenOptions& options) {
   search::SpaceOptions space{
       .gpus = {},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/study/scenario_source.h"
 #include "sim/study/search/space.h"
 
@@ -27,6 +28,9 @@ void add_open_options(CLI::App& command, OpenOptions& options);
 /// ConfigError for a key that cannot be freed, and for --schedules beside a schedule that another option holds.
 [[nodiscard]] std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,
                                                  const std::vector<std::string>& stated = {});
+
+/// Names --fix in complaints about the values that it stated: "--fix gpus=x" and not "--set gpus=x".
+[[nodiscard]] std::vector<Complaint> with_fixes_named(std::vector<Complaint> complaints, const OpenOptions& options);
 
 /// Returns the space to search. Throws ConfigError when --gpus or --schedules cannot be read.
 [[nodiscard]] search::SpaceOptions space_of(const OpenOptions& options);

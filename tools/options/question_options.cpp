@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -97,6 +98,26 @@ std::vector<std::string> sets_of(const QuestionOptions& options) {
   append_sets<QuestionOptions>(sets, options, kSizes);
   append_sets<QuestionOptions>(sets, options, kKeyed);
   return sets;
+}
+
+void refuse_contradiction(const QuestionOptions& options, std::span<const std::string> fixes) {
+  std::vector<Keyed> all(std::begin(kKeyed), std::end(kKeyed));
+  all.insert(all.end(), std::begin(kSizes), std::end(kSizes));
+  for (const std::string& fix : fixes) {
+    const std::size_t equals = std::min(fix.find('='), fix.size());
+    for (const Keyed& keyed : all) {
+      const std::string& value = options.*keyed.value;
+      if (value.empty() || fix.substr(0, equals) != keyed.key || fix.substr(equals) == '=' + value) continue;
+      throw ConfigError({{"--fix " + printable(fix, 60), "",
+                          fmt::format("{} {} states another value of this key; leave one of them out", keyed.option,
+                                      printable(value, 60))}});
+    }
+    for (const std::string& other : fixes)
+      if (other != fix && other.starts_with(fix.substr(0, equals) + '='))
+        throw ConfigError(
+            {{"--fix " + printable(other, 60), "",
+              fmt::format("--fix {} states another value of this key; leave one of them out", printable(fix, 60))}});
+  }
 }
 
 std::vector<std::string> words_of(const QuestionOptions& options) {

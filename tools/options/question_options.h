@@ -27,6 +27,9 @@ void add_tokens_option(CLI::App& command, QuestionOptions& options);
 /// data-parallel degree open, unless --dp states it.
 [[nodiscard]] std::vector<std::string> sets_of(const QuestionOptions& options);
 
+/// Refuses a key that an option and one of `fixes` (KEY=VALUE, of --fix) hold at different values.
+void refuse_contradiction(const QuestionOptions& options, std::span<const std::string> fixes);
+
 /// Returns the options that were given, as words of a command line: "--model", "qwen3-32b", ...
 [[nodiscard]] std::vector<std::string> words_of(const QuestionOptions& options);
 

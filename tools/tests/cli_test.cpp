@@ -49,6 +49,11 @@ const std::vector<Wrong> kWrong = {
     {"unknown schedule",
      {"compare", "gpt3-175b-1024-a100", "--schedules", "gpip"},
      "--schedules gpip: unknown schedule; did you mean \"gpipe\"?"},
+    {"a schedule twice", {"compare", "gpt3-175b-1024-a100", "--schedules", "1f1b,1f1b"}, "it stands twice"},
+    {"a schedule by two names",
+     {"compare", "gpt3-175b-1024-a100", "--schedules", "interleaved:2,interleaved-1f1b:2"},
+     "it is the same as interleaved:2"},
+    {"an engine twice", {"compare", "llama-3-70b-chat-8-h100", "--engines", "vllm,vllm"}, "it stands twice"},
     {"chunks of a flat schedule", {"compare", "gpt3-175b-1024-a100", "--schedules", "1f1b:2"}, "has one chunk a stage"},
     {"impossible shape",
      {"schedule", "show", "interleaved-1f1b", "--stages", "4", "--microbatches", "6", "--chunks", "2"},
@@ -281,6 +286,43 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
   EXPECT_TRUE(answer["schedules"][0]["impossible"].is_null());
   EXPECT_THAT(answer["schedules"][3]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
   EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
+}
+
+TEST(Cli, KeysUnderANameChangeWhatItNames) {
+  const std::vector<std::string> words{"simulate", "llama-2-7b-8-a100", "--set"};
+  const auto ran = [&](const char* set) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {set, "--json"});
+    return run_foretoken(all);
+  };
+  for (const char* const wrong : {"cluster.gpu.x=1", "profile.x=1", "cluster.gpu.sms=no"}) {
+    const Ran refused = ran(wrong);
+    EXPECT_EQ(refused.status, 2) << wrong;
+    EXPECT_EQ(lines_of(refused.err).size(), 1U) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(std::string("--set ") + wrong));
+  }
+  const Ran small = ran("cluster.gpu.memory_bytes=1073741824");
+  ASSERT_EQ(small.status, 0) << small.err;
+  EXPECT_FALSE(nlohmann::json::parse(small.out)["memory"]["fits"].get<bool>());
+}
+
+TEST(Cli, TheTableOfLinksHasJsonAndNoDrawing) {
+  const Ran links = run_foretoken({"clusters", "show", "links", "--json"});
+  ASSERT_EQ(links.status, 0) << links.err;
+  EXPECT_FALSE(nlohmann::json::parse(links.out).at("links").empty());
+  const TemporaryFolder folder;
+  const Ran drawn = run_foretoken({"clusters", "show", "links", "--svg", folder.file("x.svg")});
+  EXPECT_EQ(drawn.status, 2);
+  EXPECT_EQ(drawn.err, "--svg: links are a table and have no drawing; expected the name of a cluster\n");
+}
+
+TEST(Cli, GpusThatAPlacementNamesTwiceAreOneLine) {
+  std::string places = "0";
+  for (int rank = 1; rank < 8; ++rank) places += ",0";
+  const Ran ran = run_foretoken({"simulate", "llama-2-7b-8-a100", "--set", "imperfections.placement=[" + places + "]"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("expected every GPU once, found GPU 0 again, and 6 more"));
 }
 
 TEST(Cli, KindsOfNodesThatComeAgainAreNamedOnce) {

@@ -66,10 +66,60 @@ TEST(DiagnoseCommand, ATraceIsSortedIntoKinds) {
   EXPECT_EQ(run_foretoken({"diagnose", trace}).status, 0);
 }
 
+// Each stage of a pipeline has exposed communication of its own. GPT-3's first stage reads embeddings, its last one
+// writes logits.
+TEST(DiagnoseCommand, ATraceIsComparedWithItsOwnStage) {
+  const TemporaryFolder folder;
+  std::vector<double> exposed;
+  for (const int rank : {0, 512, 1023}) {
+    const std::string trace = folder.put("rank.json", R"({"distributedInfo": {"rank": )" + std::to_string(rank) +
+                                                          R"(}, "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 0, "dur": 200, "pid": 0, "tid": 7, "args": {"device": 0}}]})");
+    const Ran ran = run_foretoken({"diagnose", trace, "gpt3-175b-1024-a100", "--json"});
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json prediction = json::parse(ran.out).at("prediction");
+    EXPECT_EQ(prediction.at("stage"), rank / 128);
+    exposed.push_back(prediction.at("exposed_communication_s").get<double>());
+  }
+  EXPECT_NE(exposed[0], exposed[1]);
+  EXPECT_NE(exposed[1], exposed[2]);
+  for (const double seconds : exposed) EXPECT_GT(seconds, 0);
+}
+
+// Without progress bars the rate of steps tells the step; the ratio of both rates is the batch.
+TEST(DiagnoseCommand, TheTrainersRateOfStepsIsAStep) {
+  const TemporaryFolder folder;
+  const std::string log = folder.put(
+      "t.log", "{'train_runtime': 1600.0, 'train_samples_per_second': 1.6, 'train_steps_per_second': 0.05}\n");
+  const Ran ran = run_foretoken({"diagnose", log, "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NEAR(json::parse(ran.out).at("steady").at("step_time_s").get<double>(), 20, 1e-9);
+  const std::string coarse = folder.put(
+      "c.log", "{'train_runtime': 1600.0, 'train_samples_per_second': 102.4, 'train_steps_per_second': 0.05}\n");
+  EXPECT_NEAR(
+      json::parse(run_foretoken({"diagnose", coarse, "--json"}).out).at("steady").at("step_time_s").get<double>(), 20,
+      1e-9);
+}
+
+TEST(DiagnoseCommand, ATimeWithoutEndIsShort) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int step = 1; step < 10; ++step)
+    lines += " iteration " + std::to_string(step) +
+             "/ 100 | elapsed time per iteration (ms): 1e300 | global batch size: 8 |\n";
+  const Ran ran = run_foretoken({"diagnose", folder.put("big.log", lines)});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("1e+297 s"));
+  for (const std::string& line : lines_of(ran.out)) EXPECT_LE(line.size(), 100U) << line;
+}
+
 TEST(DiagnoseCommand, OtherFilesAreOneLine) {
   const TemporaryFolder folder;
   for (const Wrong& wrong : std::vector<Wrong>{
            {"prose", {"diagnose", folder.put("a.log", "hello\nworld\n")}, "none of 2 lines states the time of a step"},
+           {"nothing",
+            {"diagnose", folder.put("n.log", "")},
+            "n.log: it is empty and does not state the time of a step"},
            {"a scenario", {"diagnose", folder.put("b.json", "{\"gpus\": 8}")}, "has no traceEvents"},
            {"broken JSON", {"diagnose", folder.put("c.json", "{\"traceEvents\": [")}, "is no JSON from byte"},
            {"a trace of the host", {"diagnose", folder.put("d.json", R"({"traceEvents": []})")}, "no kernels of a GPU"},

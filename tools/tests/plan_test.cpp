@@ -101,6 +101,33 @@ TEST(PlanCommand, ABudgetHasAChanceToo) {
   EXPECT_EQ(within["chance"], within["chance_of_budget"]);
 }
 
+TEST(PlanCommand, WithoutAPriceTheChanceOfABudgetIsUnknown) {
+  const std::vector<std::string> words{"gpt3-175b-1024-a100", "--tokens", "300B", "--clusters",
+                                       "dgx-h100-ndr",        "--budget", "2M"};
+  const json answer = plan(words, 1);
+  for (const char* key : {"chance_of_budget", "within_budget", "chance"})
+    EXPECT_TRUE(answer["options"][0][key].is_null()) << key;
+  EXPECT_TRUE(answer["smallest"].is_null());
+  std::vector<std::string> as_text{"plan"};
+  as_text.insert(as_text.end(), words.begin(), words.end());
+  const std::string text = run_foretoken(as_text).out;
+  EXPECT_THAT(text, testing::HasSubstr("budget is unknown."));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("< 1 %")));
+}
+
+TEST(PlanCommand, PrintsTheWarningsOfItsRows) {
+  const std::vector<std::string> words{"gpt3-175b-1024-a100", "--tokens", "300B", "--set",
+                                       "cluster.node.nvlink.gb_per_s_per_gpu=2000"};
+  const json answer = plan(words, 0);
+  const json& warnings = answer["options"][0]["result"]["warnings"];
+  ASSERT_FALSE(warnings.empty());
+  std::vector<std::string> as_text{"plan"};
+  as_text.insert(as_text.end(), words.begin(), words.end());
+  const std::string text = run_foretoken(as_text).out, first = warnings[0];
+  EXPECT_THAT(text, testing::HasSubstr("Warnings\n"));
+  EXPECT_THAT(text, testing::HasSubstr(first.substr(0, 40)));
+}
+
 TEST(PlanCommand, ScenariosHoldNoPathOfThisMachine) {
   const TemporaryFolder folder;
   folder.put("my-model.json", R"({"base": "gpt2-medium", "n_layer": 12})");
@@ -134,6 +161,7 @@ TEST(PlanCommand, PricesBelongToTheirClusters) {
   };
   EXPECT_EQ(prices({}), json::parse("[2.5]"));
   EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5"}), json::parse("[null, 6.88]"));
+  EXPECT_EQ(prices({"--clusters", "dgx-a100-80gb-hdr,aws-p5"}), json::parse("[2.5, 6.88]"));
   EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5", "--price", "3"}), json::parse("[3.0, 3.0]"));
 }
 

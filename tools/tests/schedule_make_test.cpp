@@ -64,6 +64,12 @@ TEST(ScheduleMake, MoreMayWaitForWeightsThanAForwardStores) {
     }
 }
 
+TEST(ScheduleShow, PairsAreThoseOfSchedulesWithPairs) {
+  const Ran ran = run_foretoken({"schedule", "show", "1f1b", "--stages", "4", "--microbatches", "8", "--pair", "3"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--pair: expected a schedule that runs passes in pairs"));
+}
+
 TEST(ScheduleShow, BlockingMessagesAreThoseOfMegatronsSchedules) {
   for (const char* name : {"eager-1f1b", "zb-h1", "zb-h2"}) {
     const Ran ran = run_foretoken({"schedule", "show", name, "--stages", "4", "--microbatches", "8", "--blocking"});

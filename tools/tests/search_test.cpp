@@ -114,6 +114,93 @@ TEST(SearchCommand, AResultFileOfExpertsGoesOn) {
                           HasSubstr(R"("exchanges":true)")));
 }
 
+TEST(SearchCommand, ComplaintsAboutFixNameItAndContradictionsAreRefused) {
+  const auto says = [](std::vector<std::string> words, const char* line) {
+    for (const char* const command : {"search", "plan"}) {
+      std::vector<std::string> all{command, "gpt3-175b-1024-a100"};
+      all.insert(all.end(), words.begin(), words.end());
+      const Ran ran = run_foretoken(all);
+      EXPECT_EQ(ran.status, 2) << ran.out;
+      EXPECT_EQ(ran.err, std::string(line) + '\n');
+    }
+  };
+  says({"--fix", "parallelism.tensor=x"},
+       "--fix parallelism.tensor=x: expected a whole number from 1 to 1048576, found a string \"x\"");
+  says({"--fix", "nonsense"}, "--fix nonsense: expected KEY=VALUE, for instance parallelism.tensor=4");
+  says({"--fix", "parallelism.tensor=4", "--tp", "8"},
+       "--fix parallelism.tensor=4: --tp 8 states another value of this key; leave one of them out");
+  says({"--fix", "gpus=512", "--gpus", "1024"},
+       "--fix gpus=512: --gpus 1024 states another value of this key; leave one of them out");
+  says({"--fix", "batch.micro=1", "--fix", "batch.micro=2"},
+       "--fix batch.micro=2: --fix batch.micro=1 states another value of this key; leave one of them out");
+  EXPECT_EQ(run_foretoken({"search", "gpt3-175b-1024-a100", "--fix", "parallelism.tensor=8", "--tp", "8"}).status, 0);
+}
+
+TEST(SearchCommand, SizesWithoutAConfigurationSayWhy) {
+  const std::string text = run_foretoken({"search", "gpt3-175b-1024-a100", "--gpus", "7,1024,1280"}).out;
+  EXPECT_THAT(text, HasSubstr("-     7  gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 7"));
+  EXPECT_THAT(text, HasSubstr("-  1280  batch.global: expected a multiple of micro 1 x data 20 = 20, found 1536"));
+  const json answer = json::parse(run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "all", "--fix",
+                                                 "parallelism.tensor=8", "--gpus", "8,1023,1024", "--json"})
+                                      .out);
+  ASSERT_EQ(answer["impossible_sizes"].size(), 2u);
+  EXPECT_EQ(answer["impossible_sizes"][0]["gpus"], 8);
+  EXPECT_THAT(answer["impossible_sizes"][0]["reason"].get<std::string>(), HasSubstr("no configuration fits in memory"));
+  EXPECT_THAT(answer["impossible_sizes"][1]["reason"].get<std::string>(), HasSubstr("found 1023"));
+}
+
+// 1023 GPUs fill no whole nodes. The batch has no part in it, as open degrees leave other data-parallel degrees.
+TEST(SearchCommand, AReasonHoldsForEveryChoiceOfTheOpenKeys) {
+  const Ran nodes = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "all", "--gpus", "1023"});
+  EXPECT_EQ(nodes.status, 2);
+  EXPECT_EQ(lines_of(nodes.err).size(), 1u) << nodes.err;
+  EXPECT_THAT(nodes.err, HasSubstr("whole nodes of 8 GPUs"));
+  const Ran batch = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "all", "--gpus", "1000"});
+  EXPECT_EQ(lines_of(batch.err).size(), 1u) << batch.err;
+  EXPECT_THAT(batch.err, HasSubstr("/batch/global: expected a multiple of a data-parallel degree that 1,000 GPUs "
+                                   "leave, found 1536"));
+  const Ran layers = run_foretoken(
+      {"search", "gpt3-175b-1024-a100", "--free", "all", "--fix", "parallelism.pipeline=7", "--gpus", "56"});
+  EXPECT_EQ(layers.status, 2);
+  EXPECT_THAT(layers.err, HasSubstr("layers"));
+}
+
+constexpr const char* kOnOneGpu =
+    R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 1, "batch": {"global": 8, "sequence_length": 2048},
+        "parallelism": {"context": 1}, "runtime": "deepspeed"})";
+
+TEST(SearchCommand, OffloadedPartsHaveAColumnAndNoRunIsListedTwice) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kOnOneGpu);
+  const std::vector<std::string> words{"search", question, "--free", "offload", "--no-require-fit", "--top", "40"};
+  const std::string text = run_foretoken(words).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("  offload"), HasSubstr("optimizer+parameters"), HasSubstr("  GiB")));
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  std::set<std::string> runs;
+  const json answer = json::parse(run_foretoken(as_json).out);
+  for (json row : answer["ranked"]) {
+    const int stage = row["zero_stage"];
+    const json moved = row.value("offload", json::object());
+    EXPECT_EQ(stage, moved.contains("parameters") ? 3 : moved.contains("optimizer") ? 1 : 0);
+    EXPECT_TRUE(runs.insert(json{row["micro"], row["recompute"], moved}.dump()).second) << row;
+  }
+}
+
+TEST(SearchCommand, StatedParametersOnTheHostAreTriedWithZero3) {
+  const TemporaryFolder folder;
+  for (const char* const runtime : {"huggingface-trainer", "deepspeed"}) {
+    const std::string question = folder.put("question.json", kOnOneGpu);
+    const Ran ran =
+        run_foretoken({"search", question, "--free", "optimizer.zero_stage", "--set", "offload.parameters=cpu", "--set",
+                       std::string("runtime=") + runtime, "--no-require-fit", "--json"});
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json answer = json::parse(ran.out);
+    EXPECT_EQ(answer["candidates"]["invalid"], 0);
+    for (const json& row : answer["ranked"]) EXPECT_EQ(row["zero_stage"], 3);
+  }
+}
+
 TEST(SearchCommand, ADenseModelHasNoExpertsToSearch) {
   for (const char* const key : {"parallelism.expert", "parallelism.expert_tensor", "moe", "moe.dispatcher"}) {
     const Ran ran = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", key});

@@ -44,6 +44,49 @@ TEST(WhatIf, AnotherClusterBringsItsOwnCosts) {
   EXPECT_EQ(json::parse(ran.out)["rows"][0]["result"]["step_time_s"], json::parse(own.out)["step_time_s"]);
 }
 
+// The scenario states a price with its own cluster. aws-p5 has a list price, dgx-h100-ndr has none.
+TEST(WhatIf, AStatedPriceBelongsToItsCluster) {
+  const auto costs = [](std::vector<std::string> more) {
+    std::vector<std::string> words{"whatif", "gpt3-175b-1024-a100", "--vary",
+                                   "cluster=dgx-a100-80gb-hdr,aws-p5,dgx-h100-ndr", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_foretoken(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    std::vector<double> prices;
+    const json answer = json::parse(ran.out);
+    for (const json& row : answer["rows"]) {
+      const json& run = row["result"]["run"];
+      prices.push_back(run["cost"].is_null() ? 0 : run["cost"].get<double>() / run["gpu_hours"].get<double>());
+    }
+    return prices;
+  };
+  EXPECT_THAT(costs({}), testing::Pointwise(testing::DoubleEq(), {2.5, 6.88, 0.0}));
+  EXPECT_THAT(costs({"--vary", "run.price_per_gpu_hour=3"}), testing::Pointwise(testing::DoubleEq(), {3.0, 3.0, 3.0}));
+}
+
+TEST(WhatIf, AServicesPriceBelongsToItsClusterToo) {
+  const auto costs = [](std::vector<std::string> more) {
+    std::vector<std::string> words{"whatif", "llama-3-70b-chat-8-h100", "--vary", "cluster=dgx-h100-ndr,aws-p5",
+                                   "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    json found = json::array();
+    const json answer = json::parse(run_foretoken(words).out);
+    for (const json& row : answer["rows"]) found.push_back(row["result"]["cost_per_million_output_tokens"]);
+    return found;
+  };
+  const json plain = costs({}), priced = costs({"--set", "price_per_gpu_hour=3"});
+  EXPECT_TRUE(plain[0].is_null());
+  EXPECT_FALSE(priced[0].is_null());
+  EXPECT_FALSE(plain[1].is_null());
+  EXPECT_EQ(priced[1], plain[1]);
+}
+
+TEST(WhatIf, ByWithoutATornadoIsRefused) {
+  const Ran ran = run_foretoken({"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2", "--by", "0.2"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.err, "foretoken whatif: --by changes the properties of --tornado; add it, or leave --by out\n");
+}
+
 TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
   const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
   std::vector<std::string> threaded = words;

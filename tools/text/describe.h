@@ -33,6 +33,7 @@ struct Described {
 [[nodiscard]] io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker);
 
 /// Describes topologies/links/links.json: the rate of each kind of link, both ways and each way.
+[[nodiscard]] io::Document links_document();
 [[nodiscard]] std::string links_page(const report::Paint& paint);
 
 /// Returns "  label        text", wrapped, or nothing when the text is empty.

@@ -115,18 +115,24 @@ std::string cluster_page(const io::Document& document, io::Findings& findings, c
 
 }  // namespace
 
-std::string links_page(const report::Paint& paint) {
+io::Document links_document() {
   const io::DataKind kind{"links file", "topologies/links"};
   const auto path = io::find_data_file(kind, "links");
   io::Findings findings;
   if (!path) findings.complaints.push_back({"links", "", io::unknown_name(kind, "links")});
   findings.throw_if_wrong();
-  const auto document = io::document_from_file(*path, findings);
+  auto document = io::document_from_file(*path, findings);
   findings.throw_if_wrong();
+  return std::move(*document);
+}
+
+std::string links_page(const report::Paint& paint) {
+  const io::Document document = links_document();
+  io::Findings findings;
   using Align = report::Table::Align;
   report::Table table({{"link", Align::kLeft}, {"both ways GB/s"}, {"each way GB/s"}, {"latency us"}});
   std::string sources;
-  const io::Node root = document->root(findings);
+  const io::Node root = document.root(findings);
   for (const io::Node& link : root.array("links")) {
     const auto latency = link.find_number("latency_us");
     table.add({link.text("name"), plain(link.number("both_ways_gb_per_s")),

@@ -67,9 +67,9 @@ Json row_json(const study::PlanRow& row) {
   json.update({{"scaling_efficiency", row.scaling_efficiency},
                {"chance_of_deadline", row.chances.deadline},
                {"meets_deadline", row.chances.deadline >= study::kEnoughChance},
-               {"chance_of_budget", row.chances.budget},
-               {"within_budget", row.chances.budget >= study::kEnoughChance},
-               {"chance", row.chances.both()},
+               {"chance_of_budget", or_null(row.chances.budget)},
+               {"within_budget", row.chances.budget ? Json(*row.chances.budget >= study::kEnoughChance) : Json()},
+               {"chance", or_null(row.chances.both())},
                {"scenario", Json::parse(row.best.text)},
                {"result", Json::parse(report::to_json(*row.best.metrics))}});
   return json;

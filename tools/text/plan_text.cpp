@@ -32,12 +32,12 @@ struct Cells {
 };
 
 // Returns the chance of a row to meet all limits: "87 %".
-std::string verdict_word(const study::PlanRow& row, bool has_budget) {
-  if (has_budget && !row.run.cost) return "unpriced";
-  return report::chance(row.chances.both());
+std::string chance_word(const study::PlanRow& row) {
+  const std::optional<double> chance = row.chances.both();
+  return chance ? report::chance(*chance) : "unknown";
 }
 
-Cells cells_of(const study::PlanRow& row, bool costs, bool asked, bool has_budget) {
+Cells cells_of(const study::PlanRow& row, bool costs, bool asked) {
   const report::Metrics& m = *row.best.metrics;
   Cells cells;
   cells.add(row.cluster);
@@ -53,7 +53,7 @@ Cells cells_of(const study::PlanRow& row, bool costs, bool asked, bool has_budge
     cells.add(report::letters(*row.run.cost), report::letters_range({*row.fast.cost, *row.slow.cost}));
   else if (costs)
     cells.add("n/a");
-  if (asked) cells.add(verdict_word(row, has_budget));
+  if (asked) cells.add(chance_word(row));
   return cells;
 }
 
@@ -77,7 +77,7 @@ std::string table_text(const study::Plan& plan, const Paint& paint) {
       table.add_note({row.cluster, fmt::format("{}", row.gpus)}, row.impossible);
       continue;
     }
-    Cells cells = cells_of(row, costs, asked, plan.budget.has_value());
+    Cells cells = cells_of(row, costs, asked);
     for (std::string& end : cells.ends) end = paint(Ink::kDim, end);
     table.add(std::move(cells.predicted));
     table.add(std::move(cells.ends));
@@ -118,7 +118,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
     words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
                          report::percent(study::filled(row.best)));
   if (plan.deadline_days || plan.budget)
-    words += fmt::format(" The chance to meet {} is {}.", limits_words(plan), report::chance(row.chances.both()));
+    words += fmt::format(" The chance to meet {} is {}.", limits_words(plan), chance_word(row));
   return words;
 }
 
@@ -167,6 +167,25 @@ std::string unpriced_text(const study::Plan& plan, const Paint& paint) {
                                            fmt::join(names, ", ")));
 }
 
+// Returns every warning once. A warning of only some rows begins with their sizes.
+std::vector<std::string> warnings_of(const study::Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows_of;  // by warning
+  std::size_t possible = 0;
+  for (const study::PlanRow& row : plan.rows) {
+    if (!row.impossible.empty()) continue;
+    ++possible;
+    for (const std::string& warning : row.best.metrics->warnings) {
+      auto known = std::ranges::find(rows_of, warning, &decltype(rows_of)::value_type::first);
+      if (known == rows_of.end()) known = rows_of.insert(rows_of.end(), {warning, {}});
+      known->second.push_back(fmt::format("{} of {}", report::counted(row.gpus, "GPU"), row.cluster));
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [warning, rows] : rows_of)
+    warnings.push_back(rows.size() == possible ? warning : fmt::format("{}: {}", fmt::join(rows, ", "), warning));
+  return warnings;
+}
+
 std::string failures_text(const study::Plan& plan, const Paint& paint) {
   std::string text = report::title_text("Failures", "of the smallest cluster that meets the question", paint);
   const study::PlanRow& row = plan.rows[*plan.smallest];
@@ -195,6 +214,7 @@ std::string plan_text(const study::Plan& plan, const Paint& paint) {
   text += legend_text(plan, paint) + '\n';
   text += verdict_text(plan, paint) + unpriced_text(plan, paint);
   if (plan.smallest) text += failures_text(plan, paint) + launch_line_text(plan.rows[*plan.smallest].best, paint);
+  text += report::warnings_text(warnings_of(plan), paint);
   text += report::title_text("Assumed", "", paint);
   const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
   text += paint.paragraph(

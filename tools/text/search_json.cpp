@@ -80,6 +80,9 @@ std::string search_json(const study::SearchAnswer& answer) {
   json["nearest_misses"] = Json::array();
   for (const study::FoundConfiguration& found : answer.smallest)
     json["nearest_misses"].push_back(configuration_json(found));
+  json["impossible_sizes"] = Json::array();
+  for (const study::SizeWithout& size : answer.without)
+    json["impossible_sizes"].push_back({{"gpus", size.gpus}, {"reason", size.why}});
   json["winner"] = Json();
   if (!answer.ranked.empty()) json["winner"] = launch_line_json(answer.ranked[0]);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -78,6 +78,19 @@ bool overlaps(const study::FoundConfiguration& found) {
   return overlap_letters(found).find_first_not_of('-') != std::string::npos;
 }
 
+// Returns the parts that stand outside the GPU: "optimizer+parameters".
+std::string offloaded_parts(const study::FoundConfiguration& found) {
+  std::vector<std::string_view> parts;
+  for (const auto& [name, member] : job::kOffloadedParts)
+    if ((found.scenario.offload.*member).any()) parts.push_back(name);
+  return or_dash(!parts.empty(), fmt::format("{}", fmt::join(parts, "+")));
+}
+
+bool differ_in_offload(const study::SearchAnswer& answer) {
+  const std::string first = offloaded_parts(answer.ranked.front());
+  return std::ranges::any_of(answer.ranked, [&](const auto& found) { return offloaded_parts(found) != first; });
+}
+
 // Adds the columns of keys that only some answers have.
 void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedColumn>& columns) {
   if (any(answer, [](const auto& f) { return f.candidate.microbatch_group > 0; }))
@@ -98,6 +111,7 @@ void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedCo
   if (any(answer, [](const auto& f) { return f.candidate.short_gradients; }))
     columns.push_back({"gradients", [](const auto& f) { return or_dash(f.candidate.short_gradients, "16-bit"); }, 0,
                        Table::Align::kLeft});
+  if (differ_in_offload(answer)) columns.push_back({"offload", offloaded_parts, 0, Table::Align::kLeft});
   if (has_experts(answer))
     columns.push_back({"dispatch", [](const auto& f) { return std::string(model::name_of(*f.candidate.dispatcher)); },
                        1, Table::Align::kLeft});
@@ -155,7 +169,7 @@ std::vector<RankedColumn> result_columns(const study::SearchAnswer& answer) {
   }
   columns.push_back({"MFU", [](const auto& f) { return report::percent(f.metrics->mfu); }, 7});
   if (!run) columns.push_back({"bubble", [](const auto& f) { return report::percent(f.metrics->bubble_fraction); }, 8});
-  columns.push_back({"peak", [](const auto& f) { return report::gib(f.metrics->memory.peak); }});
+  columns.push_back({"GiB", [](const auto& f) { return report::gib(f.metrics->memory.needed()); }});
   if (any(answer, [](const auto& f) { return !f.outcome.fits; }))
     columns.push_back({"fits", [](const auto& f) { return f.outcome.fits ? "yes" : "NO"; }, 0, Table::Align::kLeft});
   if (run) columns.push_back({"days", [](const auto& f) { return report::significant(f.metrics->run->days, 3); }, 5});
@@ -173,6 +187,7 @@ std::string table_of(const study::SearchAnswer& answer, const std::vector<Ranked
     for (const RankedColumn& column : columns) cells.push_back(column.cell(answer.ranked[rank]));
     table.add(std::move(cells));
   }
+  for (const study::SizeWithout& size : answer.without) table.add_note({"-", fmt::format("{}", size.gpus)}, size.why);
   return table.text(paint);
 }
 
@@ -204,7 +219,7 @@ std::string legend_of(const std::vector<RankedColumn>& columns, const Paint& pai
         "tensor-parallel collectives";
   if (shown("overlap") && shown("dispatch")) text += ", E exchanges of experts";
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
-  return paint.paragraph("  ", text + "; peak: GiB of the fullest stage");
+  return paint.paragraph("  ", text + "; GiB: memory that the fullest GPU needs");
 }
 
 // Writes the ranked list with as many columns as the page holds.

@@ -32,7 +32,7 @@ std::string objective_value(Objective objective, const study::FoundConfiguration
     case Objective::kGpus:
       return report::counted(found.candidate.gpus, "GPU");
     case Objective::kMemory:
-      return report::gib(found.outcome.peak) + " GiB";
+      return report::gib(study::needed(found)) + " GiB";
   }
   return "";
 }
@@ -115,7 +115,7 @@ double axis_value(Objective objective, const study::FoundConfiguration& found) {
     case Objective::kGpus:
       return gpus;
     case Objective::kMemory:
-      return found.outcome.peak.value();
+      return study::needed(found).value();
   }
   return 0;
 }
@@ -129,7 +129,7 @@ report::ScatterAxis axis_of(Objective objective) {
     case Objective::kGpus:
       return {"GPUs", [](double v) { return report::whole(v); }};
     case Objective::kMemory:
-      return {"peak memory (GiB)", [](double v) { return report::gib(Bytes(v)); }};
+      return {"memory (GiB)", [](double v) { return report::gib(Bytes(v)); }};
   }
   return {};
 }
@@ -167,6 +167,8 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
         "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), study::configuration_words(found),
                           report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
+  for (const study::SizeWithout& size : answer.without)
+    text += paint.paragraph("  ", fmt::format("{}: {}", report::counted(size.gpus, "GPU"), size.why));
   return text +
          paint.paragraph("  ", "Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.");
 }

@@ -119,7 +119,8 @@ std::string charts(const study::PlanSummary& plan) {
 std::string verdict_word(const study::PlanOption& option) {
   if (option.chance) return report::chance(*option.chance);
   if (!option.meets_deadline) return "too late";
-  return option.within_budget ? "yes" : "too dear";
+  if (!option.within_budget) return "unknown";
+  return *option.within_budget ? "yes" : "too dear";
 }
 
 void add_row(Table& table, const study::PlanOption& option) {

@@ -99,7 +99,8 @@ std::string run_tiles(const ReportData& data) {
 
 // Shows the mean error on the nearest measured runs.
 std::string trust_tile(const ReportData& data) {
-  if (data.near_runs.empty()) return tile("Nearest measured runs", "none", "no published run resembles this one");
+  if (data.near_runs.empty())
+    return tile("Nearest measured runs", "none", "no published run has its GPU, its software or its precision");
   double sum = 0;
   for (const study::NearRun& run : data.near_runs) sum += std::abs(run.error());
   const auto count = static_cast<double>(data.near_runs.size());

@@ -187,6 +187,17 @@ std::optional<Document> read_cluster_part(const Node& root, Question& question) 
   return document;
 }
 
+// Opens a stated profile. An object without a name changes the profile of the cluster's GPU.
+std::optional<Document> open_profile(const Node& stated, const std::string& gpu) {
+  const nlohmann::json& value = stated.value();
+  if (!value.is_object() || value.contains("base") || value.contains("name") || !find_data_file(kProfiles, gpu))
+    return open_reference(stated, kProfiles);
+  Document changed{.value = value, .source = stated.source(), .pointer = stated.pointer(), .name = ""};
+  changed.source.notes_defaults = false;
+  changed.value["base"] = gpu;
+  return with_bases(std::move(changed), kProfiles, stated.findings());
+}
+
 void read_profile_part(const Node& root, const std::optional<Document>& cluster, Question& question) {
   if (cluster && !question.pools.empty()) {
     root.findings().notes.defaulted.push_back(root.child("profile").pointer());
@@ -195,7 +206,7 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   }
   std::optional<cost::Profile> profile;
   if (root.has("profile")) {
-    if (const auto document = open_reference(root.child("profile"), kProfiles))
+    if (const auto document = open_profile(root.child("profile"), question.cluster.gpu.name))
       profile = read_profile(document->root(root.findings()));
   } else if (cluster) {
     root.findings().notes.defaulted.push_back(root.child("profile").pointer());

@@ -24,6 +24,16 @@ namespace fs = std::filesystem;
 /// The files that led to the current one through "base".
 using Chain = std::vector<fs::path>;
 
+/// An object without a name under a key of the base that is a name changes what has that name: {"gpu": {"sms": 100}}.
+void change_named(const nlohmann::json& base, nlohmann::json& changes) {
+  if (!base.is_object() || !changes.is_object()) return;
+  for (auto& [key, member] : changes.items()) {
+    if (!member.is_object() || member.contains("base") || member.contains("name") || !is_reference_key(key)) continue;
+    const auto named = base.find(key);
+    if (named != base.end() && named->is_string()) member["base"] = *named;
+  }
+}
+
 std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain);
 
 /// Returns the complaint about the file behind a reference, if it cannot be read.
@@ -128,6 +138,7 @@ std::optional<Document> merged(Document document, const DataKind& kind, Findings
   anchor_references(base->value, base->source.folder);
   document.value.erase("base");
   if (kind.folder == kModels.folder || kind.folder == kClusters.folder) name_modified(base->value, document.value);
+  change_named(base->value, document.value);
   base->value.merge_patch(document.value);
   document.value = std::move(base->value);
   if (document.name.empty()) document.name = base->name;

@@ -26,14 +26,18 @@ Table<Rank, Gpu> read_placement(const std::vector<Node>& entries, const Node& no
     return placement;
   }
   std::vector<bool> taken(entries.size(), false);
+  std::size_t again = 0, first = 0;  // GPUs that come again, and the first of them
   for (const Node& entry : entries) {
     const std::size_t wrong = node.findings().complaints.size();
     const auto gpu = static_cast<std::size_t>(entry.as_whole({.low = 0, .high = gpus - 1}));
     if (node.findings().complaints.size() > wrong) continue;
-    if (taken[gpu]) entry.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+    if (taken[gpu] && ++again == 1) first = gpu;
     taken[gpu] = true;
     placement.push_back(id_of<Gpu>(static_cast<int>(gpu)));
   }
+  if (again > 0)
+    node.complain("placement", fmt::format("expected every GPU once, found GPU {} again{}", first,
+                                           again > 1 ? fmt::format(", and {} more", again - 1) : ""));
   return placement;
 }
 

@@ -1,6 +1,8 @@
 // Settles the degrees of experts, and checks them against the experts and the ranks of a stage.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/hidden_exchanges.h"
@@ -25,11 +27,33 @@ std::optional<std::string> why_not(const Draft& draft, int expert, int expert_te
   return std::nullopt;
 }
 
+// Refuses rows that no routing gives. A token meets k of E experts, and at most min(k, E/e) on one of e ranks. One
+// expert has at most E/k times the mean rows, so a larger capacity holds padding alone.
+void check_spread(Draft& draft) {
+  const model::Experts& experts = *draft.job.model.experts;
+  const Routing& routing = draft.job.routing;
+  const auto count = static_cast<double>(experts.count), chosen = static_cast<double>(experts.per_token);
+  const int ranks = draft.job.parallelism.expert;
+  const double of_rank = std::min(static_cast<double>(ranks), count / chosen);
+  const double most = ranks == 1 ? count / chosen : of_rank;
+  if (routing.imbalance > most)
+    draft.complain("/moe/imbalance",
+                   fmt::format("expected at most {:g}: {} of {} meet {} of them a token, found {:g}", most,
+                               with_noun(ranks, "expert rank"), with_noun(experts.count, "expert"), experts.per_token,
+                               routing.imbalance));
+  if (routing.capacity_factor && *routing.capacity_factor > count / chosen)
+    draft.complain(
+        "/moe/capacity_factor",
+        fmt::format("expected at most {:g}, where an expert holds every token ({} / {} a token), found {:g}",
+                    count / chosen, with_noun(experts.count, "expert"), experts.per_token, *routing.capacity_factor));
+}
+
 void check_routing(Draft& draft) {
   const model::Experts& experts = *draft.job.model.experts;
   const Parallelism& degrees = draft.job.parallelism;
   if (draft.job.routing.capacity_factor && draft.job.routing.imbalance > 1)
     draft.complain("/moe/imbalance", "expected none with capacity_factor: every expert gets equally many rows");
+  check_spread(draft);
   if (draft.job.routing.shared_expert_overlap && experts.shared_width == 0)
     draft.complain("/moe/shared_expert_overlap",
                    fmt::format("expected false: model {} has no shared experts", in_quotes(draft.job.model.name)));

@@ -47,6 +47,8 @@ std::string significant(double value, int digits) {
   std::string_view power = std::string_view(rounded).substr(rounded.find('e') + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
   const int exponent = parse_number<int>(power).value_or(0);
+  constexpr int kMostZeros = 15;  // more of them cannot be read
+  if (std::abs(exponent) > kMostZeros) return fmt::format("{:.{}g}", value, digits);
   return grouped(fmt::format("{:.{}f}", *parse_number<double>(rounded), std::max(0, digits - 1 - exponent)));
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/base/intervals.h"
+#include "sim/observe/stage_times.h"
 
 namespace foretoken::study {
 namespace {
@@ -105,6 +106,18 @@ Stage stage_of_trace(const Prediction& prediction, const GpuTrace& trace) {
   return job.grid().stage_of(Rank{static_cast<std::uint32_t>(*trace.rank)});
 }
 
+// Returns the communication of a stage that nothing hides.
+Seconds exposed_on(Stage stage, const Prediction& prediction) {
+  Seconds exposed;
+  if (stage == prediction.observations.busiest_stage) {
+    for (const auto& [axis, name] : kAxisNames) exposed += prediction.metrics.time.comm[axis];
+    return exposed;
+  }
+  const observe::StageSplit split = observe::split_of(stage, prediction.step, prediction.run);
+  for (const auto& [axis, name] : kAxisNames) exposed += des::to_seconds(split.comm[axis]);
+  return prediction.metrics.bias_factor() * exposed;
+}
+
 }  // namespace
 
 TraceTimes trace_times(const GpuTrace& trace) {
@@ -161,7 +174,7 @@ PredictedTimes predicted_times(const Prediction& prediction, const GpuTrace& tra
     if (sums[work] > 0) times.works[work] = Seconds(factor * sums[work]);
   for (const Chunk chunk : ids<Chunk>(prediction.job.parallelism.virtual_pipeline))
     times.layers += prediction.job.layers_in(times.stage, chunk);
-  for (const auto& [axis, name] : kAxisNames) times.exposed += prediction.metrics.time.comm[axis];
+  times.exposed = exposed_on(times.stage, prediction);
   return times;
 }
 

@@ -69,7 +69,8 @@ struct NearCandidate {
 };
 
 // Returns the runs that are not too far away, nearest first. Equally near runs keep their order.
-std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRun> measured) {
+std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRun> measured,
+                                      const trust::Weights& weights) {
   const trust::Place here = place_of(job);
   std::vector<NearCandidate> all;
   for (const MeasuredRun& run : measured) {
@@ -83,7 +84,7 @@ std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRu
                 .measured = run.measured,
                 .predicted = {},
                 .fitted = run.fitted,
-                .distance = trust::Weights{}.distance(trust::steps_between(here, there)),
+                .distance = weights.distance(trust::steps_between(here, there)),
                 .difference = differences(job, each.job)};
     all.push_back(std::move(each));
   }
@@ -94,10 +95,11 @@ std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRu
 
 }  // namespace
 
-std::vector<NearRun> near_runs(const Job& job, std::span<const MeasuredRun> measured, std::size_t count) {
+std::vector<NearRun> near_runs(const Job& job, std::span<const MeasuredRun> measured, std::size_t count,
+                               const trust::Weights& weights) {
   std::vector<NearRun> runs;
   std::map<std::string, std::size_t> taken;
-  for (NearCandidate& each : candidates(job, measured)) {
+  for (NearCandidate& each : candidates(job, measured, weights)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
     each.run.predicted = predict(std::move(each.job), {.keeps_tasks = false}).metrics.simulated_step_time;

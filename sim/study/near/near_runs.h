@@ -8,6 +8,7 @@
 
 #include "sim/base/units.h"
 #include "sim/job/job.h"
+#include "sim/trust/place.h"
 
 namespace foretoken::study {
 
@@ -31,9 +32,9 @@ struct NearRun {
 };
 
 /// Returns at most `count` of `measured`, the nearest to `job` first, at most four of a set. Distance
-/// counts the same keys as that of intervals (trust::Place), with the usual weights. Runs that differ in GPU kind,
-/// runtime and element width at once are left out. Throws ConfigError when a scenario cannot be read.
+/// counts the same keys as that of intervals (trust::Place), with the weights of their evidence. Runs that differ in
+/// GPU kind, runtime and element width at once are left out. Throws ConfigError when a scenario cannot be read.
 [[nodiscard]] std::vector<NearRun> near_runs(const job::Job& job, std::span<const MeasuredRun> measured,
-                                             std::size_t count);
+                                             std::size_t count, const trust::Weights& weights);
 
 }  // namespace foretoken::study

@@ -72,6 +72,15 @@ std::vector<std::vector<std::size_t>> combinations(std::span<const Varied> keys)
   return all;
 }
 
+bool is_varied(std::span<const Varied> keys, std::string_view key) {
+  return std::ranges::any_of(keys, [&](const Varied& each) { return each.key == key; });
+}
+
+void append_choice(std::span<const Varied> keys, const std::vector<std::size_t>& choice,
+                   std::vector<std::string>& sets) {
+  for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
+}
+
 std::optional<Knee> knee_of(std::vector<Trial> trials) {
   if (trials.size() < 3) return std::nullopt;
   std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.value < b.value; });

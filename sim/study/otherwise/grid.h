@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretoken::study {
@@ -18,8 +19,15 @@ struct Varied {
 /// Parses one --vary. Commas inside brackets, braces and quotes do not separate values. Throws ConfigError.
 [[nodiscard]] Varied parse_varied(const std::string& text);
 
+/// Returns true when `key` itself is varied.
+[[nodiscard]] bool is_varied(std::span<const Varied> keys, std::string_view key);
+
 /// Returns every combination of values, as indices by key. The last key changes fastest.
 [[nodiscard]] std::vector<std::vector<std::size_t>> combinations(std::span<const Varied> keys);
+
+/// Appends the values of one combination to `sets`, as KEY=VALUE.
+void append_choice(std::span<const Varied> keys, const std::vector<std::size_t>& choice,
+                   std::vector<std::string>& sets);
 
 /// A value and the step time that it gives.
 struct Trial {

@@ -42,8 +42,7 @@ std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
 // one.
 std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job::Job& base) {
   std::vector<std::string> sets = question.sets;
-  const std::vector<Varied>& keys = question.keys;
-  if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
+  if (!is_varied(question.keys, "cluster")) return sets;
   sets.emplace_back("profile=null");
   try {
     if (question.scenario.read(sets).job.profile.name != base.profile.name) sets.pop_back();
@@ -53,13 +52,25 @@ std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job:
   return sets;
 }
 
-WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets, const std::vector<std::size_t>& choice,
-                  const trust::Evidence& evidence) {
-  const std::vector<Varied>& keys = question.keys;
-  for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
+// Returns `sets` with the values of a row. A stated price belongs to the cluster that it was stated with, so a row on
+// another cluster leaves it.
+std::vector<std::string> sets_of_row(const WhatIfQuestion& question, const job::Job& base,
+                                     const std::vector<std::string>& sets, const std::vector<std::size_t>& choice) {
+  std::vector<std::string> all = sets;
+  append_choice(question.keys, choice, all);
+  if (!base.run || !is_varied(question.keys, "cluster")) return all;
+  if (question.scenario.read_open(all).asked().cluster.name == base.cluster.name) return all;
+  all = sets;
+  all.emplace_back("run.price_per_gpu_hour=null");
+  append_choice(question.keys, choice, all);
+  return all;
+}
+
+WhatIfRow try_row(const WhatIfQuestion& question, const job::Job& base, const std::vector<std::string>& sets,
+                  const std::vector<std::size_t>& choice, const trust::Evidence& evidence) {
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    row.metrics = predict(question.scenario.read(sets),
+    row.metrics = predict(question.scenario.read(sets_of_row(question, base, sets, choice)),
                           {.keeps_tasks = false, .advice = true, .interval = IntervalQuestion{evidence}})
                       .metrics;
   } catch (const ConfigError& error) {
@@ -78,7 +89,7 @@ std::vector<WhatIfRow> try_all(const WhatIfQuestion& question, const job::Job& b
   watch.show(0, choices.size());
   ordered_parallel<std::size_t>(
       question.threads, [&] { return at < choices.size() && !watch.stopped() ? std::optional(at++) : std::nullopt; },
-      [&](std::size_t item) { return try_row(question, sets, choices[item], evidence); },
+      [&](std::size_t item) { return try_row(question, base, sets, choices[item], evidence); },
       [&](WhatIfRow& row) {
         rows.push_back(std::move(row));
         watch.show(rows.size(), choices.size());

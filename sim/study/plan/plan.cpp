@@ -17,6 +17,7 @@
 #include "sim/study/reason.h"
 #include "sim/study/scenario_source.h"
 #include "sim/study/search/searcher.h"
+#include "sim/study/search/why_none.h"
 #include "sim/trust/interval.h"
 
 namespace foretoken::study {
@@ -27,19 +28,6 @@ namespace {
 double checkpoint_bytes(const job::Job& scenario) {
   const job::PrecisionRecipe& recipe = scenario.recipe;
   return model::trained_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
-}
-
-// Returns the reason why no degrees are possible, in the words of `simulate`.
-std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  for (const Complaint& complaint : why_none_is_valid(question, space)) {
-    const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
-    const bool no_network = complaint.message.find("have no NICs") != std::string::npos;
-    if (!no_network &&
-        (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")))
-      continue;
-    return reason(complaint);
-  }
-  return "no valid configuration: the batch or the layers do not divide over these GPUs";
 }
 
 // Searches one size, and returns whether it came to an end. When no valid configuration fits, `row` holds the reason.
@@ -56,12 +44,9 @@ bool search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   if (!answer.ranked.empty()) {
     row.best = answer.ranked.front();
   } else if (answer.too_large > 0) {
-    row.impossible =
-        fmt::format("no configuration fits in memory; the smallest of {} needs {} of {} GiB",
-                    report::counted(static_cast<double>(answer.too_large), "configuration"),
-                    report::gib(needed(answer.smallest.front())), report::gib(question.asked().cluster.gpu.memory));
+    row.impossible = why_none_fits(answer.too_large, answer.smallest.front());
   } else {
-    row.impossible = why_none(question, request.space);
+    row.impossible = reason(why_none_is_valid(question, request.space, row.gpus).front());
   }
   return true;
 }
@@ -91,6 +76,15 @@ PlannedRun planned_run(const PlanAssumptions& assumed, const PlanRow& row, Secon
   return run;
 }
 
+// Returns true when the scenario itself is about the cluster `name`.
+bool is_own_cluster(const PlanQuestion& asked, const std::string& name) {
+  try {
+    return asked.scenario.read_open(asked.sets).asked().cluster.name == name;
+  } catch (const ConfigError&) {  // the plan names other clusters, and the scenario's own is wrong or left out
+    return false;
+  }
+}
+
 // Returns the price of --price, else the scenario's price for its own cluster, else the cluster's list price in USD.
 std::optional<double> price_of(const PlanAssumptions& assumed, const job::Question& scenario, bool own_cluster) {
   if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
@@ -113,7 +107,8 @@ io::OpenScenario question_on(const PlanQuestion& asked, const std::string& clust
   plan.name = scenario.name;
   plan.assumptions.tokens = scenario.run->tokens;
   plan.assumptions.currency = scenario.run->currency;
-  const std::optional<double> price = price_of(plan.assumptions, scenario, cluster.empty());
+  const std::optional<double> price =
+      price_of(plan.assumptions, scenario, cluster.empty() || is_own_cluster(asked, scenario.cluster.name));
   sets.push_back("run.price_per_gpu_hour=" + (price ? fmt::format("{}", *price) : "null"));
   return asked.scenario.read_open(sets);
 }
@@ -129,9 +124,9 @@ RunChances chances_of(const PlanQuestion& asked, const PlanAssumptions& assumed,
                      .high_days = std::max(outlook.days_by((1 + asked.level) / 2), row.slow.failures.expected_days)};
   if (asked.deadline_days) chances.deadline = outlook.chance_within(*asked.deadline_days);
   if (asked.budget) {
-    const double a_day = 24 * row.gpus * row.price_per_gpu_hour.value_or(0);
-    const bool free = row.price_per_gpu_hour && a_day == 0;
-    chances.budget = free ? 1 : a_day > 0 ? outlook.chance_within(*asked.budget / a_day) : 0;
+    chances.budget.reset();
+    const auto& price = row.price_per_gpu_hour;
+    if (price) chances.budget = *price > 0 ? outlook.chance_within(*asked.budget / (24 * row.gpus * *price)) : 1;
   }
   return chances;
 }
@@ -152,7 +147,7 @@ void choose(Plan& plan) {
   std::vector<std::size_t> good;
   for (std::size_t at = 0; at < plan.rows.size(); ++at) {
     const PlanRow& row = plan.rows[at];
-    if (!row.impossible.empty() || row.chances.both() < kEnoughChance) continue;
+    if (!row.impossible.empty() || !row.chances.enough()) continue;
     good.push_back(at);
     priced = priced || row.run.cost;
   }

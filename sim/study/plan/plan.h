@@ -1,6 +1,7 @@
 // Makes a capacity plan: the best configuration for each cluster and size, with the time and the cost of the run.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,13 @@ struct RunChances {
   /// Between them lies the part of runs that intervals are to hold: those of the step's interval, and those of the
   /// errors and failures drawn.
   double low_days = 0, high_days = 0;
-  double deadline = 1, budget = 1;  ///< 1 without a limit; no budget is met without a price
-  [[nodiscard]] double both() const { return deadline < budget ? deadline : budget; }  ///< one clock decides both
+  double deadline = 1;               ///< 1 without a limit
+  std::optional<double> budget = 1;  ///< the same; nothing without a price
+  /// Returns the chance of both, as one clock decides them. Nothing: it is unknown.
+  [[nodiscard]] std::optional<double> both() const {
+    return budget ? std::optional(std::min(deadline, *budget)) : std::nullopt;
+  }
+  [[nodiscard]] bool enough() const { return both().value_or(0) >= kEnoughChance; }  ///< no unknown chance is enough
 };
 
 /// One cluster at one size.

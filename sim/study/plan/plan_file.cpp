@@ -96,7 +96,7 @@ PlanOption read_option(const Node& node) {
   option.days_range = find_range(node, "days_interval");
   option.cost_range = find_range(node, "cost_interval");
   option.meets_deadline = node.boolean("meets_deadline");
-  option.within_budget = node.boolean("within_budget");
+  option.within_budget = node.find_boolean("within_budget");
   option.chance = node.find_number("chance", io::kFraction);
   return option;
 }

@@ -19,8 +19,9 @@ struct PlanOption {
   std::optional<double> cost, energy_mwh;
   std::optional<report::Range> days_range{},
       cost_range{};  ///< of all runs with their failures; at the ends of the step's interval
-  bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
-  std::optional<double> chance{};  ///< of meeting deadline and budget
+  bool meets_deadline = true, is_smallest = false, is_cheapest = false;
+  std::optional<bool> within_budget{};  ///< nothing without a price
+  std::optional<double> chance{};       ///< of meeting deadline and budget
 };
 
 /// A capacity plan. The report shows its cheapest option, else its smallest, else its first possible one.

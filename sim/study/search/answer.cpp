@@ -17,11 +17,12 @@
 #include "sim/job/make.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/time_parts.h"
-#include "sim/schedule/catalogue.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
+#include "sim/study/reason.h"
 #include "sim/study/search/parallel.h"
+#include "sim/study/search/why_none.h"
 
 namespace foretoken::study {
 namespace {
@@ -52,6 +53,20 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   std::vector<FoundConfiguration> all;
   for (const Outcome& outcome : outcomes) all.push_back(found(space, outcome));
   return all;
+}
+
+// Lists the sizes of which no configuration is valid, or none fits.
+std::vector<SizeWithout> sizes_without(const SearchRequest& request, const search::Space& space,
+                                       const search::Ranking& ranking) {
+  std::vector<SizeWithout> sizes;
+  for (const int gpus : request.space.gpus) {
+    const search::Ranking::OfSize of_size = ranking.of_size(gpus);
+    if (of_size.possible > 0) continue;
+    sizes.push_back({gpus, of_size.too_large > 0
+                               ? why_none_fits(of_size.too_large, found(space, *of_size.smallest))
+                               : reason(why_none_is_valid(space.question(), request.space, gpus).front())});
+  }
+  return sizes;
 }
 
 // Refuses a file that has changed since the search began: it would answer another question.
@@ -113,9 +128,11 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .ranked = all_found(space, ranking.top()),
                       .front = all_found(space, ranking.front()),
                       .smallest = {},
+                      .without = {},
                       .difference = {}};
   refuse_changed(space.question());
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
+  if (answer.several_sizes && complete) answer.without = sizes_without(request, space, ranking);
   add_bias(answer, options.evidence);
   search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
     predict_in_full(answer.ranked[rank], space.question(), options);
@@ -133,40 +150,6 @@ void rename(FoundConfiguration& found, const std::string& cluster) {
   found.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   found.scenario.name = name;
   if (found.metrics) found.metrics->name = name;
-}
-
-namespace {
-
-// Returns a complaint when the stated chunks a stage suit none of the schedules to try.
-std::optional<Complaint> chunks_of_no_schedule(const job::Question& question, const search::SpaceOptions& space) {
-  const job::Choices& asked = question.choices;
-  if (!asked.parallelism.virtual_pipeline || asked.schedule) return std::nullopt;
-  const int chunks = *asked.parallelism.virtual_pipeline;
-  const std::vector<std::string> names =
-      space.schedules.empty() ? search::default_schedules(question) : space.schedules;
-  for (const std::string& name : names)
-    if (schedule::schedule_named(name).interleaves == (chunks > 1)) return std::nullopt;
-  return Complaint{"", "/parallelism/virtual_pipeline",
-                   fmt::format("expected {} for the schedules to try ({}), found {}; try --free "
-                               "parallelism.virtual_pipeline",
-                               chunks > 1 ? "1" : "at least 2", fmt::join(names, ", "), chunks)};
-}
-
-}  // namespace
-
-std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  job::Question asked = question.asked();
-  if (!space.gpus.empty()) asked.choices.gpus = space.gpus.front();
-  if (std::optional<Complaint> wrong = chunks_of_no_schedule(asked, space)) {
-    wrong->file = question.asked().name;
-    return {*std::move(wrong)};
-  }
-  std::vector<Complaint> complaints = job::attempt(asked).complaints;
-  if (complaints.empty())
-    complaints.push_back({question.asked().name, "",
-                          "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
-                          "degrees divide; try other --gpus, or --free keys that the scenario states"});
-  return complaints;
 }
 
 Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step::outside_allocator(found.scenario); }

@@ -24,6 +24,12 @@ struct FoundConfiguration {
   std::optional<report::Metrics> metrics;  ///< with intervals; only of ranked ones
 };
 
+/// A size of several to try that has no configuration.
+struct SizeWithout {
+  int gpus = 0;
+  std::string why;
+};
+
 struct SearchAnswer {
   std::string name;
   search::Objective objective = search::Objective::kStepTime;
@@ -34,7 +40,8 @@ struct SearchAnswer {
   std::size_t considered = 0, decided = 0, invalid = 0, too_large = 0;  ///< decided: all when complete
   trust::Bias bias;  ///< of all configurations alike, so that it changes no rank
   std::vector<FoundConfiguration> ranked, front, smallest;
-  trust::Difference difference;  ///< error of the predicted ratio of two configurations
+  std::vector<SizeWithout> without;  ///< of a complete search for several sizes
+  trust::Difference difference;      ///< error of the predicted ratio of two configurations
 };
 
 struct AnswerOptions {
@@ -56,10 +63,6 @@ struct AnswerOptions {
 
 /// Names the scenario by model, GPUs and cluster, because its own name may speak of other GPUs.
 void rename(FoundConfiguration& found, const std::string& cluster);
-
-/// Returns the broken rules when no candidate is valid.
-[[nodiscard]] std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question,
-                                                       const search::SpaceOptions& space);
 
 /// Returns the layers of every stage, equal neighbours together: "11-2x12-11".
 [[nodiscard]] std::string layers_words(const std::vector<int>& layers);

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/study/search/answer.h"
+#include "sim/study/search/why_none.h"
 
 namespace foretoken::study {
 

@@ -4,6 +4,13 @@
 #include <algorithm>
 
 namespace foretoken::search {
+namespace {
+
+bool smaller(const Outcome& a, const Outcome& b) {
+  return std::tuple(a.peak.value(), a.candidate) < std::tuple(b.peak.value(), b.candidate);
+}
+
+}  // namespace
 
 std::string_view name_of(Objective objective) {
   switch (objective) {
@@ -61,17 +68,31 @@ void Ranking::add_to_front(const Outcome& outcome) {
   front_.insert(place, outcome);
 }
 
+void Ranking::count_size(const Outcome& outcome) {
+  if (outcome.verdict == Verdict::kInvalid) return;
+  OfSize& size = sizes_[space_->candidates()[outcome.candidate].gpus];
+  if (outcome.verdict != Verdict::kTooLarge) {
+    ++size.possible;
+    return;
+  }
+  ++size.too_large;
+  if (!size.smallest || smaller(outcome, *size.smallest)) size.smallest = outcome;
+}
+
+Ranking::OfSize Ranking::of_size(int gpus) const {
+  const auto place = sizes_.find(gpus);
+  return place == sizes_.end() ? OfSize{} : place->second;
+}
+
 void Ranking::add(const Outcome& outcome) {
   constexpr std::size_t kNearMisses = 3;
   ++counts_[static_cast<std::size_t>(outcome.verdict)];
+  count_size(outcome);
   if (is_too_large(outcome)) ++too_large_;
   if (outcome.verdict == Verdict::kReplayed) {
     insert(top_, most_, outcome);
     add_to_front(outcome);
   } else if (outcome.verdict == Verdict::kTooLarge) {
-    const auto smaller = [](const Outcome& a, const Outcome& b) {
-      return std::tuple(a.peak.value(), a.candidate) < std::tuple(b.peak.value(), b.candidate);
-    };
     smallest_.insert(std::upper_bound(smallest_.begin(), smallest_.end(), outcome, smaller), outcome);
     if (smallest_.size() > kNearMisses) smallest_.pop_back();
   }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -45,6 +47,12 @@ struct Outcome {
 /// Collects the best outcomes. The order of adding does not matter.
 class Ranking {
  public:
+  /// The outcomes of one cluster size.
+  struct OfSize {
+    std::size_t possible = 0, too_large = 0;  ///< valid ones
+    std::optional<Outcome> smallest = {};     ///< of those that are too large
+  };
+
   Ranking(const Space& space, Objective objective, std::size_t top, std::array<Objective, 2> axes);
 
   void add(const Outcome& outcome);
@@ -61,12 +69,15 @@ class Ranking {
   }  ///< valid but too large, also with require_fit off
   [[nodiscard]] std::array<Objective, 2> axes() const { return axes_; }
 
+  [[nodiscard]] OfSize of_size(int gpus) const;
+
   [[nodiscard]] double value(Objective objective, const Outcome& outcome) const;
 
  private:
   using Key = std::tuple<double, std::int64_t, double, std::size_t>;
   [[nodiscard]] Key key(const Outcome& outcome) const;
   void insert(std::vector<Outcome>& best, std::size_t most, const Outcome& outcome) const;
+  void count_size(const Outcome& outcome);
   void add_to_front(const Outcome& outcome);
 
   const Space* space_;
@@ -76,6 +87,7 @@ class Ranking {
   std::vector<Outcome> top_, front_, smallest_;
   std::array<std::size_t, 4> counts_{};
   std::size_t too_large_ = 0;
+  std::map<int, OfSize> sizes_;  // by GPUs
 };
 
 }  // namespace foretoken::search

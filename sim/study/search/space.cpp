@@ -309,7 +309,7 @@ void Space::add_executions(Candidate candidate) {
             candidate.sequence_parallel = sequence_parallel;
             candidate.recompute = recompute;
             candidate.zero_stage = zero_stage;
-            for (const Offloads& offloads : offload_choices(zero_stage)) {
+            for (const Offloads& offloads : offload_choices(candidate)) {
               candidate.offloads = offloads;
               candidates_.push_back(candidate);
             }

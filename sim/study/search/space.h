@@ -42,6 +42,10 @@ struct Candidate {
 inline constexpr std::array kOffloadKeys{job::Key::kOffloadOptimizer, job::Key::kOffloadParameters,
                                          job::Key::kOffloadActivations};
 
+/// Returns the least ZeRO stage that a part on the host needs: the optimizer's states must be sharded, and parameters
+/// stand elsewhere with ZeRO-3 only (the rules in sim/job/rules/offload.cpp).
+[[nodiscard]] int least_zero_stage(const job::Offload& offload);
+
 /// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16},
 /// and for models with experts {"expert", 8}, {"expert_tensor", 1}.
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
@@ -115,7 +119,7 @@ class Space {
   [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
   [[nodiscard]] std::vector<std::optional<Precision>> precision_choices() const;
   [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;
-  [[nodiscard]] std::vector<Offloads> offload_choices(int zero_stage) const;
+  [[nodiscard]] std::vector<Offloads> offload_choices(const Candidate& candidate) const;
   [[nodiscard]] bool is_open(job::Key key) const;
   [[nodiscard]] bool deals_by_time(const Candidate& candidate) const;
   void deal_by_time();

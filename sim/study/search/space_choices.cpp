@@ -1,5 +1,8 @@
 // Lists the values of the keys that change neither degrees nor batch: sequence parallelism, recomputation, shards of
 // the optimizer, precision, gradients and overlaps.
+#include <algorithm>
+#include <array>
+
 #include "sim/job/hidden_exchanges.h"
 #include "sim/job/rules/precision_recipe.h"
 #include "sim/job/rules/rules.h"
@@ -9,6 +12,19 @@ namespace foretoken::search {
 
 using job::Key;
 using model::RecomputeGranularity;
+
+namespace {
+
+constexpr std::array kLeastStages{1, 3, 0};  // by part of job::kOffloadedParts
+
+}  // namespace
+
+int least_zero_stage(const job::Offload& offload) {
+  int least = 0;
+  for (std::size_t part = 0; part < kLeastStages.size(); ++part)
+    if ((offload.*job::kOffloadedParts[part].second).any()) least = std::max(least, kLeastStages[part]);
+  return least;
+}
 
 std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
   const std::optional<bool> stated = question_->asked().choices.parallelism.sequence_parallel;
@@ -30,10 +46,13 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
     stages = {*asked.choices.zero_stage};
   } else {
     const int replicas = product(candidate.degrees, net::kReplicaAxes);
-    // Parameters are sharded only for runtimes that do so by default.
-    const bool shards_alone = is_open(Key::kOffloadOptimizer) || is_open(Key::kOffloadParameters);
-    const int most = replicas == 1 && !shards_alone ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
-    for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
+    const job::Offload stated = asked.choices.offload.value_or(job::Offload{});
+    const bool moves_parameters = is_open(Key::kOffloadParameters) || stated.parameters.any();
+    const bool shards_alone = moves_parameters || is_open(Key::kOffloadOptimizer) || stated.optimizer.any();
+    // Parameters are sharded only for runtimes that do so by default, and where they go to the host.
+    const int most_shards = asked.runtime.default_zero_stage >= 2 || moves_parameters ? 3 : 1;
+    const int most = replicas == 1 && !shards_alone ? 0 : most_shards;
+    for (int stage = least_zero_stage(stated); stage <= most; ++stage) stages.push_back(stage);
   }
   std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.degrees[Axis::kPipeline]); });
   return stages;
@@ -58,19 +77,30 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
   return usual.gradient_bytes + usual.extra_gradient_bytes > 2 ? std::vector{false, true} : std::vector{false};
 }
 
-// Each searched part stays or goes to the host. Optimizer states go from ZeRO-1 on, parameters with ZeRO-3 (the rules
-// in sim/job/rules/offload.cpp).
-std::vector<Offloads> Space::offload_choices(int zero_stage) const {
+// Each searched part stays or goes to the host. One replica has nothing to shard, so its states are sharded only where
+// the host takes them: a higher stage is the same run.
+std::vector<Offloads> Space::offload_choices(const Candidate& candidate) const {
+  const job::Choices& asked = question_->asked().choices;
   std::vector<Offloads> all = {{}};
-  constexpr std::array kLeastStage{1, 3, 0};
   for (std::size_t part = 0; part < kOffloadKeys.size(); ++part) {
-    if (!is_open(kOffloadKeys[part]) || zero_stage < kLeastStage[part]) continue;
+    if (!is_open(kOffloadKeys[part]) || candidate.zero_stage < kLeastStages[part]) continue;
     const std::size_t before = all.size();
     for (std::size_t i = 0; i < before; ++i) {
       all.push_back(all[i]);
       all.back()[part] = true;
     }
   }
+  // FSDP's optimizer states stand where its parameters do.
+  if (question_->asked().runtime.fully_sharded && is_open(Key::kOffloadOptimizer))
+    std::erase_if(all, [](const Offloads& offloads) { return offloads[0] != offloads[1]; });
+  if (asked.zero_stage || product(candidate.degrees, net::kReplicaAxes) > 1) return all;
+  const int stated = least_zero_stage(asked.offload.value_or(job::Offload{}));
+  std::erase_if(all, [&](const Offloads& offloads) {
+    int least = stated;
+    for (std::size_t part = 0; part < offloads.size(); ++part)
+      if (offloads[part]) least = std::max(least, kLeastStages[part]);
+    return candidate.zero_stage > least;
+  });
   return all;
 }
 

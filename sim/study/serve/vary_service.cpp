@@ -11,13 +11,25 @@
 namespace foretoken::study {
 namespace {
 
-VariedServiceRow try_service(const VaryServiceQuestion& question, const std::vector<std::size_t>& choice) {
+// Reads the service of one combination; `own` is the question itself. A stated price belongs to the cluster that it was
+// stated with, so a service on another cluster leaves it.
+serve::Service read_one(const VaryServiceQuestion& question, const serve::Service& own,
+                        const std::vector<std::size_t>& choice) {
   std::vector<std::string> sets = question.sets;
-  for (std::size_t key = 0; key < choice.size(); ++key)
-    sets.push_back(question.keys[key].key + '=' + question.keys[key].values[choice[key]]);
+  append_choice(question.keys, choice, sets);
+  serve::Service service = io::read_service_file(question.service, sets);
+  if (!is_varied(question.keys, "cluster") || service.cluster.name == own.cluster.name) return service;
+  sets = question.sets;
+  sets.emplace_back("price_per_gpu_hour=null");
+  append_choice(question.keys, choice, sets);
+  return io::read_service_file(question.service, sets);
+}
+
+VariedServiceRow try_service(const VaryServiceQuestion& question, const serve::Service& own,
+                             const std::vector<std::size_t>& choice) {
   VariedServiceRow row{.choice = choice, .prediction = {}, .impossible = {}};
   try {
-    const serve::Service service = io::read_service_file(question.service, sets);
+    const serve::Service service = read_one(question, own, choice);
     row.gpus = service.gpus();
     row.prediction = serve::predict(service);
   } catch (const ConfigError& error) {
@@ -61,7 +73,7 @@ VariedService vary_service(const VaryServiceQuestion& question, const Watch& wat
   watch.show(0, choices.size());
   ordered_parallel<std::size_t>(
       question.threads, [&] { return at < choices.size() && !watch.stopped() ? std::optional(at++) : std::nullopt; },
-      [&](std::size_t item) { return try_service(question, choices[item]); },
+      [&](std::size_t item) { return try_service(question, varied.service, choices[item]); },
       [&](VariedServiceRow& row) {
         varied.rows.push_back(std::move(row));
         watch.show(varied.rows.size(), choices.size());

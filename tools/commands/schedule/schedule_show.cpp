@@ -154,6 +154,11 @@ Shown build(const Options& options, const schedule::Schedule& chosen) {
         fmt::format("--blocking: expected a schedule of Megatron (gpipe, gpipe-fifo, 1f1b, interleaved-1f1b), "
                     "found {}; leave it out",
                     options.name));
+  if (!options.pair_ms.empty() && !chosen.pairs_passes)
+    throw wrong(
+        fmt::format("--pair: expected a schedule that runs passes in pairs (dualpipe, dualpipe-v), found {}; leave "
+                    "it out",
+                    options.name));
   study::ReplayTimes times = times_of(options);
   check_length(options);
   all.microbatches *= options.steps;

@@ -58,8 +58,22 @@ void take_progress(const Progress& progress, LogBuilder& log) {
   log.add(Format::kTrainer, entry);
 }
 
+// Adds what the rate of steps tells. It has three decimals. Beside the rate of samples it gives the batch, a whole
+// number, and then the rate of samples gives the step more exactly.
+void add_rates(std::optional<double> steps_per_s, double runtime, Entry& whole) {
+  constexpr double kHalfDecimal = 0.0005;
+  if (!steps_per_s) return;
+  whole.seconds = 1 / *steps_per_s;
+  const double batch = std::round(whole.samples_per_s.value_or(0) / *steps_per_s);
+  if (batch >= 1 && batch < kLargestCount && batch * kHalfDecimal / *steps_per_s < 0.5) {
+    whole.global_batch = static_cast<std::int64_t>(batch);
+    whole.seconds = batch / *whole.samples_per_s;
+  }
+  whole.steps = std::max<std::int64_t>(1, whole_or(std::round(runtime / *whole.seconds), 1));
+}
+
 // The last line: the time of the whole run, with its start. It takes the place of a clock of whole seconds. Without
-// progress bars the number of steps is unknown, and its rate is all there is.
+// progress bars its rates tell the mean step.
 void take_runtime(std::string_view line, double runtime, LogBuilder& log) {
   TrainingLog& mine = log.of(Format::kTrainer);
   if (!mine.notes.empty()) return;  // another rank
@@ -67,6 +81,7 @@ void take_runtime(std::string_view line, double runtime, LogBuilder& log) {
   Entry whole{.step = steps + 1, .steps = std::max<std::int64_t>(1, steps)};
   if (steps > 0) whole.seconds = runtime / static_cast<double>(steps);
   whole.samples_per_s = positive_after(line, "'train_samples_per_second'");
+  if (steps == 0) add_rates(positive_after(line, "'train_steps_per_second'"), runtime, whole);
   mine.entries.clear();
   log.add(Format::kTrainer, whole);
   mine.notes.emplace_back("The log states only the time of the whole run: its mean step includes the start.");

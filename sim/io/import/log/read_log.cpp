@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/io/import/log/line_readers.h"
 #include "sim/io/import/log/log_text.h"
@@ -139,9 +140,10 @@ std::string nothing_found(const std::optional<TrainingLog>& log, std::size_t lin
         "throughput",
         in_quotes(mlperf.platform.value_or("an unnamed platform")));
   return fmt::format(
-      "none of {} lines states the time of a step; expected a log of Megatron-LM, NeMo, MLPerf, DeepSpeed, torchtitan, "
+      "{} the time of a step; expected a log of Megatron-LM, NeMo, MLPerf, DeepSpeed, torchtitan, "
       "Composer, nanotron or the Hugging Face Trainer, or a PyTorch trace (.json, .json.gz)",
-      lines);
+      lines == 0 ? "it is empty and does not state"
+                 : fmt::format("none of {} states", with_noun(static_cast<std::int64_t>(lines), "line")));
 }
 
 std::optional<TrainingLog> finish(LogBuilder& builder, std::size_t lines, const std::string& file, Findings& findings) {
