@@ -1,4 +1,5 @@
-// Compares fine-tuning with 171 published rows and 17 of our own, and tests the plain answers about memory on shipped scenarios.
+// Compares fine-tuning with 171 published rows and 17 of our own, and tests the plain answers about memory on shipped
+// scenarios.
 #include <gtest/gtest.h>
 
 #include <algorithm>

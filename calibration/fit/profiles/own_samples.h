@@ -35,8 +35,8 @@ template <class T>
   return *names.begin() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
 }
 
-/// Returns kFitted for published tables, which state a time but no runs, and kMeasured for samples that count their runs:
-/// those of `foretoken-calibrate` and logs of nccl-tests.
+/// Returns kFitted for published tables, which state a time but no runs, and kMeasured for samples that count their
+/// runs: those of `foretoken-calibrate` and logs of nccl-tests.
 template <class T>
 [[nodiscard]] cost::Provenance provenance_of(const std::vector<measured::From<T>>& part) {
   for (const auto& sample : part)
