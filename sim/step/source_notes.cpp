@@ -44,6 +44,11 @@ std::vector<std::string> source_notes(const job::Job& job) {
         notes.push_back(fmt::format("profile {}: {}", profile->name, note));
     if (auto note = missing_law(*profile, uses)) notes.push_back(std::move(*note));
   }
+  if (job.layer_context().autocast)
+    notes.push_back(
+        fmt::format("autocast over fp32 weights: products in {}, of copies that every pass casts; norms and residual "
+                    "stream in fp32",
+                    foretoken::name_of(job.precision)));
   for (const std::string& note : job.runtime.notes)
     if (job.offload.optimizer.any() || !note.starts_with("host_update_bytes"))
       notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));

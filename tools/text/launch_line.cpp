@@ -27,7 +27,8 @@ bool is_megatron(const io::LaunchFormat& format) { return format.name == "megatr
 RuntimeLaunch launch_of(const study::FoundConfiguration& found) {
   const job::Job& job = found.scenario;
   const io::LaunchFormat* const own = io::launch_format_of_runtime(job.runtime.name);
-  RuntimeLaunch launch{.format = own != nullptr ? own : io::launch_format_named("megatron")};
+  RuntimeLaunch launch;
+  launch.format = own != nullptr ? own : io::launch_format_named("megatron");
   launch.exported = io::export_launch(*launch.format, job, nlohmann::json::parse(found.text));
   if (own == nullptr)
     launch.remarks.push_back(fmt::format(

@@ -67,6 +67,15 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_THAT(step::source_notes(scenario), Contains(HasSubstr("runtime megatron-core: fp8_backward_factor = ")));
 }
 
+TEST(ReadScenario, AutocastOverFp32WeightsIsSaid) {
+  const auto [cast, notes] = made(
+      kLeast, {"runtime=huggingface-trainer",
+               R"(precision_recipe={"weights": "fp32", "gradients": "fp32", "master": "none", "moments": "fp32"})"});
+  EXPECT_TRUE(cast.layer_context().autocast);
+  EXPECT_THAT(step::source_notes(cast), Contains(HasSubstr("autocast over fp32 weights: products in bf16")));
+  EXPECT_FALSE(made(kLeast, {"runtime=huggingface-trainer"}).job.layer_context().autocast);
+}
+
 TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
   const auto [fsdp, notes] = made(kLeast, {"runtime=pytorch-fsdp"});
   EXPECT_EQ(fsdp.optimizer.zero_stage, 3);
