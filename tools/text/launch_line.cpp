@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 /// The launch of a configuration in the words of its runtime's software.
 struct RuntimeLaunch {
-  const io::LaunchFormat* format;  ///< Megatron-LM's where the runtime has none
+  const io::LaunchFormat* format = nullptr;  ///< Megatron-LM's where the runtime has none
   io::ExportedLaunch exported;
   std::vector<std::string> remarks;
 };
