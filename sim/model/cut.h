@@ -60,6 +60,8 @@ struct Cut {
   [[nodiscard]] double gathered_bytes(double width) const { return whole_bytes(width) * input_share(); }
   /// Bytes that one rank holds of a tensor of that width between the tensor-parallel regions.
   [[nodiscard]] double residual_bytes(double width) const { return whole_bytes(width) * residual_share(); }
+  /// The same of the residual stream, which autocast keeps in fp32.
+  [[nodiscard]] double stream_bytes(double width) const { return residual_bytes(width) * (context.autocast ? 2 : 1); }
   [[nodiscard]] double residual_share() const { return context.sequence_parallel ? 1.0 / context.tensor : 1.0; }
 };
 

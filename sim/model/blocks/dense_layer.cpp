@@ -81,7 +81,7 @@ BlockOps decoder_layer(const Transformer& model, const LayerContext& context, co
   block.weights.reserve(12);
   block.tensors.reserve(24);
   block.ops.reserve(16);
-  block.input = block.add(Tensor{.name = "layer input", .bytes = residual * (context.autocast ? 2 : 1)});
+  block.input = block.add(Tensor{.name = "layer input", .bytes = cut.stream_bytes(real(model.hidden))});
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
   (void)add_layer(block, model, cut, kind, block.input);
   return tuned_layer(std::move(block), model, context);

@@ -57,7 +57,7 @@ BlockOps half_layer(const Transformer& model, const LayerContext& context, const
     block.input = block.add(Tensor{.name = "token ids of the decoder", .bytes = 8 * cut.tokens, .fixed = true});
     stream = add_embedding(block, model, cut, Half::kDecoder, block.input);
   } else {
-    block.input = stream = block.add(Tensor{.name = "layer input", .bytes = residual});
+    block.input = stream = block.add(Tensor{.name = "layer input", .bytes = cut.stream_bytes(real(model.hidden))});
   }
   stream = add_layer(block, model, cut, kind, stream);
   if (!decodes && kind.at_seam) (void)add_end_of_half(block, model, cut, stream);

@@ -128,7 +128,7 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
 TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut, const ResidualNames& names,
                       TensorId branch, TensorId stream, SelectiveModules repeated_by, bool deferred) {
   const double bytes = cut.residual_bytes(real(model.hidden));
-  const TensorId sum = block.add(Tensor{.name = names.output, .bytes = bytes * (cut.context.autocast ? 2 : 1)});
+  const TensorId sum = block.add(Tensor{.name = names.output, .bytes = cut.stream_bytes(real(model.hidden))});
   Op op{.name = names.forward, .work = MemoryBound{}, .reads = {branch, stream}, .writes = {sum}};
   op.repeated_by = repeated_by;
   if (!deferred)

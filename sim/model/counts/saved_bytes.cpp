@@ -90,7 +90,7 @@ Bytes bytes_for_weight_gradients(const OpList& backward, int tensor) {
 }
 
 Bytes boundary_bytes(const Transformer& model, const LayerContext& context) {
-  return Bytes((is_wide(context.precision) ? 2 : 1) * Cut(context).residual_bytes(real(model.hidden)));
+  return Bytes((is_wide(context.precision) ? 2 : 1) * Cut(context).stream_bytes(real(model.hidden)));
 }
 
 Bytes layer_activation_bytes(const Transformer& model, const LayerContext& context, RecomputeGranularity granularity,

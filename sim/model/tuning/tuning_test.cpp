@@ -237,6 +237,22 @@ TEST(Autocast, KeepsTheStreamInFp32AndCastsEveryWeight) {
   EXPECT_EQ(find_mistake(cast), std::nullopt);
 }
 
+TEST(Autocast, WhatRecomputationKeepsIsTheFp32Stream) {
+  Transformer t5 = {
+      .layers = 2, .hidden = 512, .heads = 8, .kv_heads = 8, .head_dim = 64, .ffn_hidden = 2048, .vocabulary = 32128};
+  t5.encoder_decoder = EncoderDecoder{.encoder_layers = 1};
+  LayerContext context{.sequence = 512, .micro_batch = 4};
+  const double plain = boundary_bytes(t5, context).value();
+  const auto input = [&] {
+    const BlockOps encoder = half_layer(t5, context, {.half = Half::kEncoder});
+    return encoder[encoder.input].bytes;
+  };
+  const double plain_input = input();
+  context.autocast = true;
+  EXPECT_EQ(boundary_bytes(t5, context).value(), 2 * plain);
+  EXPECT_EQ(input(), 2 * plain_input);
+}
+
 TEST(Autocast, FrozenWeightsHaveNoGradientToCast) {
   LayerContext context{.sequence = 512, .micro_batch = 4};
   context.autocast = true;
