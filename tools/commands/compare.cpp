@@ -202,8 +202,8 @@ std::vector<std::string> engines_for(const Options& options) {
 
 // Shows engines side by side on a question about serving.
 int run_service(const Options& options) {
-  if (!options.schedules.empty() || !options.svg.empty())
-    throw ConfigError({{"foretoken compare", "", "--schedules and --svg expect a scenario of training"}});
+  if (!options.schedules.empty() || !options.svg.empty() || options.strict)
+    throw ConfigError({{"foretoken compare", "", "--schedules, --svg and --strict expect a scenario of training"}});
   static_cast<void>(io::read_service_file(options.scenario, options.sets));  // what is wrong with all is said once
   const study::Varied engines{"engine", options.engines.empty() ? engines_for(options) : options.engines};
   for (std::size_t i = 1; i < engines.values.size(); ++i)

@@ -305,6 +305,7 @@ TEST(VariedServices, WrongQuestionsAreOneLine) {
             "precision = fp7: precision: expected"},
            {"a tornado", {"whatif", "gpt3-20b-a100", "--tornado"}, "expects a scenario of training"},
            {"schedules", {"compare", "gpt3-20b-a100", "--schedules", "1f1b"}, "expect a scenario of training"},
+           {"strictness", {"compare", "gpt3-20b-a100", "--strict"}, "expect a scenario of training"},
            {"engines of training", {"compare", "gpt3-175b-1024-a100", "--engines", "vllm"}, "a question about serving"},
        })
     expect_refused(wrong);
