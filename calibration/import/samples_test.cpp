@@ -53,6 +53,18 @@ Samples one_of_each() {
   return all;
 }
 
+TEST(Samples, FlashAttention2IsAKernelOfItsOwn) {
+  const auto kernel_by = [](const std::string& by) {
+    const std::string lines = R"({"header":"PyTorch","gpu":"NVIDIA H200","facts":[]}
+{"attention":"forward","by":")" +
+                              by + R"(","type":"bf16","batch":1,"heads":8,"kv_heads":8,"q":2048,"kv":2048,)" +
+                              R"("head_dim":128,"causal":true,"us":[100,99,101],"runs":3})" + "\n";
+    return read_lines(lines, "attention.jsonl").attention.at(0).shape.kernel;
+  };
+  EXPECT_EQ(kernel_by("flash-2"), FlashKernel::kFlash2);
+  EXPECT_EQ(kernel_by("cudnn"), FlashKernel::kFastest);
+}
+
 TEST(SampleLines, EveryKindSurvives) {
   const Samples all = one_of_each();
   const std::string lines = write_lines(all);

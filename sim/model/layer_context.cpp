@@ -46,9 +46,8 @@ std::string_view name_of(Dispatcher dispatcher) {
   return "";
 }
 
-std::string_view exchange_name(const LayerContext& context) {
-  if (context.context == 1) return "none";
-  switch (context.exchange) {
+std::string_view name_of(ContextExchange exchange) {
+  switch (exchange) {
     case ContextExchange::kRing:
       return "ring";
     case ContextExchange::kAllGather:
@@ -57,6 +56,10 @@ std::string_view exchange_name(const LayerContext& context) {
       return "all-to-all";
   }
   return "";
+}
+
+std::string_view exchange_name(const LayerContext& context) {
+  return context.context == 1 ? "none" : name_of(context.exchange);
 }
 
 std::string_view name_of(RecomputeGranularity granularity) {

@@ -94,7 +94,9 @@ struct LayerContext {
 [[nodiscard]] std::string_view name_of(Fp8Recipe recipe);
 [[nodiscard]] std::string_view name_of(Dispatcher dispatcher);
 
-/// Returns "ring", "all-gather" or "all-to-all"; "none" where no ranks share a sequence.
+[[nodiscard]] std::string_view name_of(ContextExchange exchange);  ///< "ring", "all-gather" or "all-to-all"
+
+/// Returns the name of the exchange; "none" where no ranks share a sequence.
 [[nodiscard]] std::string_view exchange_name(const LayerContext& context);
 
 /// Recomputation in Megatron's terms (recompute-granularity, recompute-modules).

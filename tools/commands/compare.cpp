@@ -206,10 +206,8 @@ int run_service(const Options& options) {
     throw ConfigError({{"foretoken compare", "", "--schedules, --svg and --strict expect a scenario of training"}});
   static_cast<void>(io::read_service_file(options.scenario, options.sets));  // what is wrong with all is said once
   const study::Varied engines{"engine", options.engines.empty() ? engines_for(options) : options.engines};
-  for (std::size_t i = 1; i < engines.values.size(); ++i)
-    if (std::count(engines.values.begin(), engines.values.begin() + static_cast<std::ptrdiff_t>(i), engines.values[i]) >
-        0)
-      throw ConfigError({{"--engines " + printable(engines.values[i], 60), "", "it stands twice"}});
+  if (const auto twice = study::first_twice(engines.values))
+    throw ConfigError({{"--engines " + printable(*twice, 60), "", "it stands twice"}});
   LongWork work("engines");
   const study::VariedService varied = study::vary_service(
       {.service = options.scenario, .sets = options.sets, .keys = {engines}, .threads = 1}, work.watch());

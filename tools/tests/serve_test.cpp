@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tools/tests/run_binary_test.h"
@@ -415,6 +416,23 @@ TEST(ServeOptions, OldCardsAnswerInFp16AndExpertsAskForTheirRanks) {
   EXPECT_THAT(experts.out, HasSubstr("tensor 4, expert 4"));
   EXPECT_THAT(run_foretoken({"serve", "--model", "llama-3-9b", "--cluster", "t4-16gb"}).err,
               testing::StartsWith("--model llama-3-9b: unknown model"));
+}
+
+TEST(ServeCommand, SaysWhatItLeavesOutOfATraceAndAProfile) {
+  const TemporaryFolder folder;
+  const std::string passes = folder.file("passes.json");
+  const std::string trace =
+      folder.put("mooncake.jsonl", R"({"timestamp": 0, "input_length": 512, "output_length": 8, "hash_ids": [1, 2]})");
+  const std::vector<std::string> words{"serve", "llama-3-70b-8-h100"};
+  const Ran traced = run_foretoken(with_sets(words, {R"(requests={"trace": ")" + trace + R"("})"}));
+  EXPECT_EQ(traced.status, 0) << traced.err;
+  EXPECT_THAT(traced.out, HasSubstr("hash_ids of the trace are not read"));
+  EXPECT_THAT(run_foretoken(with_sets(words, {"profile=a100-sxm4-80gb"})).out,
+              HasSubstr("describes GPU \"a100-sxm4-80gb\", but the cluster's GPU is"));
+  std::vector<std::string> large = with_sets(words, {"parallelism.tensor=1", "gpus=1"});
+  large.insert(large.end(), {"--trace", passes});
+  EXPECT_THAT(run_foretoken(large).err, HasSubstr("is not written: the service does not fit"));
+  EXPECT_FALSE(std::filesystem::exists(passes));
 }
 
 TEST(ServeOptions, NothingIsPredictedBeyondTheOfferedLoad) {

@@ -86,8 +86,7 @@ std::vector<TracedRequest> read_trace(std::string_view text, const std::string& 
     rows.push_back(*row);
   }
   if (rows.empty()) findings.complaints.push_back({file, "", "no requests; expected a line for each of them"});
-  if (hashes)
-    findings.notes.assumptions.push_back("hash_ids of the trace are not read: its requests share no prefixes");
+  if (hashes) findings.notes.warnings.push_back("hash_ids of the trace are not read: its requests share no prefixes");
   std::stable_sort(rows.begin(), rows.end(),
                    [](const TracedRequest& a, const TracedRequest& b) { return a.arrival_s < b.arrival_s; });
   return rows;

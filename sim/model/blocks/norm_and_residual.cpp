@@ -19,18 +19,18 @@ double norm_forward_bytes(const Transformer& model, const Cut& cut, double hidde
 }
 
 // The residual's gradient is added: two reads, one write.
-double added_gradient_bytes(const Cut& cut) { return cut.context.autocast ? 12 : 6; }
+double added_gradient_bytes(const Cut& cut, double hidden) {
+  return (cut.context.autocast ? 12 : 6) * cut.region * hidden;
+}
 
 // The fused kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x
-// 2 bytes, or 4 x 4 bytes and a cast (6) under autocast. A further 6Rh add the residual's gradient. A norm that
-// attention and MLP share adds their gradients likewise.
+// 2 bytes, or 4 x 4 bytes and a cast (6) under autocast.
 //
 // Unfused: the products with weight and root (8 + 6 + 8), the root's gradient, a sum over the tokens (16), the square
 // (12), the sum of both paths (12), and two casts (6 each).
 double norm_backward_bytes(const Transformer& model, const Cut& cut, double hidden) {
-  const bool shared = model.parallel_residual && model.shared_norm;
-  const double fused = cut.context.autocast ? 22 : 8;
-  return ((runs_unfused(model, cut) ? 68 : fused) + (shared ? 2 : 1) * added_gradient_bytes(cut)) * cut.region * hidden;
+  if (runs_unfused(model, cut)) return 68 * cut.region * hidden;
+  return (cut.context.autocast ? 22 : 8) * cut.region * hidden;
 }
 
 // The unfused norm keeps its input in fp32 and its normed input.
@@ -72,6 +72,7 @@ Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {
 TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names, TensorId input,
                   SelectiveModules reads_output) {
   const double hidden = real(model.hidden);
+  const bool shared = model.parallel_residual && model.shared_norm;  // then it adds the gradients of both its readers
   const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
   const TensorId statistics =
       block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut), .fixed = true});
@@ -80,7 +81,9 @@ TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, con
                                            .dropped_by = {.core_attention = false, .layer_norm = true, .by_op = true}});
   Op norm{.name = names.forward,
           .role = OpRole::kNorm,
-          .work = MemoryBound{norm_forward_bytes(model, cut, hidden), norm_backward_bytes(model, cut, hidden),
+          .work = MemoryBound{norm_forward_bytes(model, cut, hidden),
+                              norm_backward_bytes(model, cut, hidden) +
+                                  (shared ? 2 : 1) * added_gradient_bytes(cut, hidden),
                               names.backward},
           .weights = weights,
           .reads = {input},
@@ -115,8 +118,8 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
   block.add(Op{.name = names.forward,
                .role = OpRole::kNorm,
                .work = MemoryBound{norm_forward_bytes(model, cut, hidden),
-                                   norm_backward_bytes(model, cut, hidden) -
-                                       (model.normed_before() ? added_gradient_bytes(cut) * cut.region * hidden : 0),
+                                   norm_backward_bytes(model, cut, hidden) +
+                                       (model.normed_before() ? 0 : added_gradient_bytes(cut, hidden)),
                                    names.backward},
                .weights = weights,
                .reads = {input},

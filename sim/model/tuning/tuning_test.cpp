@@ -1,6 +1,8 @@
 // Tests that fine-tuning trains the published numbers of parameters, and runs and keeps nothing for frozen weights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/flop.h"
 #include "sim/model/counts/parameters.h"
@@ -257,8 +259,21 @@ TEST(Autocast, FrozenWeightsHaveNoGradientToCast) {
   LayerContext context{.sequence = 512, .micro_batch = 4};
   context.autocast = true;
   const Transformer model = tuned(llama_3b(), {.method = TuningMethod::kLora, .rank = 8, .targets = kAttention});
+  const OpList forward = forward_kernels(dense_layer(model, context), context);
+  EXPECT_EQ(std::ranges::count(forward, "cast weight", &LayerOp::name), 4);
   for (const LayerOp& op : backward_kernels(dense_layer(model, context), context))
     EXPECT_NE(op.name, "cast weight gradient");
+}
+
+// Where norms stand behind attention and MLP, too, no kernel fuses any of the four.
+TEST(UnfusedNorms, BehindAPartCostAsMuchAsBeforeIt) {
+  Transformer model = llama_3b();
+  LayerContext context{.sequence = 512, .micro_batch = 4};
+  context.fusions.rms_norm = false;
+  const OpList one = backward_kernels(dense_layer(model, context), context);
+  model.norm_places = NormPlaces::kBoth;
+  const OpList both = backward_kernels(dense_layer(model, context), context);
+  EXPECT_DOUBLE_EQ(memory_traffic(both) - memory_traffic(one), 2 * 68 * 2048 * 3072.0);
 }
 
 // transformers' NewGELUActivation: eight kernels, three further tensors.

@@ -49,13 +49,18 @@ Varied parse_varied(const std::string& text) {
   };
   if (equals == text.npos || equals == 0) throw refuse("expected KEY=VALUE,VALUE,..., for instance batch.micro=1,2,4");
   Varied varied{.key = text.substr(0, equals), .values = split_values(std::string_view(text).substr(equals + 1))};
-  for (std::size_t i = 0; i < varied.values.size(); ++i) {
-    if (varied.values[i].empty()) throw refuse("a value is empty; expected VALUE,VALUE,...");
-    if (std::find(varied.values.begin(), varied.values.begin() + static_cast<std::ptrdiff_t>(i), varied.values[i]) !=
-        varied.values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw refuse(fmt::format("the value {} stands twice", in_quotes(varied.values[i])));
-  }
+  if (std::ranges::find(varied.values, "") != varied.values.end())
+    throw refuse("a value is empty; expected VALUE,VALUE,...");
+  if (const auto twice = first_twice(varied.values))
+    throw refuse(fmt::format("the value {} stands twice", in_quotes(*twice)));
   return varied;
+}
+
+std::optional<std::string> first_twice(std::span<const std::string> values) {
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (std::ranges::find(values.first(i), values[i]) != values.begin() + static_cast<std::ptrdiff_t>(i))
+      return values[i];
+  return std::nullopt;
 }
 
 std::vector<std::vector<std::size_t>> combinations(std::span<const Varied> keys) {

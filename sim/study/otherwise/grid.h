@@ -22,6 +22,9 @@ struct Varied {
 /// Returns true when `key` itself is varied.
 [[nodiscard]] bool is_varied(std::span<const Varied> keys, std::string_view key);
 
+/// Returns the first value that stands twice.
+[[nodiscard]] std::optional<std::string> first_twice(std::span<const std::string> values);
+
 /// Returns every combination of values, as indices by key. The last key changes fastest.
 [[nodiscard]] std::vector<std::vector<std::size_t>> combinations(std::span<const Varied> keys);
 

@@ -75,18 +75,6 @@ std::string_view word_of(model::NormPlaces places) {
   return "";
 }
 
-std::string_view word_of(model::ContextExchange exchange) {
-  switch (exchange) {
-    case model::ContextExchange::kRing:
-      return "ring";
-    case model::ContextExchange::kAllGather:
-      return "all-gather";
-    case model::ContextExchange::kAllToAll:
-      return "all-to-all";
-  }
-  return "";
-}
-
 /// Collects facts as texts.
 class Facts {
  public:
@@ -194,7 +182,7 @@ void add_parallelism(const Job& job, Facts& facts) {
   for (const auto& [axis, degree] : job::kDegrees) facts.add("parallelism." + std::string(name_of(axis)), p.*degree);
   facts.add("parallelism.virtual_pipeline", p.virtual_pipeline);
   facts.add("parallelism.sequence_parallel", p.sequence_parallel && p.tensor > 1);
-  if (p.context > 1) facts.add("parallelism.context_exchange", word_of(p.exchange));
+  if (p.context > 1) facts.add("parallelism.context_exchange", name_of(p.exchange));
   std::vector<int> layers;
   for (const Chunk chunk : ids<Chunk>(p.virtual_pipeline))
     for (const Stage stage : ids<Stage>(p.pipeline)) layers.push_back(job.layers_in(stage, chunk));

@@ -1,9 +1,9 @@
 // Writes a launch script of Megatron-DeepSpeed with its DeepSpeed configuration.
 //
 // Flags: megatron/arguments.py of deepspeedai/Megatron-DeepSpeed and, for ALiBi, a norm behind the embedding or an
-// embedding that counts as a layer, of bigscience-workshop/Megatron-DeepSpeed. Configuration: DeepSpeed's config-json
-// documentation. DeepSpeed's pipeline has one chunk a stage (megatron/training.py gives it the first model only), so no
-// flag of virtual stages is written.
+// embedding that counts as a layer, of bigscience-workshop/Megatron-DeepSpeed and BLOOM's launch script. Configuration:
+// DeepSpeed's config-json documentation. DeepSpeed's pipeline has one chunk a stage (megatron/training.py gives it the
+// first model only), so no flag of virtual stages is written.
 #include <fmt/format.h>
 
 #include <algorithm>
