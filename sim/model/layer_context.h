@@ -59,7 +59,7 @@ struct LayerContext {
   bool fp8_attention = false;  ///< queries, keys and values are quantised
   /// Products of one scale a tensor read their operands in any layout (Blackwell). Hopper needs transposed copies.
   bool reads_any_layout = false;
-  Fusions fusions;
+  Fusions fusions = {};
   /// PyTorch's autocast over fp32 weights: the residual stream and norms stay in fp32, and every product casts its
   /// weight and its input.
   bool autocast = false;

@@ -10,7 +10,14 @@
 namespace foretoken::trust {
 namespace {
 
-const Place kEightGpus{.gpu = "a100", .runtime = "r", .parameters = 1e9, .gpus = 8};
+const Place kEightGpus = [] {
+  Place place;
+  place.gpu = "a100";
+  place.runtime = "r";
+  place.parameters = 1e9;
+  place.gpus = 8;
+  return place;
+}();
 
 Case at(double gpus, double ratio, double weight = 1) {
   Case one{.place = kEightGpus, .log_ratio = std::log(ratio), .weight = weight};
