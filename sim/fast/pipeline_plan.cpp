@@ -20,19 +20,15 @@ using schedule::StageOp;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// Slots of durations: messages to the next and to the previous stage (one a stage each), passes, blocks of passes,
-// gathers, moves of activations, the wait before a pass, and nothing.
+// Slots of durations: messages to the next and to the previous stage (one a stage each), passes, earliest ends of first
+// passes, moves of activations, the wait before a pass, and nothing.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
         chunks(static_cast<std::size_t>(shape.chunks)),
-        gathers(shape.gates.size()),
         moves(shape.moves ? stages : 0),
-        kinds(shape.kinds.size()),
-        blocks_before{0} {
+        kinds(shape.kinds.size()) {
     for (std::size_t at = 0; at < kinds; ++at) kind_at[static_cast<std::size_t>(shape.kinds[at])] = at;
-    for (const int count : shape.blocks)
-      blocks_before.push_back(blocks_before.back() + static_cast<std::size_t>(count));
   }
   // Returns the position of a pass in PlanTimes::passes.
   [[nodiscard]] std::size_t place(Stage stage, const StageOp& op) const {
@@ -45,16 +41,16 @@ struct Slots {
     return stage.index() + (link == Neighbour::kNext ? 0 : stages);
   }
   [[nodiscard]] std::size_t pass(Stage stage, const StageOp& op) const { return 2 * stages + place(stage, op); }
-  [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
-  [[nodiscard]] std::size_t gather(std::size_t at) const { return block(blocks_before.back() + at); }
-  [[nodiscard]] std::size_t move(Stage stage) const { return gather(gathers) + stage.index(); }
-  [[nodiscard]] std::size_t still() const { return gather(gathers) + moves; }
+  [[nodiscard]] std::size_t held(Stage stage, const StageOp& op) const {
+    return 2 * stages + passes() + place(stage, op);
+  }
+  [[nodiscard]] std::size_t move(Stage stage) const { return 2 * (stages + passes()) + stage.index(); }
+  [[nodiscard]] std::size_t still() const { return 2 * (stages + passes()) + moves; }
   [[nodiscard]] std::size_t nothing() const { return still() + 1; }
   [[nodiscard]] std::size_t count() const { return nothing() + 1; }
 
-  std::size_t stages, chunks, gathers, moves, kinds;
+  std::size_t stages, chunks, moves, kinds;
   std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its position among the plan's kinds
-  std::vector<std::size_t> blocks_before;                                // by pass, and all of them at the end
 };
 
 // Tasks of a pipeline (host_programs.h), each with its slot and the tasks that it waits for.
@@ -72,8 +68,8 @@ class PlanTasks {
   PlanTasks(const PlanShape& shape, const Slots& slots, std::size_t passes)
       : slots_(slots), in_order_(shape.policy != step::MessagePolicy::kLatency), stands_still_(shape.stands_still) {
     to_next_.assign(slots.stages, kNone);
-    to_previous_ = compute_ = gathers_ = moves_ = to_next_;
-    tasks_.reserve((stands_still_ ? 3 : 2) * passes);
+    to_previous_ = compute_ = moves_ = to_next_;
+    tasks_.reserve((stands_still_ ? 3 : 2) * passes + 2 * slots.passes());
     edges_.reserve(4 * passes);
   }
 
@@ -81,8 +77,6 @@ class PlanTasks {
     if (slots_.moves == 0) return std::nullopt;
     return append(slots_.move(stage), moves_, stage);
   }
-
-  TaskId gather(Stage stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
 
   TaskId message(const step::MessageKey& key, Neighbour link) {
     const Stage sender = key.sender.stage;
@@ -95,19 +89,14 @@ class PlanTasks {
               const step::BlockHooks& hooks) {
     if (!previous) first_of_stage_.push_back(static_cast<std::uint32_t>(tasks_.size()));
     if (stands_still_) append(slots_.still(), compute_, stage);
-    if (!hooks.any()) {
-      const TaskId task = append(slots_.pass(stage, op), compute_, stage);
-      wait_for(after, task);
-      return task;
+    TaskId last = append(slots_.pass(stage, op), compute_, stage);
+    wait_for(after, last);
+    if (hooks.gates != nullptr) {  // the first pass of its chunk
+      const TaskId held = add(slots_.held(stage, op), kNone);
+      last = append(slots_.nothing(), compute_, stage);
+      add_dependency(held, last);
     }
-    const std::size_t place = slots_.place(stage, op), first = slots_.blocks_before[place];
-    TaskId last;
-    for (std::size_t block = 0; first + block < slots_.blocks_before[place + 1]; ++block) {
-      last = append(slots_.block(first + block), compute_, stage);
-      if (block == 0) wait_for(after, last);
-      if (hooks.gates != nullptr && block < hooks.gates->size()) wait_for((*hooks.gates)[block], last);
-      if (hooks.ends != nullptr) hooks.ends->push_back(last);
-    }
+    if (hooks.ends != nullptr) hooks.ends->push_back(last);  // the pass that completes the gradients of its chunk
     return last;
   }
 
@@ -145,23 +134,9 @@ class PlanTasks {
   bool in_order_, stands_still_;
   std::vector<Task> tasks_;
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> to_next_, to_previous_, compute_, gathers_,
-      moves_;  // last tasks of the stages' streams
+  std::vector<std::uint32_t> to_next_, to_previous_, compute_, moves_;  // last tasks of the stages' streams
   std::vector<std::uint32_t> first_of_stage_;
 };
-
-step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
-  if (shape.gates.empty()) return {};
-  using Blocks = std::vector<std::vector<TaskId>>;
-  step::ForwardGates gates(shape.stages, Table<Chunk, Blocks>(shape.chunks));
-  for (std::size_t i = 0; i < shape.gates.size(); ++i) {
-    const auto [stage, chunk, block] = shape.gates[i];
-    Blocks& blocks = gates[stage][chunk];
-    if (blocks.size() <= block) blocks.resize(block + 1);
-    blocks[block].push_back(tasks.gather(stage, i));
-  }
-  return gates;
-}
 
 // Puts every task after all that it waits for, depth first. Stages take turns, so neighbours in the order seldom wait
 // for each other. A processor then works on several at once. `place(task, steps)` makes the step of a task and returns
@@ -230,12 +205,11 @@ class Order {
 
 PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& program) {
   const Slots slots(shape);
-  expects(shape.blocks.empty() || shape.blocks.size() == slots.passes(),
-          "blocks are stated for every pass or for none");
   PlanTasks made(shape, slots, program.stages.size() * program.stages.front().size());
-  const step::PipelineOptions options{
-      .policy = shape.policy, .gates = add_gathers(made, shape), .gradient_blocks = shape.gradient_blocks};
-  const step::PipelineEnds ends = step::carry_out(made, program, options);
+  // Every chunk's first pass is held, and every last one noted. One plan then serves all overlaps of a shape.
+  const step::ForwardGates on_first_passes(shape.stages, Table<Chunk, std::vector<std::vector<TaskId>>>(shape.chunks));
+  const step::PipelineEnds ends =
+      step::carry_out(made, program, {.policy = shape.policy, .gates = on_first_passes, .gradient_blocks = true});
 
   uses_.assign(slots.count(), 0);
   steps_.reserve(made.tasks().size() + made.edges().size() / kMostWaits);
@@ -260,20 +234,20 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
   };
   const Order order(made, place);
   for (const auto& stage : ends.finished) finished_.push_back(order.steps_of(stage));
-  if (!shape.gradient_blocks) return;
-  for (const auto& stage : ends.gradient_blocks) {
-    auto& chunks = gradient_blocks_.emplace_back();
-    for (const auto& chunk : stage) chunks.push_back(order.steps_of(chunk));
+  for (const Stage stage : program.stages.ids()) {
+    Table<Chunk, LastStep>& chunks = last_.emplace_back(Table<Chunk, LastStep>(shape.chunks));
+    for (const StageOp& op : program.stages[stage])
+      if (schedule::traits(op.kind).makes.has(schedule::Result::kWeightGradient)) chunks[op.chunk].kind = op.kind;
+    for (const Chunk chunk : chunks.ids())
+      if (const std::vector<TaskId>& last = ends.gradient_blocks[stage][chunk]; !last.empty())
+        chunks[chunk].step = order.steps_of(last).front();
   }
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
-  const std::array parts = {&times.messages.to_next.values(),
-                            &times.messages.to_previous.values(),
-                            &times.passes,
-                            &times.block_lengths,
-                            &times.gathers,
-                            &times.moves.values()};
+  const std::vector<Duration> none(times.held.empty() ? times.passes.size() : 0);
+  const std::array parts = {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
+                            times.held.empty() ? &none : &times.held, &times.moves.values()};
   std::size_t count = 2;
   for (const auto* part : parts) count += part->size();
   std::vector<std::int64_t> slots;
@@ -309,14 +283,16 @@ PlanRun PipelinePlan::replay(const PlanTimes& times, std::vector<std::int64_t>& 
     Instant& finished = run.finished.emplace_back();
     for (const std::uint32_t step : stage) finished = std::max(finished, Instant{end[step]});
   }
-  for (const auto& chunks : gradient_blocks_) {
-    auto& stage = run.gradient_blocks.emplace_back();
-    for (const Waits& blocks : chunks) {
-      auto& chunk = stage.emplace_back();
-      for (const std::uint32_t step : blocks) chunk.push_back({end[step]});
-    }
-  }
   return run;
+}
+
+Table<Stage, Table<Chunk, LastPass>> PipelinePlan::last_passes(const std::vector<std::int64_t>& scratch) const {
+  Table<Stage, Table<Chunk, LastPass>> passes;
+  for (const Table<Chunk, LastStep>& chunks : last_) {
+    Table<Chunk, LastPass>& stage = passes.emplace_back();
+    for (const LastStep& last : chunks) stage.push_back({last.kind, Instant{scratch[last.step]}});
+  }
+  return passes;
 }
 
 }  // namespace foretoken::fast

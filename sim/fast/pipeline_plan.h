@@ -18,48 +18,43 @@
 
 namespace foretoken::fast {
 
-/// The block of a first pass that waits for a parameter gather.
-struct Gate {
-  Stage stage;
-  Chunk chunk;
-  std::size_t block = 0;
-  friend auto operator<=>(const Gate&, const Gate&) = default;
-};
-
 /// Everything that the graph depends on.
 struct PlanShape {
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1, group = 0;
   std::vector<schedule::OpKind> kinds = {};  ///< kinds of the passes, as schedule::pass_kinds lists them
   step::MessagePolicy policy = step::MessagePolicy::kBlocking;
-  bool gradient_blocks = false;  ///< the pass that completes a chunk's gradients is cut into its blocks
-  /// Blocks of every pass, [stage][chunk][kind]; empty when no pass is cut.
-  std::vector<int> blocks = {};
-  std::vector<Gate> gates = {};  ///< parameter gathers that delay first passes, in the order of their tasks
-  bool stands_still = false;     ///< the GPU waits a while before every pass
-  bool moves = false;            ///< activations move to a partner stage and back
+  bool stands_still = false;  ///< the GPU waits a while before every pass
+  bool moves = false;         ///< activations move to a partner stage and back
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
 };
 
 /// Durations of the parts of one scenario's pipeline.
 struct PlanTimes {
-  std::vector<des::Duration> passes = {};         ///< [stage][chunk][kind]
-  std::vector<des::Duration> block_lengths = {};  ///< of all passes in turn; empty when no pass is cut
+  std::vector<des::Duration> passes = {};  ///< [stage][chunk][kind]
+  /// The earliest end of a chunk's first pass, if that pass has this kind: parameters are gathered beside it. Laid out
+  /// as `passes`; empty when nothing is gathered beside passes.
+  std::vector<des::Duration> held = {};
   step::MessageDurations messages = {};
-  std::vector<des::Duration> gathers = {};  ///< in the order of PlanShape::gates
-  Table<Stage, des::Duration> moves = {};   ///< of activations; empty unless PlanShape::moves
-  des::Duration pass_overhead = {};         ///< zero unless PlanShape::stands_still
+  Table<Stage, des::Duration> moves = {};  ///< of activations; empty unless PlanShape::moves
+  des::Duration pass_overhead = {};        ///< zero unless PlanShape::stands_still
 };
 
 /// Ends of the blocks of passes.
 using BlockEnds = Table<Stage, Table<Chunk, std::vector<des::Instant>>>;
 
+/// The pass that completes the gradients of a chunk.
+struct LastPass {
+  schedule::OpKind kind = {};
+  des::Instant end = {};
+};
+
 /// The result of one replay.
 struct PlanRun {
   Table<Stage, des::Instant> finished;  ///< end of its last pass and of the messages that it waits for
-  BlockEnds gradient_blocks;            ///< of the pass that completes the gradients; empty unless the pass is cut
-  des::Instant last;                    ///< the end of everything
-  bool reduced = false;                 ///< the replicas have no gradients left to reduce
+  BlockEnds gradient_blocks;  ///< of the pass that completes the gradients; empty unless they are reduced beside it
+  des::Instant last;          ///< the end of everything
+  bool reduced = false;       ///< the replicas have no gradients left to reduce
 };
 
 class PipelinePlan {
@@ -67,8 +62,11 @@ class PipelinePlan {
   /// Precondition: `program` is the schedule's for that shape.
   PipelinePlan(const PlanShape& shape, const schedule::Program& program);
 
-  /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays.
+  /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays. The result has no
+  /// gradient_blocks: they follow from the ends of last_passes().
   [[nodiscard]] PlanRun replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const;
+  /// Returns the passes that complete gradients, with their ends in the last replay() over `scratch`.
+  [[nodiscard]] Table<Stage, Table<Chunk, LastPass>> last_passes(const std::vector<std::int64_t>& scratch) const;
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   /// Returns the sum of all durations. No instant is later. It is a double, because the clock may not hold it.
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
@@ -81,14 +79,18 @@ class PipelinePlan {
     std::uint32_t slot = 0;                            // the duration
     std::array<std::uint32_t, kMostWaits> waits = {};  // numbers of steps; 0 for none
   };
-  /// The steps whose end decides the end of a stage, or of a block of gradients.
+  /// The steps whose end decides the end of a stage.
   using Waits = std::vector<std::uint32_t>;
+  struct LastStep {
+    schedule::OpKind kind = {};
+    std::uint32_t step = 0;
+  };
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
 
-  std::vector<Step> steps_;                            // number 1 is the first
-  std::vector<double> uses_;                           // tasks, by slot
-  Table<Stage, Waits> finished_;                       // the steps that end it
-  Table<Stage, Table<Chunk, Waits>> gradient_blocks_;  // by block: the step that ends it
+  std::vector<Step> steps_;                    // number 1 is the first
+  std::vector<double> uses_;                   // tasks, by slot
+  Table<Stage, Waits> finished_;               // the steps that end it
+  Table<Stage, Table<Chunk, LastStep>> last_;  // that complete gradients
 };
 
 }  // namespace foretoken::fast

@@ -31,19 +31,28 @@ struct PlannedPipeline {
   PlanTimes times;
 };
 
-// Adds the parameter gathers, which stand before the pipeline. A graph of their own is lowered, and only the passes
-// that they delay are recorded.
-void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipeline& pipeline) {
+// Returns the earliest ends of first passes whose parameters are gathered beside them, as PlanTimes::held. A block
+// starts once its parameters are there, and the rest of the pass follows. The gathers of a stage stand before the
+// pipeline, one after the other. A graph of their own is lowered.
+std::vector<Duration> held_by_gathers(const job::Job& job, const step::Passes& passes, const PlanShape& shape) {
   step::Workload workload;
   add_streams(workload, job);
   const step::ForwardGates gates = step::lower_parameter_gather(workload, job, passes.trained());
-  pipeline.shape.gates.resize(workload.graph.tasks());
-  for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
-    pipeline.times.gathers.push_back(workload.graph.duration({task}));
-  for (const Stage stage : gates.ids())
-    for (const Chunk chunk : gates[stage].ids())
-      for (std::size_t block = 0; block < gates[stage][chunk].size(); ++block)
-        for (const TaskId task : gates[stage][chunk][block]) pipeline.shape.gates[task.value] = {stage, chunk, block};
+  if (gates.empty()) return {};
+  const des::RunResult gathers = des::run(workload.graph);
+  std::vector<Duration> held;
+  for_each_pass(shape, [&](Stage stage, Chunk chunk, schedule::OpKind kind) {
+    const step::PassTiming& timing = passes.timing(stage, chunk, kind);
+    const auto& blocks = gates[stage][chunk];
+    Duration& end = held.emplace_back();
+    Duration before;
+    for (std::size_t block = 0; block < std::min(blocks.size(), timing.block_ends.size()); ++block) {
+      for (const TaskId gather : blocks[block])
+        end = std::max(end, gathers.end[gather.value] - Instant{} + (timing.total - before));
+      before = timing.block_ends[block];
+    }
+  });
+  return held;
 }
 
 PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
@@ -53,27 +62,32 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
                                      .microbatches = job.microbatches(),
                                      .group = job.batch.microbatch_group.value_or(0),
                                      .kinds = passes.kinds(),
-                                     .policy = step::message_policy(job),
-                                     .gradient_blocks = job.overlap.grad_reduce},
+                                     .policy = step::message_policy(job)},
                            .times = {.messages = step::message_durations(job),
                                      .moves = step::move_durations(job),
                                      .pass_overhead = step::pass_overhead(job)}};
   pipeline.shape.moves = !pipeline.times.moves.empty();
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
-  if (job.overlap.param_gather) add_gathers(job, passes, pipeline);
-  const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
   for_each_pass(pipeline.shape, [&](Stage stage, Chunk chunk, schedule::OpKind kind) {
-    const step::PassTiming& timing = passes.timing(stage, chunk, kind);
-    pipeline.times.passes.push_back(timing.total);
-    if (!cut) return;
-    pipeline.shape.blocks.push_back(static_cast<int>(timing.block_ends.size()));
-    Duration before;
-    for (const Duration end : timing.block_ends) {
-      pipeline.times.block_lengths.push_back(end - before);
-      before = end;
-    }
+    pipeline.times.passes.push_back(passes.timing(stage, chunk, kind).total);
   });
+  if (job.overlap.param_gather) pipeline.times.held = held_by_gathers(job, passes, pipeline.shape);
   return pipeline;
+}
+
+// Returns the ends of the blocks of passes that complete gradients.
+BlockEnds block_ends(const step::Passes& passes, const Table<Stage, Table<Chunk, LastPass>>& last) {
+  BlockEnds blocks;
+  for (const Stage stage : last.ids()) {
+    auto& of_stage = blocks.emplace_back();
+    for (const Chunk chunk : last[stage].ids()) {
+      const LastPass& pass = last[stage][chunk];
+      const step::PassTiming& timing = passes.timing(stage, chunk, pass.kind);
+      auto& of_chunk = of_stage.emplace_back();
+      for (const Duration end : timing.block_ends) of_chunk.push_back({pass.end.ps - (timing.total - end).ps});
+    }
+  }
+  return blocks;
 }
 
 // Returns the step time of a sharded job. Passes that wait for gathers have no plan; they are lowered and run as in
@@ -136,7 +150,9 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
     return made;
   });
   if (plan.total_ps(pipeline.times) > kLongest) des::refuse_endless_step();
-  return finish_step(job, passes, plan.replay(pipeline.times, scratch));
+  PlanRun run = plan.replay(pipeline.times, scratch);
+  if (job.overlap.grad_reduce) run.gradient_blocks = block_ends(passes, plan.last_passes(scratch));
+  return finish_step(job, passes, run);
 }
 
 void Replayer::trim() {
