@@ -59,7 +59,7 @@ struct PlanRun {
 
 class PipelinePlan {
  public:
-  /// Precondition: `program` is the schedule's for that shape.
+  /// Precondition: `program` is the schedule's for that shape, and has a flush. The policy is not kLatency.
   PipelinePlan(const PlanShape& shape, const schedule::Program& program);
 
   /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays. The result has no
@@ -72,6 +72,8 @@ class PipelinePlan {
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
 
  private:
+  struct Slots;
+  class Recorder;
   /// Most tasks wait for one, two or three others. One with more of them waits for steps without a duration that wait
   /// for the rest: the walk over the steps then has no branch.
   static constexpr std::size_t kMostWaits = 3;
@@ -79,8 +81,6 @@ class PipelinePlan {
     std::uint32_t slot = 0;                            // the duration
     std::array<std::uint32_t, kMostWaits> waits = {};  // numbers of steps; 0 for none
   };
-  /// The steps whose end decides the end of a stage.
-  using Waits = std::vector<std::uint32_t>;
   struct LastStep {
     schedule::OpKind kind = {};
     std::uint32_t step = 0;
@@ -89,7 +89,7 @@ class PipelinePlan {
 
   std::vector<Step> steps_;                    // number 1 is the first
   std::vector<double> uses_;                   // tasks, by slot
-  Table<Stage, Waits> finished_;               // the steps that end it
+  Table<Stage, std::uint32_t> finished_;       // the step that ends it
   Table<Stage, Table<Chunk, LastStep>> last_;  // that complete gradients
 };
 

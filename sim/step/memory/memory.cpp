@@ -69,7 +69,11 @@ double count_of(const std::vector<model::LayerCount>& layers) {
 LayerMemory::LayerMemory(const job::Job& job) : LayerMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
 
 LayerMemory::LayerMemory(const job::Job& job, const model::DecoderOps& blocks)
-    : all(job, blocks, Counted::kAll), trained(job, blocks, Counted::kTrained), narrow(job, blocks, Counted::kNarrow) {
+    : all(job, blocks, Counted::kAll),
+      trained(job, blocks, Counted::kTrained),
+      narrow(job, blocks, Counted::kNarrow),
+      trains_all(trained == all),
+      has_narrow(!narrow.empty()) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
   const auto for_weights = [&](const model::BlockOps& ops) {
@@ -123,11 +127,11 @@ double JobMemory::largest(const std::vector<model::LayerCount>& layers, const Va
 
 /// Transformer Engine keeps one 16-bit placeholder for each distinct shape of weight whose gradient its GEMM adds to
 /// the main gradient (module/base.py, get_dummy_wgrad).
-double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& layers) const {
+double JobMemory::gradient_placeholders(Stage stage) const {
   const job::Runtime& runtime = job_.runtime;
   if (!runtime.transformer_engine || !runtime.fused_accumulation || job_.optimizer.zero_stage >= 2) return 0;
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  for (const model::LayerCount& run : layers)
+  for (const model::LayerCount& run : job::layers_of(job_, stage))
     shapes.insert(kind(run).trained_shapes.begin(), kind(run).trained_shapes.end());
   double elements = 0;
   for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
@@ -137,14 +141,14 @@ double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& la
 /// Transformer Engine keeps a quantised copy of every weight that products read, and a transposed one where products
 /// need it, from the first micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need no copy
 /// but the transposed one.
-double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
+double JobMemory::quantised_weights(Stage stage) const {
   const model::LayerContext context = job_.layer_context();
   const model::Cut cut(context);
   if (!cut.quantises() || job_.optimizer.zero_stage >= 3) return 0;
   const double copies = (job_.recipe.weight_bytes > 1 ? 1 : 0) + (model::needs_both_directions(cut) ? 1 : 0);
   double elements = 0;
   double experts = 0;
-  for (const model::LayerCount& run : layers) {
+  for (const model::LayerCount& run : job::layers_of(job_, stage)) {
     elements += copies * cut.element_bytes() * run.count * kind(run).matrices;
     experts += copies * cut.element_bytes() * run.count * kind(run).expert_matrices;
   }
@@ -158,12 +162,12 @@ double JobMemory::weight_bytes(double parameters, double narrow) const {
 }
 
 JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
+  if (job_.optimizer.zero_stage < 2) return {};
   const auto& recipe = job_.recipe;
   const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
   const double layer = largest(layers, [&](const auto& run) { return parameters_.of_layer(run.kind); });
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
   const int zero = job_.optimizer.zero_stage;
-  if (zero < 2) return {};
   if (job_.runtime.fully_sharded) {
     // Two layers are gathered beside the root, which stays. With ZeRO-2 all layers stay gathered. Gradients are 16 bit
     // until their unit is complete. They are cast when they are reduced in 32 bit.
@@ -205,41 +209,46 @@ JobMemory::Shards JobMemory::shards_of(Stage stage) const {
   const int zero = job_.optimizer.zero_stage;
   const net::RankGrid grid = job_.grid();
   const double ranks = grid.degree(net::kReplicaAxes), expert_ranks = grid.degree(Axis::kExpertData);
-  const auto share = [&](int from_stage, const LocalParameters& counted) {
-    const double all = counted.of_stage(stage), of_experts = counted.experts_of_stage(stage);
-    return zero >= from_stage ? (all - of_experts) / ranks + of_experts / expert_ranks : all;
+  struct Count {
+    double all, of_experts;
   };
+  const auto count = [&](const LocalParameters& counted) {
+    return Count{counted.of_stage(stage), counted.experts_of_stage(stage)};
+  };
+  const auto share = [&](int from_stage, Count of) {
+    return zero >= from_stage ? (of.all - of.of_experts) / ranks + of.of_experts / expert_ranks : of.all;
+  };
+  const Count all = count(parameters_), trained = layers_->trains_all ? all : count(trained_);
   // FSDP: the fp32 masters are the shards of trained weights. Frozen ones, and all without masters, are shards of their
   // own.
   const bool masters = job_.runtime.fully_sharded && zero >= 2 && job_.recipe.master_bytes > 0;
   const int sharded_from = job_.runtime.fully_sharded ? 2 : 3;
-  return {.weights = share(sharded_from, parameters_) - (masters ? share(sharded_from, trained_) : 0),
-          .gradients = share(2, trained_),
-          .states = share(1, trained_),
+  return {.weights = share(sharded_from, all) - (masters ? share(sharded_from, trained) : 0),
+          .gradients = share(2, trained),
+          .states = share(1, trained),
           .weights_away = offloaded_share(job_, parameters_, stage, job_.offload.parameters),
           .states_away = offloaded_share(job_, trained_, stage, job_.offload.optimizer)};
 }
 
 StaticMemory JobMemory::held(Stage stage) const {
   const auto& recipe = job_.recipe;
-  const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const Shards shards = shards_of(stage);
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
   const double gradients = shards.gradients * (streams_gradients(job_) ? 1 - shards.states_away : 1);
 
-  const Working working = working_set(stage, layers);
+  const Working working = working_set(stage, job::layers_of(job_, stage));
   const double versions = versions_.empty() ? 1 : versions_[stage];
   const double resident = shards.weights * (1 - shards.weights_away);
   const bool shares_narrow = job_.optimizer.zero_stage >= (job_.runtime.fully_sharded ? 2 : 3);
-  const double narrow =
-      narrow_.of_stage(stage) / (shares_narrow ? job_.grid().degree(net::kReplicaAxes) : 1) * (1 - shards.weights_away);
+  const double narrow = (layers_->has_narrow ? narrow_.of_stage(stage) : 0) /
+                        (shares_narrow ? job_.grid().degree(net::kReplicaAxes) : 1) * (1 - shards.weights_away);
   const double moments = job_.optimizer.paged ? 0 : recipe.moment_bytes;
-  return {.weights = Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(layers)),
+  return {.weights = Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(stage)),
           .gradients = Bytes(gradient * gradients + working.gradients),
           .optimizer = Bytes(
               ((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states + factored_moments(stage)) *
               (1 - shards.states_away)),
-          .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
+          .other = Bytes(gradient_placeholders(stage) + workspace(job_, stage) + kSmallBuffers)};
 }
 
 // Gradients wait on the host for the update, whatever place its states have.

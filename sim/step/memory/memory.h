@@ -74,6 +74,8 @@ struct LayerMemory {
   explicit LayerMemory(const job::Job& job);
 
   BlockParameters all, trained, narrow;
+  bool trains_all = true;   ///< `trained` is `all`
+  bool has_narrow = false;  ///< otherwise `narrow` counts nothing
   std::vector<Kind> kinds{};
   double embedding_factored = 0, head_factored = 0;
   Bytes embedding_saved{}, head_saved{}, head_working{}, head_for_weights{};
@@ -116,8 +118,8 @@ class JobMemory {
   }
   template <class Value>
   [[nodiscard]] double largest(const std::vector<model::LayerCount>& layers, const Value& value) const;
-  [[nodiscard]] double gradient_placeholders(const std::vector<model::LayerCount>& layers) const;
-  [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] double gradient_placeholders(Stage stage) const;
+  [[nodiscard]] double quantised_weights(Stage stage) const;
   [[nodiscard]] double weight_bytes(double parameters, double narrow) const;
   [[nodiscard]] double factored_moments(Stage stage) const;
   [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;

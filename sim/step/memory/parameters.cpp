@@ -28,6 +28,12 @@ BlockParameters::BlockParameters(const job::Job& job, const model::DecoderOps& b
   head_table = count(model::local_table, blocks.head);
 }
 
+bool BlockParameters::empty() const {
+  const auto none = [](double count) { return count == 0; };
+  return std::ranges::all_of(layers, none) && std::ranges::all_of(experts, none) && head_experts == 0 &&
+         embedding == 0 && head == 0 && embedding_table == 0 && head_table == 0;
+}
+
 LocalParameters::LocalParameters(const job::Job& job, Counted counted)
     : LocalParameters(job, BlockParameters(job, model::decoder_ops(job.model, job.layer_context()), counted)) {}
 

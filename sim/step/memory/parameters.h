@@ -26,6 +26,10 @@ struct BlockParameters {
   double head_experts = 0;      ///< of the head: layers of multi-token prediction
   double embedding = 0, head = 0;
   double embedding_table = 0, head_table = 0;  ///< the token tables that the embedding and the head read
+
+  /// Returns true when no block has any.
+  [[nodiscard]] bool empty() const;
+  friend bool operator==(const BlockParameters&, const BlockParameters&) = default;
 };
 
 /// Parameters on one tensor rank, counted once for a job, which must outlive this object. Matrices and the biases of
