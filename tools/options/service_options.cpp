@@ -252,7 +252,7 @@ StatedService stated_service(const ServiceOptions& options, const std::vector<st
   std::vector<std::string>& noted = service.notes.assumptions;
   noted.insert(noted.begin(), varied.begin(), varied.end());
   noted.insert(noted.begin(), assumptions.begin(), assumptions.end());
-  return {std::move(service), std::move(assumptions), std::move(varied)};
+  return {std::move(service), std::move(varied)};
 }
 
 }  // namespace foretoken::tools

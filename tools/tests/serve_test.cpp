@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/text/layout.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -189,6 +190,21 @@ TEST(ServeSearch, ThePrintedCommandGivesTheSameNumbers) {
   }
 }
 
+TEST(ServeSearch, GivesTheIntervalsOfServe) {
+  const json answer = searched({"--latency", "1s"});
+  std::vector<std::string> command = words_of(answer.at("recommended").at("command"));
+  command.emplace_back("--json");
+  const json one = json::parse(run_foretoken(command).out);
+  ASSERT_TRUE(answer.at("interval").contains("latency_s"));
+  EXPECT_EQ(answer.at("interval"), one.at("interval"));
+  EXPECT_EQ(answer.at("nearest"), one.at("nearest"));
+  for (const json& row : answer.at("pareto").at("points"))
+    EXPECT_LT(row.at("interval").at("latency_s").at("low"), row.at("latency_s").at("mean"));
+  const std::string text = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--latency", "1s"}).out;
+  EXPECT_THAT(text, HasSubstr("\n  90 %: TTFT "));
+  EXPECT_THAT(text, HasSubstr("\n  Nearest: FasterTransformer GPT on DGX A100"));
+}
+
 TEST(ServeSearch, FilesOfAQuestionAreNotOverwritten) {
   const TemporaryFolder folder;
   const std::string trace = folder.put("trace.csv", "0,64,8\n0.1,64,8\n");
@@ -323,8 +339,10 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
         run_foretoken(with_sets({"report", "llama-3-70b-chat-8-h100", "--date", "2026-01-01", "-o", page}, sets));
     ASSERT_EQ(ran.status, 0) << ran.err;
     const std::string html = contents(page);
-    for (const char* const part : {"Batch, queue and cache over time", "time to first token", "pages in use",
-                                   "pass_us = 900", "foretoken report llama-3-70b-chat-8-h100"})
+    for (const char* const part :
+         {"Batch, queue and cache over time", "time to first token", "pages in use", "pass_us = 900",
+          "foretoken report llama-3-70b-chat-8-h100", "90 % interval of the mean", "Nearest published service: vLLM",
+          "<th scope=\"row\">cluster</th>", "8 GPUs of dgx-h100-ndr", "<th scope=\"row\">limits</th>", "tensor "})
       EXPECT_THAT(html, HasSubstr(part));
   }
   const Ran none = run_foretoken({"report", "gpt3-175b-a100", "--set", R"(parallelism={"tensor": 1})", "-o",
@@ -349,10 +367,60 @@ TEST(ServeCommand, SaysHowFarItMayBeTrusted) {
   EXPECT_GT(tpot["high"], answer["tpot_s"]["mean"]);
   EXPECT_TRUE(tpot["outside"]);
   EXPECT_EQ(answer["nearest"]["place"]["engine"], "vllm");
-  const std::string text = run_foretoken({"serve", "llama-3-70b-8-h100"}).out;
+  EXPECT_THAT(run_foretoken({"serve", "llama-3-70b-8-h100"}).out, HasSubstr("90 % of the mean"));
+  const std::string text = run_foretoken({"serve", "llama-3-70b-8-h100", "--details"}).out;
   EXPECT_THAT(text, HasSubstr("  90 %        TTFT "));
   EXPECT_THAT(text, HasSubstr("  Untried     model llama-3-70b (nearest: qwen3-32b), parameters 70.6B"));
   EXPECT_THAT(text, HasSubstr("  Nearest     vLLM 0.12.0, Qwen3-32B on H100"));
+}
+
+// Sets that take the most lines: pools, speculation, a spread, a prefix, a narrow cache, and two limits.
+const std::vector<std::string> kMuchStated{"parallelism=null",
+                                           "gpus=null",
+                                           "cluster=gb200-nvl72",
+                                           "disaggregated.prefill.parallelism.tensor=4",
+                                           "disaggregated.decode.parallelism.tensor=4",
+                                           "disaggregated.decode.gpus=8",
+                                           "requests.length_spread=0.3",
+                                           "requests.prefix_share=0.25",
+                                           "requests.count=100",
+                                           "kv_precision=fp8",
+                                           R"(speculative={"tokens":3,"acceptance":0.7})"};
+
+TEST(ServeCommand, FitsOneScreenAndEndsWithCommandsToRun) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"serve", "llama-3-70b-8-h100"},
+           {"serve", "gpt3-175b-a100", "--set", "parallelism=null", "--set", "gpus=1"},
+           {"serve", "bert-base-a100"},
+           {"serve", "--model", "llama-3-8b", "--cluster", "t4-16gb", "--rate", "40"},
+           with_sets({"serve", "llama-3-70b-8-h100", "--latency", "5s"}, kMuchStated)}) {
+    const std::vector<std::string> lines = lines_of(run_foretoken(words).out);
+    ASSERT_LE(lines.size(), 25U) << testing::PrintToString(lines);
+    for (const std::string& line : lines)
+      if (!line.starts_with("  foretoken")) EXPECT_LE(report::columns_of(line), 80U) << line;
+    EXPECT_THAT(lines.back(), testing::StartsWith("  foretoken serve "));
+    EXPECT_THAT(lines.back(), HasSubstr(" --details"));
+  }
+}
+
+TEST(ServeCommand, ShowsWhatIsStatedAndAssumed) {
+  const std::vector<std::string> words = with_sets({"serve", "llama-3-70b-8-h100"}, kMuchStated);
+  std::string text;  // lines joined
+  for (const std::string& line : lines_of(run_foretoken(words).out)) text += line.substr(line.empty() ? 0 : 1);
+  for (const char* const part :
+       {"3 drafted tokens a pass, 70 % accepted", "from 70 % of that up", "25 % of each", "cache in fp8"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(run_foretoken({"serve", "llama-3-70b-8-h100"}).out, HasSubstr("assumed: all-to-all"));
+  std::vector<std::string> detailed = words;
+  detailed.emplace_back("--details");
+  const std::string all = run_foretoken(detailed).out;
+  std::vector<std::string> asked = words;
+  asked.emplace_back("--json");
+  const json answer = json::parse(run_foretoken(asked).out);
+  ASSERT_FALSE(answer["assumptions"].empty());
+  for (const std::string line : answer["assumptions"])
+    EXPECT_THAT(all, HasSubstr("  - " + line.substr(0, 40))) << "every assumption";
+  EXPECT_THAT(all, HasSubstr("an instance"));
 }
 
 TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
@@ -428,7 +496,7 @@ TEST(ServeCommand, SaysWhatItLeavesOutOfATraceAndAProfile) {
   EXPECT_EQ(traced.status, 0) << traced.err;
   EXPECT_THAT(traced.out, HasSubstr("hash_ids of the trace are not read"));
   EXPECT_THAT(run_foretoken(with_sets(words, {"profile=a100-sxm4-80gb"})).out,
-              HasSubstr("describes GPU \"a100-sxm4-80gb\", but the cluster's GPU is"));
+              HasSubstr("warning: profile \"a100-sxm4-80gb\" describes GPU \"a100-sxm4-80gb\", but the"));
   std::vector<std::string> large = with_sets(words, {"parallelism.tensor=1", "gpus=1"});
   large.insert(large.end(), {"--trace", passes});
   EXPECT_THAT(run_foretoken(large).err, HasSubstr("is not written: the service does not fit"));
@@ -459,7 +527,8 @@ TEST(ServeOptions, StatedKeysHoldAndNothingIsAssumedOfThem) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("2 GPUs of dgx-a100-80gb-hdr, fastertransformer in fp16"));
   EXPECT_THAT(ran.out, HasSubstr("one batch of 4: 2048 tokens in, 64 out"));
-  EXPECT_THAT(ran.out, Not(HasSubstr("assumed:")));
+  for (const char* const word : {"assumed: Engine", "assumed: Prompts", "assumed: Tensor", "requests at once (state"})
+    EXPECT_THAT(ran.out, Not(HasSubstr(word)));
 }
 
 TEST(ServeOptions, TheyChangeAQuestion) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/io/export/serve/launch_service.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/options/command_line.h"
 #include "tools/text/serve/serve_text.h"
 #include "tools/text/serve/service_search_text.h"
@@ -62,6 +63,7 @@ SearchJson configuration_json(const ServiceSearchAnswer& answer, const study::Se
   json.update(answer_json(prediction));
   json["share_within_limits"] = answer.service.limits.any() ? SearchJson(found.share_within()) : SearchJson();
   json["preemptions"] = prediction.preemptions;
+  json["interval"] = interval_json(trust_of(answer, found));
   json["command"] = fmt::format("{}", fmt::join(serve_command_of(answer, found), " "));
   return json;
 }
@@ -88,6 +90,10 @@ serve::Service service_of(const ServiceSearchAnswer& answer, const study::Served
   service.requests.trace = trace;
   service.engine.token_budget = found.token_budget;
   return service;
+}
+
+study::ServiceTrust trust_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
+  return study::trust_of(service_of(answer, found), found.prediction, answer.evidence);
 }
 
 std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
@@ -149,8 +155,10 @@ std::string service_search_json(const ServiceSearchAnswer& answer) {
                     {"points", SearchJson::array()}};
   for (const std::size_t at : search.front) json["pareto"]["points"].push_back(entry(at));
   json["nearest_miss"] = search.nearest ? entry(*search.nearest) : SearchJson();
-  json["interval"] = nullptr;  // no service has enough measured neighbours yet
-  json["assumptions"] = answer.service.notes.assumptions;
+  json["interval"] = json["recommended"].is_null() ? SearchJson() : json["recommended"]["interval"];
+  json["nearest"] =
+      search.ranked.empty() ? SearchJson() : nearest_json(trust_of(answer, search.fitting[search.ranked.front()]));
+  json["assumptions"] = study::sources_of(answer.service);
   json["warnings"] = answer.service.notes.warnings;
   return json.dump(-1, ' ', false, SearchJson::error_handler_t::replace) + '\n';
 }

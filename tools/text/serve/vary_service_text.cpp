@@ -7,6 +7,7 @@
 
 #include "sim/report/text/number.h"
 #include "sim/study/reason.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/text/json_csv.h"
 #include "tools/text/serve/serve_text.h"
 
@@ -98,8 +99,8 @@ std::string vary_service_text(const study::VariedService& varied, const Paint& p
   add("Most throughput a GPU", varied.most_throughput);
   add("Lowest latency", varied.lowest_latency);
   if (varied.service.limits.any())
-    text +=
-        paint.paragraph("  ", fmt::format("within: requests that met{}", service_limits_words(varied.service.limits)));
+    text += paint.paragraph(
+        "  ", fmt::format("within: requests that met{}", study::service_limits_words(varied.service.limits)));
   return text + paint.paragraph("  ", "Times are means. `foretoken serve` gives the interval of one service.");
 }
 
