@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "sim/serve/run/simulate.h"
@@ -124,6 +125,23 @@ bool keeps_up(const Requests& requests, const Prediction& prediction) {
   if (requests.kind == ArrivalKind::kBatch || requests.kind == ArrivalKind::kClosed) return true;
   const double answering = prediction.latency.mean - prediction.ttft.mean;
   return prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s + answering;
+}
+
+std::vector<std::string> assumptions_of(const Service& service) {
+  std::vector<std::string> assumptions = service.notes.assumptions;
+  assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
+  if (!service.engine.custom_all_reduce) return assumptions;
+  std::set<int> without;  // tensor degrees
+  for (const Pool& pool : pools_of(service)) {
+    const int ranks = pool.degrees.tensor;
+    const bool inside = ranks > 1 && ranks <= service.cluster.links.gpus;
+    if (inside && !(service.laws && cost::has_small_all_reduces(ranks, *service.laws))) without.insert(ranks);
+  }
+  for (const int ranks : without)
+    assumptions.push_back(
+        fmt::format("small sums over {} GPUs take NCCL's time: no table of {} has the engine's own kernels for as many",
+                    ranks, service.cluster.gpu.name));
+  return assumptions;
 }
 
 std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction) {

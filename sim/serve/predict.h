@@ -64,6 +64,9 @@ class Predictor {
 /// the time of one answer after the last of them. Users of a closed loop wait, so every service keeps up with them.
 [[nodiscard]] bool keeps_up(const Requests& requests, const Prediction& prediction);
 
+/// Returns what is assumed: the notes of the question, then what follows from engine, GPUs and degrees.
+[[nodiscard]] std::vector<std::string> assumptions_of(const Service& service);
+
 /// Returns what a reader must know before using the numbers: sentences.
 [[nodiscard]] std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction);
 

@@ -78,6 +78,10 @@ const std::vector<WrongService> kWrongServices{
     {"a watermark of a static batch",
      {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "memory.watermark=0.1"},
      "keeps no pages free"},
+    {"pages of a static batch",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static",
+      "memory.block_tokens=16"},
+     "a static batch has its cache in one piece"},
     {"an unknown way of batching", {"batching=dynamic"}, "expected"},
     {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
     {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
@@ -386,6 +390,23 @@ const std::vector<std::string> kMuchStated{"parallelism=null",
                                            "requests.count=100",
                                            "kv_precision=fp8",
                                            R"(speculative={"tokens":3,"acceptance":0.7})"};
+
+TEST(ServeCommand, SaysWhereAnotherTimeOrEngineStandsIn) {
+  const auto assumes = [](const std::vector<std::string>& words) {
+    std::vector<std::string> asked = words;
+    asked.emplace_back("--json");
+    return json::parse(run_foretoken(asked).out).at("assumptions").dump();
+  };
+  const std::vector<std::string> gb200{"serve", "--model", "llama-3-70b", "--cluster", "gb200-nvl72", "--tp"};
+  std::vector<std::string> four = gb200, eight = gb200;
+  four.emplace_back("4");
+  eight.emplace_back("8");
+  EXPECT_THAT(assumes(eight), HasSubstr("small sums over 8 GPUs take NCCL's time: no table of gb200-186gb"));
+  EXPECT_THAT(assumes(four), Not(HasSubstr("small sums")));
+  EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100", "--set", "engine=megatron"}),
+              HasSubstr("engine megatron has the numbers of fastertransformer"));
+  EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100"}), Not(HasSubstr("Megatron-LM slower")));
+}
 
 TEST(ServeCommand, FitsOneScreenAndEndsWithCommandsToRun) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{

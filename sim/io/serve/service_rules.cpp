@@ -23,8 +23,10 @@ void check_static(const Node& root, const Service& service) {
   for (const char* const key : {"max_sequences", "chunked_prefill"})
     if (root.has(key))
       root.complain(key, fmt::format("expected none: a static batch starts all its requests{}", advice));
-  if (root.object_or_empty("memory").has("watermark"))
-    root.child("memory").complain("watermark", "expected none: a static batch keeps no pages free");
+  const Node memory = root.object_or_empty("memory");
+  if (memory.has("watermark")) memory.complain("watermark", "expected none: a static batch keeps no pages free");
+  if (memory.has("block_tokens"))
+    memory.complain("block_tokens", "expected none: a static batch has its cache in one piece, without pages");
   if (service.disaggregated) root.complain("disaggregated", fmt::format("expected none for static batching{}", advice));
   if (service.speculation) root.complain("speculative", fmt::format("expected none for static batching{}", advice));
   if (service.pool.instances() > 1)

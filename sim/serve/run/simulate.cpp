@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <queue>
+#include <optional>
 #include <tuple>
 
 #include "sim/base/check.h"
@@ -22,18 +22,23 @@ __extension__ using Wide = __int128;  // picoseconds times requests
 struct Fleet {
   Role role = Role::kWhole;
   std::vector<Instance> instances;
-  std::size_t next = 0;  // of equal instances the router takes the next one
+  std::vector<std::int64_t> expected{};  // requests of each whose caches are on their way
+  std::size_t next = 0;                  // of equal instances the router takes the next one
 
+  [[nodiscard]] std::int64_t load_of(std::size_t instance) const {
+    return instances[instance].load() + expected[instance];
+  }
   /// Returns the instance with the fewest requests. Ties go round.
-  Instance& least_loaded() {
+  std::size_t least_loaded() {
     std::size_t best = next % instances.size();
     for (std::size_t i = 1; i < instances.size(); ++i) {
       const std::size_t other = (next + i) % instances.size();
-      if (instances[other].load() < instances[best].load()) best = other;
+      if (load_of(other) < load_of(best)) best = other;
     }
     next = best + 1;
-    return instances[best];
+    return best;
   }
+  void enqueue(RequestIndex request) { instances[least_loaded()].enqueue(request); }
 };
 
 class Simulation {
@@ -44,10 +49,10 @@ class Simulation {
     if (service.disaggregated) {
       add_fleet(Role::kPrefill, pools.front(), *times.front());
       add_fleet(Role::kDecode, pools.back(), *times.back());
+      transfers_.emplace(service);
     } else {
       add_fleet(Role::kWhole, pools.front(), *times.front());
     }
-    transfer_free_.assign(fleets_.front().instances.size(), des::Instant{});
     if (service.requests.kind == ArrivalKind::kClosed) next_user_ = service.requests.at_once;
   }
 
@@ -72,7 +77,8 @@ class Simulation {
     Fleet fleet{.role = role, .instances = {}};
     const Memory memory = memory_of(service_, pool);
     for (int i = 0; i < pool.instances(); ++i)
-      fleet.instances.emplace_back(service_, role, memory, times, run_.requests);
+      fleet.instances.emplace_back(service_, role, memory, times, run_.requests, pool.degrees);
+    fleet.expected.assign(fleet.instances.size(), 0);
     fleets_.push_back(std::move(fleet));
   }
 
@@ -81,7 +87,7 @@ class Simulation {
     for (const Fleet& fleet : fleets_)
       for (const Instance& instance : fleet.instances) next = std::min(next, instance.next(now));
     if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
-    if (!moving_.empty()) next = std::min(next, std::get<0>(moving_.top()));
+    if (transfers_) next = std::min(next, transfers_->next());
     if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
     return next;
   }
@@ -106,14 +112,16 @@ class Simulation {
       }
   }
 
-  // The instance sends one cache after another.
+  // The router chooses the instance that decodes when the prompt ends. Its shared prefix is there already.
   void send_cache(RequestIndex index, std::size_t instance, des::Instant now) {
     Request& request = run_.requests[index];
     request.cached = true;
-    const des::Duration time = des::to_duration(transfer_time(service_, request.input));
-    des::Instant& free = transfer_free_[instance];
-    free = later(std::max(free, now), time);
-    moving_.push({free, index});
+    Fleet& decoding = fleets_.back();
+    const std::size_t receiver = decoding.least_loaded();
+    ++decoding.expected[receiver];
+    const std::int64_t tokens = std::max<std::int64_t>(1, request.input - request.prefix);
+    transfers_->send(
+        {.request = index, .sender = instance, .receiver = receiver, .alone = transfer_time(service_, tokens)}, now);
   }
 
   void ask_again(des::Instant now) {
@@ -127,7 +135,7 @@ class Simulation {
   void enter(RequestIndex index, des::Instant now) {
     ++in_system_;
     const Seconds time = service_.engine.request / real(std::ssize(fleets_.front().instances));
-    if (time <= Seconds(0)) return fleets_.front().least_loaded().enqueue(index);
+    if (time <= Seconds(0)) return fleets_.front().enqueue(index);
     front_free_ = later(std::max(front_free_, now), des::to_duration(time));
     entering_.emplace_back(front_free_, index);
   }
@@ -136,9 +144,14 @@ class Simulation {
     for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
       enter(static_cast<RequestIndex>(arriving_), now);
     for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
-      fleets_.front().least_loaded().enqueue(std::get<1>(entering_.front()));
-    for (; !moving_.empty() && std::get<0>(moving_.top()) <= now; moving_.pop())
-      fleets_.back().least_loaded().enqueue(std::get<1>(moving_.top()));
+      fleets_.front().enqueue(std::get<1>(entering_.front()));
+    if (!transfers_) return;
+    arrived_.clear();
+    transfers_->land(now, arrived_);
+    for (const Transfer& transfer : arrived_) {
+      --fleets_.back().expected[transfer.receiver];
+      fleets_.back().instances[transfer.receiver].enqueue(transfer.request);
+    }
   }
 
   void start(des::Instant now) {
@@ -172,16 +185,16 @@ class Simulation {
     return std::move(run_);
   }
 
-  using Moving = std::tuple<des::Instant, RequestIndex>;
+  using Entering = std::tuple<des::Instant, RequestIndex>;
 
   const Service& service_;
   bool traces_;
   Run run_;
   std::vector<Fleet> fleets_;
-  std::vector<des::Instant> transfer_free_;  // of each prefill instance
-  std::priority_queue<Moving, std::vector<Moving>, std::greater<>> moving_;
+  std::optional<Transfers> transfers_;  // between the pools
+  std::vector<Transfer> arrived_;
   des::Instant front_free_{};
-  std::deque<Moving> entering_;  // requests that the front end takes in
+  std::deque<Entering> entering_;  // requests that the front end takes in
   std::size_t arriving_ = 0;
   std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
   des::Instant counted_ = des::kNever;

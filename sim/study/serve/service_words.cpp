@@ -157,7 +157,7 @@ std::string nearest_words(const trust::ServedCase& nearest) {
 }
 
 std::vector<std::string> sources_of(const Service& service) {
-  std::vector<std::string> lines = service.notes.assumptions;
+  std::vector<std::string> lines = serve::assumptions_of(service);
   lines.insert(lines.end(), service.engine.notes.begin(), service.engine.notes.end());
   return lines;
 }

@@ -88,15 +88,6 @@ StatedService service_of(const Options& options, const Question& question) {
   return stated;
 }
 
-/// Returns the lines that say what a search assumes, without the values that it varies.
-std::string assumed_text(const serve::Service& service, const std::vector<std::string>& varied,
-                         const report::Paint& paint) {
-  std::string text;
-  for (const std::string& each : service.notes.assumptions)
-    if (std::ranges::find(varied, each) == varied.end()) text += paint.paragraph("  assumed: ", each);
-  return text;
-}
-
 void write_trace(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
   OutputFile file(options.trace);
   std::optional<Gzip> gzip;
@@ -165,12 +156,9 @@ int answer(const Options& options, const Question& question) {
     const auto [service, varied] = service_of(options, question);
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
                       service.files);
-    if (options.search) {
-      const int status = search_services(service, options.searched, options.form, options.colour,
-                                         words_of(options, question), options.sets);
-      if (options.form == Form::kText) print(assumed_text(service, varied, page_paint(options.colour)));
-      return status;
-    }
+    if (options.search)
+      return search_services(service, options.searched, options.form, options.colour, words_of(options, question),
+                             options.sets, varied);
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
     if (!options.trace.empty() && !prediction.fits)
       print_error(fmt::format("{} is not written: the service does not fit, so nothing runs", options.trace));

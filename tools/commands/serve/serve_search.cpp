@@ -180,7 +180,7 @@ void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearc
 
 int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
                     const std::string& colour, const std::vector<std::string>& question,
-                    const std::vector<std::string>& sets) {
+                    const std::vector<std::string>& sets, const std::vector<std::string>& varied) {
   using namespace serve_search;
   const study::ServiceSpace space = space_of(service, options);
   const study::ServiceGoal goal{.share = options.share / 100.0,
@@ -199,7 +199,8 @@ int search_services(const serve::Service& service, const ServeSearchOptions& opt
                                    .goal = goal,
                                    .top = static_cast<std::size_t>(options.top),
                                    .question = question,
-                                   .sets = sets};
+                                   .sets = sets,
+                                   .varied = varied};
   if (chart && !search.fitting.empty()) {
     chart->write(service_search_svg(answer));
     chart->commit();

@@ -172,7 +172,7 @@ std::size_t lines_in(std::string_view text) { return static_cast<std::size_t>(st
 /// line.
 std::string remarks_text(const ServeAnswer& answer, std::size_t left, const Paint& screen) {
   std::vector<std::string> warnings = serve::warnings_of(answer.service, answer.prediction), assumed;
-  for (const std::string& line : answer.service.notes.assumptions) assumed.push_back("assumed: " + line);
+  for (const std::string& line : serve::assumptions_of(answer.service)) assumed.push_back("assumed: " + line);
   std::string whole;
   for (std::string& warning : warnings) {
     warning.insert(0, "warning: ");

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/io/export/serve/launch_service.h"
-#include "sim/study/serve/service_words.h"
 #include "tools/options/command_line.h"
 #include "tools/text/serve/serve_text.h"
 #include "tools/text/serve/service_search_text.h"
@@ -96,6 +96,16 @@ study::ServiceTrust trust_of(const ServiceSearchAnswer& answer, const study::Ser
   return study::trust_of(service_of(answer, found), found.prediction, answer.evidence);
 }
 
+std::vector<std::string> assumptions_of(const ServiceSearchAnswer& answer) {
+  const std::vector<std::size_t>& ranked = answer.search.ranked;
+  std::vector<std::string> assumptions = serve::assumptions_of(
+      ranked.empty() ? answer.service : service_of(answer, answer.search.fitting[ranked.front()]));
+  std::erase_if(assumptions, [&](const std::string& line) {
+    return std::find(answer.varied.begin(), answer.varied.end(), line) != answer.varied.end();
+  });
+  return assumptions;
+}
+
 std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
   std::vector<std::string> command{"foretoken serve"};
   for (const std::string& word : answer.question) command.front() += ' ' + shell_word(word);
@@ -158,7 +168,10 @@ std::string service_search_json(const ServiceSearchAnswer& answer) {
   json["interval"] = json["recommended"].is_null() ? SearchJson() : json["recommended"]["interval"];
   json["nearest"] =
       search.ranked.empty() ? SearchJson() : nearest_json(trust_of(answer, search.fitting[search.ranked.front()]));
-  json["assumptions"] = study::sources_of(answer.service);
+  std::vector<std::string> assumptions = assumptions_of(answer);
+  const std::vector<std::string>& numbers = answer.service.engine.notes;
+  assumptions.insert(assumptions.end(), numbers.begin(), numbers.end());
+  json["assumptions"] = assumptions;
   json["warnings"] = answer.service.notes.warnings;
   return json.dump(-1, ' ', false, SearchJson::error_handler_t::replace) + '\n';
 }

@@ -261,15 +261,16 @@ std::string nothing_text(const ServiceSearchAnswer& answer, const Paint& paint) 
 }  // namespace
 
 std::string service_search_text(const ServiceSearchAnswer& answer, const Paint& paint) {
-  std::string text = heading(answer, paint);
-  if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint);
+  std::string text = heading(answer, paint), assumed;
+  for (const std::string& line : assumptions_of(answer)) assumed += paint.paragraph("  assumed: ", line);
+  if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint) + assumed;
   const char* const order = answer.goal.lowest_latency ? "lowest latency" : "highest throughput a GPU";
   text += report::title_text(
       "Best", (has_given_arrivals(answer) && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
       paint);
   text += table_text(answer, answer.search.ranked, answer.top, true, paint);
   text += front_text(answer, paint);
-  return text + recommended_text(answer, paint) + numerics_text(answer, paint);
+  return text + recommended_text(answer, paint) + numerics_text(answer, paint) + assumed;
 }
 
 }  // namespace foretoken::tools

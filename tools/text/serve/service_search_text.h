@@ -19,6 +19,7 @@ struct ServiceSearchAnswer {
   std::size_t top = 10;
   std::vector<std::string> question;  ///< words of a command
   std::vector<std::string> sets;      ///< overrides of the question
+  std::vector<std::string> varied;    ///< assumptions about what the search varies
 };
 
 [[nodiscard]] std::string service_search_text(const ServiceSearchAnswer& answer, const report::Paint& paint);
@@ -32,6 +33,9 @@ struct ServiceSearchAnswer {
 
 /// Returns how far a configuration may be trusted.
 [[nodiscard]] study::ServiceTrust trust_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found);
+
+/// Returns what is assumed of the recommended configuration, or of the question when nothing is found.
+[[nodiscard]] std::vector<std::string> assumptions_of(const ServiceSearchAnswer& answer);
 
 /// Returns the command that predicts a configuration again, unit by unit: "foretoken serve NAME", "--set gpus=8".
 [[nodiscard]] std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer,
