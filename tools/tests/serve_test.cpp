@@ -454,6 +454,25 @@ TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
   EXPECT_THAT(ran.out, HasSubstr("Tensor-parallel degree 4: the smallest with room for 16 requests"));
 }
 
+TEST(ServeOptions, TheDegreeFollowsFromTheStatedLoad) {
+  const auto assumed = [](std::vector<std::string> more) {
+    std::vector<std::string> words{"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json::parse(run_foretoken(words).out).at("assumptions").dump();
+  };
+  const auto degree = [](int tensor, const std::string& why) {
+    return HasSubstr("Tensor-parallel degree " + std::to_string(tensor) + ": the " + why);
+  };
+  EXPECT_THAT(assumed({}), degree(1, "smallest with room for 16 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "200"}), degree(1, "smallest with room for 200 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "400"}), degree(2, "smallest with room for 400 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "4", "--input", "100k", "--output", "1k"}),
+              degree(1, "smallest with room for 4 requests"));
+  EXPECT_THAT(assumed({"--rate", "4"}), degree(1, "smallest that keeps up with 4 requests/s"));
+  EXPECT_THAT(assumed({"--rate", "40"}), degree(2, "smallest that keeps up with 40 requests/s"));
+  EXPECT_THAT(assumed({"--rate", "4000"}), degree(8, "widest tried: there is none that keeps up with 4000 requests/s"));
+}
+
 TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {
   const Ran ran = run_foretoken({"serve", "bert-base-a100", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.err;
