@@ -116,16 +116,16 @@ Sized smallest_that_holds(const nlohmann::ordered_json& json, const std::vector<
   return widest;
 }
 
+std::string load_words(const serve::Requests& requests) {
+  if (requests.kind == serve::ArrivalKind::kPoisson)
+    return fmt::format("that keeps up with {:g} requests/s", requests.rate_per_s);
+  if (requests.kind == serve::ArrivalKind::kTrace) return "that keeps up with the trace";
+  return fmt::format("with room for {} requests", requests.at_once);
+}
+
 /// Says why the degree was chosen.
 std::string degree_words(const Sized& sized) {
-  const serve::Requests& requests = sized.service.requests;
-  const std::string load = requests.kind == serve::ArrivalKind::kPoisson
-                               ? fmt::format("that keeps up with {:g} requests/s", requests.rate_per_s)
-                           : requests.kind == serve::ArrivalKind::kTrace
-                               ? std::string("that keeps up with the trace")
-                               : fmt::format("with room for {} requests", requests.at_once);
-  if (sized.holds) return fmt::format("the smallest {}", load);
-  return fmt::format("the widest tried: there is none {}", load);
+  return (sized.holds ? "the smallest " : "the widest tried: there is none ") + load_words(sized.service.requests);
 }
 
 /// Opens the document of a name or a path that an option states.
