@@ -67,5 +67,18 @@ TEST(ServePools, NoOtherAttentionGroupHelpsWithAPrompt) {
   EXPECT_GT(time(1, 4), 1.5 * time(4, 4));
 }
 
+// An instant concerns few instances, so many instances cost no more than their passes do.
+TEST(ServePools, ManyInstancesServeAsOneDoesWithItsShare) {
+  Service one = small_service(), many = small_service();
+  one.requests = {.kind = ArrivalKind::kTrace, .input_tokens = 200, .output_tokens = 30, .count = 1};
+  one.requests.trace = {{0, 200, 30}};
+  many.requests = {.kind = ArrivalKind::kTrace, .input_tokens = 200, .output_tokens = 30, .count = 2000};
+  for (int i = 0; i < 2000; ++i) many.requests.trace.push_back({0.001 * i, 200, 30});
+  many.pool.gpus = 2000;
+  const serve::Run alone = run_of(one), run = run_of(many);
+  for (const Request& request : run.requests)
+    EXPECT_EQ(request.finish - request.arrival, alone.requests.front().finish - alone.requests.front().arrival);
+}
+
 }  // namespace
 }  // namespace foretoken::serve

@@ -58,6 +58,7 @@ const std::vector<WrongService> kWrongServices{
     {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
     {"a negative rate", {"requests.rate_per_s=-1"}, "expected"},
+    {"requests that take years", {"requests.rate_per_s=0.0001"}, "2000 requests at this rate take 231"},
     {"no lengths", {"requests.input_tokens=null"}, "found null"},
     {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
     {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},

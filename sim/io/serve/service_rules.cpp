@@ -34,6 +34,19 @@ void check_static(const Node& root, const Service& service) {
                                       service.pool.degrees.gpus(), service.pool.gpus));
 }
 
+/// The clock of a run counts picoseconds, up to 106 days.
+void check_length(const Node& root, const serve::Requests& requests) {
+  constexpr double kDay = 86'400, kMostDays = 60;
+  if (requests.kind != serve::ArrivalKind::kPoisson) return;
+  const double days = real(requests.count) / requests.rate_per_s / kDay;
+  if (days > kMostDays)
+    root.child("requests")
+        .complain("rate_per_s",
+                  fmt::format("expected a run of at most {} days: {} requests at this rate take {:.0f}; state a "
+                              "smaller requests.count",
+                              kMostDays, requests.count, days));
+}
+
 }  // namespace
 
 void check_pool(const Node& node, const Service& service, const serve::Pool& pool) {
@@ -67,6 +80,7 @@ void check_service(const Node& root, const Service& service) {
   if (service.speculation && engine.token_budget < service.speculation->tokens + 1)
     root.complain("speculative", "expected fewer tokens than a pass may have");
   check_static(root, service);
+  check_length(root, service.requests);
 }
 
 }  // namespace foretoken::io
