@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "sim/base/parse_count.h"
@@ -93,6 +94,27 @@ bool holds_its_load(const serve::Service& service) {
   return !prediction.queue_grows && prediction.preemptions == 0;
 }
 
+std::optional<serve::Service> read_if_valid(const nlohmann::ordered_json& json, int tensor,
+                                            const std::vector<std::string>& sets) {
+  try {
+    return read_stated(json, tensor, sets);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+/// Reads the question with the least degree with which it is valid, from `least` on: a static batch takes all stated
+/// GPUs. Throws what the first one complains about if none is.
+serve::Service read_with_least(const nlohmann::ordered_json& json, int& least, const std::vector<std::string>& sets,
+                               bool stated) {
+  for (int tensor = least; !stated && tensor <= kMostTensor; tensor *= 2)
+    if (std::optional<serve::Service> service = read_if_valid(json, tensor, sets)) {
+      least = tensor;
+      return *std::move(service);
+    }
+  return read_stated(json, least, sets);
+}
+
 /// A service, the degree with which it was read, and whether it holds its load.
 struct Sized {
   serve::Service service;
@@ -106,12 +128,10 @@ Sized smallest_that_holds(const nlohmann::ordered_json& json, const std::vector<
   while (!(widest.holds = holds_its_load(widest.service)) && widest.tensor < kMostTensor) {
     const bool leaves_node = 2 * widest.tensor > widest.service.cluster.links.gpus;
     if (leaves_node && serve::memory_of(widest.service, widest.service.pool).fits()) break;
-    try {
-      widest.service = read_stated(json, 2 * widest.tensor, sets);
-      widest.tensor *= 2;
-    } catch (const ConfigError&) {
-      break;  // more ranks than the model's heads or the stated GPUs allow
-    }
+    std::optional<serve::Service> wider = read_if_valid(json, 2 * widest.tensor, sets);
+    if (!wider) break;  // more ranks than the model's heads or the stated GPUs allow
+    widest.service = *std::move(wider);
+    widest.tensor *= 2;
   }
   return widest;
 }
@@ -263,12 +283,13 @@ StatedService stated_service(const ServiceOptions& options, const std::vector<st
     json["precision"] = json["kv_precision"] = "fp16";
     assumptions.push_back(fmt::format("Precision fp16: {} has no bf16 (state it with --precision).", old_gpu));
   }
-  const int least = least_tensor(options);
+  int least = least_tensor(options);
+  const bool stated = !options.tensor.empty();
   std::vector<std::string> all = stated_sets(options, sets, arrives ? nullptr : "batch");
-  serve::Service service = read_stated(json, least, all);
+  serve::Service service = read_with_least(json, least, all, stated);
   if (!arrives && service.batching == serve::Batching::kContinuous) {
     all = stated_sets(options, sets, "concurrency");
-    service = read_stated(json, least, all);
+    service = read_with_least(json, least, all, stated);
   }
   std::vector<std::string> varied;
   if (!arrives)

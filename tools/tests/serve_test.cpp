@@ -106,6 +106,7 @@ const std::vector<WrongService> kWrongServices{
     {"a limit of zero", {"limits.ttft_s=0"}, "expected a positive number"},
     {"an unknown limit", {"limits.ttft=0.5"}, "unknown key"},
     {"a load below the mean", {"moe.imbalance=0.5"}, "expected"},
+    {"a load of experts that are not there", {"moe.imbalance=3"}, "llama-3-70b has no experts"},
     {"a negative price", {"price_per_gpu_hour=-2"}, "expected"},
     {"a trace that is not there", {R"(requests={"trace": "/nowhere.csv"})"}, "/nowhere.csv"},
 };
@@ -320,6 +321,16 @@ TEST(VariedServices, CompareShowsEngines) {
   EXPECT_THAT(all.out, testing::Not(HasSubstr("megatron")));  // batches statically
 }
 
+TEST(VariedServices, SayWhatTheirRowsAssume) {
+  EXPECT_THAT(run_foretoken({"compare", "gpt3-20b-a100"}).out,
+              HasSubstr("assumed: engine megatron has the numbers of fastertransformer"));
+  const json answer = json::parse(run_foretoken({"compare", "gpt3-20b-a100", "--json"}).out);
+  EXPECT_THAT(answer.at("assumptions").dump(), testing::Not(HasSubstr("megatron")));
+  for (const json& row : answer.at("rows"))
+    EXPECT_EQ(row.at("assumptions").dump().find("engine megatron") != std::string::npos,
+              row.at("set").at("engine") == "megatron");
+}
+
 TEST(VariedServices, WrongQuestionsAreOneLine) {
   for (const Wrong& wrong : std::vector<Wrong>{
            {"no value is possible",
@@ -469,6 +480,8 @@ TEST(ServeOptions, TheDegreeFollowsFromTheStatedLoad) {
   EXPECT_THAT(assumed({"--concurrency", "400"}), degree(2, "smallest with room for 400 requests"));
   EXPECT_THAT(assumed({"--concurrency", "4", "--input", "100k", "--output", "1k"}),
               degree(1, "smallest with room for 4 requests"));
+  EXPECT_THAT(assumed({"--batch", "4", "--engine", "fastertransformer", "--gpus", "4"}),
+              degree(4, "smallest with room for 4 requests"));
   EXPECT_THAT(assumed({"--rate", "4"}), degree(1, "smallest that keeps up with 4 requests/s"));
   EXPECT_THAT(assumed({"--rate", "40"}), degree(2, "smallest that keeps up with 40 requests/s"));
   EXPECT_THAT(assumed({"--rate", "4000"}), degree(8, "widest tried: there is none that keeps up with 4000 requests/s"));

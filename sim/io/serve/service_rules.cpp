@@ -79,6 +79,8 @@ void check_service(const Node& root, const Service& service) {
     root.complain("batching", fmt::format("engine {} batches statically; expected static", engine.name));
   if (service.speculation && engine.token_budget < service.speculation->tokens + 1)
     root.complain("speculative", "expected fewer tokens than a pass may have");
+  if (root.has("moe") && !service.model.experts)
+    root.complain("moe", fmt::format("expected none: {} has no experts", service.model.name));
   check_static(root, service);
   check_length(root, service.requests);
 }
