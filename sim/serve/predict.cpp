@@ -46,7 +46,7 @@ double ttft_between(const std::vector<Request>& requests, int from, int to) {
   const auto size = static_cast<std::ptrdiff_t>(requests.size());
   const auto first = requests.begin() + size * from / 5, last = requests.begin() + size * to / 5;
   const double sum =
-      std::accumulate(first, last, 0.0, [](double sum, const Request& request) { return sum + ttft(request); });
+      std::accumulate(first, last, 0.0, [](double time, const Request& request) { return time + ttft(request); });
   return first == last ? 0 : sum / static_cast<double>(last - first);
 }
 
