@@ -2,6 +2,7 @@
 #include "sim/html/service_document.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "sim/html/markup.h"
 #include "sim/html/page.h"
 #include "sim/report/text/number.h"
+#include "sim/study/serve/service_words.h"
 
 namespace foretoken::html {
 namespace {
@@ -19,6 +21,48 @@ using serve::Prediction;
 using serve::Service;
 
 std::string time_cell(double seconds) { return report::time_text(Seconds(seconds)); }
+
+std::string interval_cell(const ServiceReport& report, trust::Served quantity) {
+  const auto found = report.trusted.intervals.find(quantity);
+  return found == report.trusted.intervals.end() ? "unknown" : study::interval_words(quantity, found->second);
+}
+
+std::string times(const ServiceReport& report) {
+  const Prediction& prediction = report.prediction;
+  Table table({{"", false}, {"mean"}, {"P50"}, {"P99"}, {"90 % interval of the mean"}});
+  const auto add = [&](const char* name, const serve::Spread& spread, trust::Served quantity) {
+    table.add({Table::text(name), Table::number(spread.mean, time_cell(spread.mean)),
+               Table::number(spread.p50, time_cell(spread.p50)), Table::number(spread.p99, time_cell(spread.p99)),
+               Table::text(interval_cell(report, quantity))});
+  };
+  if (!report.service.model.encoder) add("time to first token", prediction.ttft, trust::Served::kTtft);
+  if (prediction.tpot) add("time per output token", *prediction.tpot, trust::Served::kTpot);
+  add("latency", prediction.latency, trust::Served::kLatency);
+  return table.html();
+}
+
+// Says how far the means may be trusted.
+std::string trust(const ServiceReport& report) {
+  const study::ServiceTrust& trusted = report.trusted;
+  if (report.prediction.queue_grows) return paragraph("The queue grows, so nothing can be said about intervals.");
+  if (trusted.nearest == nullptr || trusted.intervals.empty())
+    return paragraph("No interval is known: no published service is like this one.");
+  std::string html;
+  const auto found = trusted.intervals.find(trust::Served::kThroughput);
+  if (found != trusted.intervals.end())
+    html += paragraph(fmt::format("90 % interval of the output tokens: {}.",
+                                  study::interval_words(trust::Served::kThroughput, found->second)));
+  const trust::ServedInterval& founded = trusted.best_founded();
+  if (founded.outside()) html += paragraph(fmt::format("Untried: {}.", fmt::join(founded.away, ", ")));
+  return html + paragraph(fmt::format("Nearest published service: {}.", study::nearest_words(*trusted.nearest)));
+}
+
+std::string question(const ServiceReport& report) {
+  std::string html = "<table class=\"facts\"><tbody>\n";
+  for (const auto& [label, words] : study::question_rows(report.service))
+    html += "<tr><th scope=\"row\">" + escaped(label) + "</th><td>" + escaped(words) + "</td></tr>\n";
+  return html + "</tbody></table>\n";
+}
 
 std::string answer(const ServiceReport& report) {
   const Prediction& prediction = report.prediction;
@@ -34,15 +78,7 @@ std::string answer(const ServiceReport& report) {
       report::counted(report.service.gpus(), report.service.cluster.gpu.name + " GPU"), report.service.cluster.name,
       report.service.engine.name, report::significant(rate), tokens,
       report::significant(prediction.tokens_per_s_per_gpu), report::significant(prediction.requests_per_s, 3)));
-  Table table({{"", false}, {"mean"}, {"P50"}, {"P99"}});
-  const auto add = [&](const char* name, const serve::Spread& spread) {
-    table.add({Table::text(name), Table::number(spread.mean, time_cell(spread.mean)),
-               Table::number(spread.p50, time_cell(spread.p50)), Table::number(spread.p99, time_cell(spread.p99))});
-  };
-  if (!encodes) add("time to first token", prediction.ttft);
-  if (prediction.tpot) add("time per output token", *prediction.tpot);
-  add("latency", prediction.latency);
-  html += table.html();
+  html += times(report) + trust(report);
   if (prediction.goodput_requests_per_s)
     html += paragraph(fmt::format("{} of the requests are within the stated limits.",
                                   report::percent(*prediction.goodput_requests_per_s / prediction.requests_per_s)));
@@ -60,16 +96,29 @@ std::string pool_name(const ServiceReport& report, std::size_t pool) {
 }
 
 std::string memory(const ServiceReport& report) {
-  Table table(
-      {{"", false}, {"weights"}, {"cache"}, {"activations"}, {"other"}, {"of"}, {"requests at once"}, {"longest"}});
+  Table table({{"", false},
+               {"weights"},
+               {"cache"},
+               {"activations"},
+               {"other"},
+               {"of"},
+               {"instances"},
+               {"requests at once"},
+               {"longest"}});
+  const std::vector<serve::Pool> pools = serve::pools_of(report.service);
   for (std::size_t pool = 0; pool < report.prediction.memory.size(); ++pool) {
     const serve::Memory& m = report.prediction.memory[pool];
+    const int instances = pools[pool].instances();
+    const double requests = real(m.max_batch * instances);
     const auto gib = [](Bytes bytes) { return Table::number(bytes.value(), report::gib(bytes) + " GiB"); };
     table.add({Table::text(pool_name(report, pool)), gib(m.weights), gib(m.cache), gib(m.activations), gib(m.overhead),
-               gib(m.capacity), Table::number(real(m.max_batch), report::whole(real(m.max_batch))),
+               gib(m.capacity), Table::number(instances, std::to_string(instances)),
+               Table::number(requests, report::whole(requests)),
                Table::number(real(m.max_context), report::whole(real(m.max_context)) + " tokens")});
   }
-  return table.html() + paragraph("Requests at once have the stated lengths; longest is one request alone.");
+  return table.html() + paragraph(
+                            "Requests at once have the stated lengths, over all instances; longest is one request "
+                            "alone.");
 }
 
 /// The loads of one instance in each bin: those of the pass with the most requests, and the most pages.
@@ -152,12 +201,11 @@ std::string over_time(const ServiceReport& report) {
 
 std::string assumptions(const ServiceReport& report) {
   Table table({{"assumption and source", false}});
-  for (const auto* const lines : {&report.service.notes.assumptions, &report.service.engine.notes})
-    for (const std::string& line : *lines) table.add({Table::text(line)});
+  for (const std::string& line : study::sources_of(report.service)) table.add({Table::text(line)});
   std::string html;
   for (const std::string& warning : serve::warnings_of(report.service, report.prediction))
     html += paragraph("Warning: " + warning);
-  return html + paragraph("Times are means. `foretoken serve` gives their interval.") + table.html();
+  return html + table.html();
 }
 
 std::string reproduction(const ServiceReport& report) {
@@ -176,6 +224,7 @@ std::string service_document(const ServiceReport& report) {
              .contents = {},
              .sections = {}};
   add_section(whole, "verdict", "Answer", answer(report));
+  add_section(whole, "question", "Question", question(report));
   add_section(whole, "load", "Batch, queue and cache over time", over_time(report));
   add_section(whole, "memory", "Memory of a GPU", memory(report));
   add_section(whole, "assumptions", "Assumptions and sources", assumptions(report));

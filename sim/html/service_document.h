@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/serve/predict.h"
+#include "sim/study/serve/served_trust.h"
 
 namespace foretoken::html {
 
@@ -11,6 +12,7 @@ namespace foretoken::html {
 struct ServiceReport {
   const serve::Service& service;
   const serve::Prediction& prediction;  ///< with its passes
+  const study::ServiceTrust& trusted;
   std::string command, version, date;
 };
 

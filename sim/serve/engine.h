@@ -22,6 +22,7 @@ struct Engine {
   bool chunks_prompts = true;        ///< a prompt may be spread over passes
   std::int64_t token_budget = 8192;  ///< most tokens of a pass
   std::int64_t max_sequences = 256;  ///< most requests that run at once
+  bool limits_each_group = false;    ///< both are limits of each attention group; otherwise groups share them
   bool reserves_output = false;      ///< room for the whole answer is kept when a request starts
   bool overlaps_host = false;        ///< the host composes the next pass, and samples, while a pass runs
 
@@ -36,16 +37,17 @@ struct Engine {
   bool copies_embedding = false;  ///< a tied table is held twice
 
   // Time.
-  bool custom_all_reduce = true;     ///< one-shot kernels in the place of NCCL's for small payloads
-  Seconds kernel{};                  ///< beyond each kernel's own time
-  Seconds request{};                 ///< HTTP and tokens of one request, before it can join the queue
-  Seconds pass{};                    ///< host and sampling, once a pass
-  Seconds sequence{};                ///< host and sampling, for each sequence of a pass
-  Seconds collective{};              ///< beyond each tensor-parallel collective
-  double score_traffic = 0;          ///< bytes moved for each attention score of a prompt: unfused attention
-  double layer_traffic = 0;          ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
-  double product_factor = 1;         ///< time of products, relative to the profile
-  std::vector<std::string> notes{};  ///< one line for each number with its source
+  bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
+  Seconds kernel{};               ///< beyond each kernel's own time
+  Seconds request{};              ///< HTTP and tokens of one request, before it can join the queue
+  Seconds pass{};                 ///< host and sampling, once a pass
+  Seconds sequence{};             ///< host and sampling, for each sequence of a pass
+  Seconds collective{};           ///< beyond each tensor-parallel collective
+  double score_traffic = 0;       ///< bytes moved for each attention score of a prompt: unfused attention
+  double layer_traffic = 0;       ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
+  double product_factor = 1;      ///< time of products, relative to the profile
+  std::vector<std::string> assumptions{};  ///< what a reader must know of its numbers
+  std::vector<std::string> notes{};        ///< one line for each number with its source
 };
 
 }  // namespace foretoken::serve

@@ -35,15 +35,14 @@ struct LargestPass {
 
 LargestPass largest_pass(const Service& service, const Degrees& degrees, std::int64_t at_once) {
   const Requests& requests = service.requests;
-  const double groups = degrees.attention_data;
   if (service.batching == Batching::kStatic) {
-    const double batch = std::ceil(real(at_once) / groups);
+    const double batch = std::ceil(real(at_once) / degrees.attention_data);
     const auto whole = static_cast<std::int64_t>(batch);
     const double part = real(micro_batch(service.engine, whole, requests.input_tokens, degrees.pipeline));
     return {part * real(requests.input_tokens), batch, real(requests.input_tokens)};
   }
-  const double sequences = std::ceil(real(service.engine.max_sequences) / groups);
-  const double shared = std::ceil(real(service.engine.token_budget) / groups);
+  const double sequences = real(group_sequences(service.engine, degrees));
+  const double shared = real(group_tokens(service.engine, degrees));
   const double whole = service.engine.chunks_prompts ? 0 : real(service.longest_prompt());
   return {std::max(shared, whole), sequences, 0};
 }

@@ -114,25 +114,35 @@ std::int64_t PassTimes::a_group(std::int64_t count) const {
   return (count + degrees_.attention_data - 1) / degrees_.attention_data;
 }
 
+/// Returns the tokens of the fullest attention group: its share of those that decode, and of the prompts an even share
+/// or the longest chunk, which no other group helps with.
+std::int64_t PassTimes::fullest_group(const PassShape& pass) const {
+  std::int64_t prompts = 0, longest = 0;
+  for (const PromptChunk& chunk : pass.prompts) {
+    prompts += chunk.sequences * chunk.tokens;
+    longest = std::max(longest, a_group(chunk.sequences) * chunk.tokens);
+  }
+  return a_group(pass.decoding) * pass.checked + std::max(a_group(prompts), longest);
+}
+
 // Only the experts that some token chooses are read: with T tokens, each is met with chance 1 - (1 - k/E)^T.
-GemmShape PassTimes::as_met(GemmShape shape, double tokens) const {
+GemmShape PassTimes::as_met(GemmShape shape, double all) const {
   if (shape.kind != BatchKind::kGrouped || !service_.model.experts) return shape;
   const model::Experts& experts = *service_.model.experts;
-  const double all_tokens = tokens * degrees_.attention_data;
-  const double chance = 1 - std::pow(1 - real(experts.per_token) / real(experts.count), all_tokens);
-  const double rows = imbalance_of(service_, degrees_) * all_tokens * real(experts.per_token) / degrees_.expert;
+  const double chance = 1 - std::pow(1 - real(experts.per_token) / real(experts.count), all);
+  const double rows = imbalance_of(service_, degrees_) * all * real(experts.per_token) / degrees_.expert;
   const double met = std::clamp(std::ceil(real(shape.batch) * chance), 1.0, std::max(1.0, std::ceil(rows)));
   shape.batch = static_cast<std::int64_t>(met);
   shape.m = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(rows / met)));
   return shape;
 }
 
-Seconds PassTimes::op_time(const model::LayerOp& op, double tokens) const {
+Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
   const Engine& engine = service_.engine;
   if (const auto* product = std::get_if<GemmShape>(&op.work)) {
     const bool head = op.role == model::OpRole::kHead;
     const WeightPrecision precision = head ? WeightPrecision::kBf16 : service_.precision;
-    return engine.kernel + engine.product_factor * product_time(as_met(*product, tokens), precision, service_);
+    return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_);
   }
   if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
     return engine.kernel + cost::memory_bound_time(*kernel, job_.profile);
@@ -145,9 +155,9 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double tokens) const {
   return engine.collective + step::cost_of(*row, job_);
 }
 
-Seconds PassTimes::ops_time(const model::OpList& ops, double tokens) const {
+Seconds PassTimes::ops_time(const model::OpList& ops, double all) const {
   Seconds sum;
-  for (const model::LayerOp& op : ops) sum += op_time(op, tokens);
+  for (const model::LayerOp& op : ops) sum += op_time(op, all);
   return sum;
 }
 
@@ -156,8 +166,8 @@ Seconds PassTimes::traffic(double bytes) const {
   return Bytes(bytes) / (job_.profile.memory_bound.efficiency * job_.profile.memory_bound.bandwidth);
 }
 
-const PassTimes::Dense& PassTimes::dense(std::int64_t tokens) {
-  const auto [place, added] = dense_.try_emplace(tokens);
+const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) {
+  const auto [place, added] = dense_.try_emplace({tokens, all});
   Dense& times = place->second;
   if (!added) return times;
   model::LayerContext context = job_.layer_context();
@@ -165,9 +175,8 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens) {
   const double elements = real(tokens) * real(job_.model.hidden) / degrees_.tensor;
   const Seconds unfused = traffic(service_.engine.layer_traffic * elements);
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
-    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(tokens)) + unfused);
-  times.embedding =
-      ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(tokens));
+    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(all)) + unfused);
+  times.embedding = ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(all));
   return times;
 }
 
@@ -181,26 +190,33 @@ Seconds PassTimes::head(std::int64_t sequences) {
 }
 
 // The new tokens of a chunk see each other, of a decoder under a causal mask, and all tokens before them without one.
-Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
-  Seconds sum;
-  for (const PromptChunk& chunk : pass.prompts) {
-    AttentionShape shape{.batch = a_group(chunk.sequences),
-                         .heads = core.heads,
-                         .kv_heads = core.kv_heads,
-                         .q_length = chunk.tokens,
-                         .kv_length = chunk.tokens,
-                         .head_dim = core.prompt_dim,
-                         .causal = core.causal,
-                         .window = core.window < chunk.tokens ? core.window : 0};
-    sum += service_.engine.kernel + cost::attention_time(shape, job_.profile);
-    const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
-    sum += traffic(service_.engine.score_traffic * scores);
-    shape.kv_length = core.window > 0 ? std::min(chunk.before, core.window) : chunk.before;
-    shape.causal = false;
-    shape.window = 0;
-    if (shape.kv_length > 0) sum += cost::attention_time(shape, job_.profile);
-  }
+Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
+  AttentionShape shape{.batch = sequences,
+                       .heads = core.heads,
+                       .kv_heads = core.kv_heads,
+                       .q_length = chunk.tokens,
+                       .kv_length = chunk.tokens,
+                       .head_dim = core.prompt_dim,
+                       .causal = core.causal,
+                       .window = core.window < chunk.tokens ? core.window : 0};
+  Seconds sum = service_.engine.kernel + cost::attention_time(shape, job_.profile);
+  const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
+  sum += traffic(service_.engine.score_traffic * scores);
+  shape.kv_length = core.window > 0 ? std::min(chunk.before, core.window) : chunk.before;
+  shape.causal = false;
+  shape.window = 0;
+  if (shape.kv_length > 0) sum += cost::attention_time(shape, job_.profile);
   return sum;
+}
+
+// Attention groups share the prompts. The fullest of them has an even share, and at least the longest chunk.
+Seconds PassTimes::prompts(const Core& core, const PassShape& pass) const {
+  Seconds sum, longest;
+  for (const PromptChunk& chunk : pass.prompts) {
+    sum += prompt(core, chunk, chunk.sequences);
+    if (degrees_.attention_data > 1) longest = std::max(longest, prompt(core, chunk, a_group(chunk.sequences)));
+  }
+  return std::max(sum / degrees_.attention_data, longest);
 }
 
 Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
@@ -229,7 +245,7 @@ Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
-  const Dense& parts = dense(a_group(pass.tokens()));
+  const Dense& parts = dense(fullest_group(pass), pass.tokens());
   attention_.clear();
   for (const Core& core : cores_) attention_.push_back(attention(core, pass));
   times.resize(layers_.size());

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/des/time.h"
@@ -67,23 +69,26 @@ class PassTimes {
     Seconds embedding{};
   };
 
-  [[nodiscard]] Seconds ops_time(const model::OpList& ops, double tokens) const;
-  [[nodiscard]] Seconds op_time(const model::LayerOp& op, double tokens) const;
-  [[nodiscard]] GemmShape as_met(GemmShape shape, double tokens) const;
-  [[nodiscard]] const Dense& dense(std::int64_t tokens);
+  // `all` tokens are those of all attention groups, which experts meet.
+  [[nodiscard]] Seconds ops_time(const model::OpList& ops, double all) const;
+  [[nodiscard]] Seconds op_time(const model::LayerOp& op, double all) const;
+  [[nodiscard]] GemmShape as_met(GemmShape shape, double all) const;
+  [[nodiscard]] const Dense& dense(std::int64_t tokens, std::int64_t all);
   [[nodiscard]] Seconds traffic(double bytes) const;
   [[nodiscard]] Seconds head(std::int64_t sequences);  ///< an encoder has none: its outputs are those of the last layer
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
+  [[nodiscard]] Seconds prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;
   [[nodiscard]] std::int64_t a_group(std::int64_t count) const;
+  [[nodiscard]] std::int64_t fullest_group(const PassShape& pass) const;
 
   const Service& service_;
   Degrees degrees_;
   job::Job job_;
-  std::vector<std::vector<model::LayerCount>> layers_;  // of each stage
-  std::vector<Core> cores_;                             // of each kind of layer
-  std::unordered_map<std::int64_t, Dense> dense_;
+  std::vector<std::vector<model::LayerCount>> layers_;            // of each stage
+  std::vector<Core> cores_;                                       // of each kind of layer
+  std::map<std::pair<std::int64_t, std::int64_t>, Dense> dense_;  // by tokens of the fullest group, and of all
   std::unordered_map<std::int64_t, Seconds> head_;
   std::unordered_map<std::int64_t, des::Duration> messages_;
   std::vector<Seconds> attention_;  // of each kind of layer, in the pass that is timed

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "sim/serve/run/simulate.h"
@@ -14,7 +15,8 @@
 namespace foretoken::serve {
 namespace {
 
-constexpr double kLate = 0.05;  // of the time between the first arrival and the last
+constexpr double kLate = 0.05;     // of the time between the first arrival and the last
+constexpr std::int64_t kFew = 50;  // requests that cannot tell whether a queue grows
 
 double seconds(des::Duration time) { return des::to_seconds(time).value(); }
 
@@ -37,6 +39,21 @@ bool meets(const Limits& limits, const Request& request) {
   if (limits.ttft_s && ttft(request) > *limits.ttft_s) return false;
   if (limits.latency_s && seconds(request.finish - request.arrival) > *limits.latency_s) return false;
   return !limits.tpot_s || request.output < 2 || tpot(request) <= *limits.tpot_s;
+}
+
+/// Returns the mean time to the first token of requests from one fifth of the arrivals to another.
+double ttft_between(const std::vector<Request>& requests, int from, int to) {
+  const auto size = static_cast<std::ptrdiff_t>(requests.size());
+  const auto first = requests.begin() + size * from / 5, last = requests.begin() + size * to / 5;
+  const double sum =
+      std::accumulate(first, last, 0.0, [](double time, const Request& request) { return time + ttft(request); });
+  return first == last ? 0 : sum / static_cast<double>(last - first);
+}
+
+/// Poisson arrivals that wait longer and longer tell of a queue that grows, though the last answers take long, too.
+bool waits_grow(const Requests& requests, const Prediction& prediction) {
+  return requests.kind == ArrivalKind::kPoisson && prediction.requests >= kFew &&
+         prediction.late_ttft_s - prediction.early_ttft_s > kLate * prediction.arrival_span_s;
 }
 
 void count_requests(const Service& service, const Run& run, Prediction& prediction) {
@@ -67,6 +84,8 @@ void count_requests(const Service& service, const Run& run, Prediction& predicti
     prediction.goodput_requests_per_s = share * real(prediction.requests) / seconds(run.makespan);
   }
   prediction.arrival_span_s = seconds(last_arrival - first_arrival);
+  prediction.early_ttft_s = ttft_between(run.requests, 1, 2);
+  prediction.late_ttft_s = ttft_between(run.requests, 4, 5);
 }
 
 void count_rates(const Service& service, const Run& run, Prediction& prediction) {
@@ -87,7 +106,6 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
 
 /// Few requests cannot tell whether a queue grows, nor can waits that are short beside the time between the arrivals.
 bool queue_grows(const Service& service, const Prediction& prediction) {
-  constexpr std::int64_t kFew = 50;
   return prediction.requests >= kFew && prediction.ttft.mean > kLate * prediction.arrival_span_s &&
          !keeps_up(service.requests, prediction);
 }
@@ -122,8 +140,26 @@ Prediction Predictor::predict(const Requests& requests, std::int64_t token_budge
 
 bool keeps_up(const Requests& requests, const Prediction& prediction) {
   if (requests.kind == ArrivalKind::kBatch || requests.kind == ArrivalKind::kClosed) return true;
+  if (waits_grow(requests, prediction)) return false;
   const double answering = prediction.latency.mean - prediction.ttft.mean;
   return prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s + answering;
+}
+
+std::vector<std::string> assumptions_of(const Service& service) {
+  std::vector<std::string> assumptions = service.notes.assumptions;
+  assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
+  if (!service.engine.custom_all_reduce) return assumptions;
+  std::set<int> without;  // tensor degrees
+  for (const Pool& pool : pools_of(service)) {
+    const int ranks = pool.degrees.tensor;
+    const bool inside = ranks > 1 && ranks <= service.cluster.links.gpus;
+    if (inside && !(service.laws && cost::has_small_all_reduces(ranks, *service.laws))) without.insert(ranks);
+  }
+  for (const int ranks : without)
+    assumptions.push_back(
+        fmt::format("small sums over {} GPUs take NCCL's time: no table of {} has the engine's own kernels for as many",
+                    ranks, service.cluster.gpu.name));
+  return assumptions;
 }
 
 std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction) {

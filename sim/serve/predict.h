@@ -32,6 +32,7 @@ struct Prediction {
   std::optional<double> goodput_requests_per_s;   ///< those that met all stated limits
   std::int64_t judged = 0, met = 0;               ///< requests, and those that met all stated limits
   double arrival_span_s = 0;                      ///< from the first arrival to the last
+  double early_ttft_s = 0, late_ttft_s = 0;       ///< means of the second and of the last fifth of the arrivals
   /// Requests come faster than they are answered: times grow with the number of requests.
   bool queue_grows = false;
   double mean_in_system = 0;
@@ -60,9 +61,14 @@ class Predictor {
 /// Predicts one service. A service that does not fit has its memory only.
 [[nodiscard]] Prediction predict(const Service& service, bool traces = false);
 
-/// Returns true when the service serves requests as fast as they come: it ends at most 5 % of the arrivals' time and
-/// the time of one answer after the last of them. Users of a closed loop wait, so every service keeps up with them.
+/// Returns true when the service serves requests as fast as they come. It ends at most 5 % of the arrivals' time and
+/// the time of one answer after the last of them. Nor do Poisson arrivals wait longer and longer: the last fifth waits
+/// for its first token at most 5 % of the arrivals' time longer than the second. Users of a closed loop wait, so every
+/// service keeps up with them.
 [[nodiscard]] bool keeps_up(const Requests& requests, const Prediction& prediction);
+
+/// Returns what is assumed: the notes of the question, then what follows from engine, GPUs and degrees.
+[[nodiscard]] std::vector<std::string> assumptions_of(const Service& service);
 
 /// Returns what a reader must know before using the numbers: sentences.
 [[nodiscard]] std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction);

@@ -10,27 +10,10 @@
 #include "sim/serve/kernels.h"
 #include "sim/serve/predict.h"
 #include "sim/serve/run/static_batch.h"
-#include "sim/step/test_job.h"
+#include "sim/serve/test_service.h"
 
 namespace foretoken::serve {
 namespace {
-
-/// A GPT of 4 layers on one A100, served with continuous batches.
-Service small_service() {
-  const job::Job job = step::test_job(4, 1024);
-  Service service;
-  service.model = job.model;
-  service.cluster = job.cluster;
-  service.profile = job.profile;
-  service.engine = {.name = "test", .token_budget = 512, .max_sequences = 32, .pass = microseconds(100)};
-  service.requests = {.kind = ArrivalKind::kPoisson,
-                      .input_tokens = 200,
-                      .output_tokens = 50,
-                      .rate_per_s = 100,
-                      .count = 300,
-                      .length_spread = 0.5};
-  return service;
-}
 
 /// The same with a cache of so many tokens.
 Service with_cache(Service service, double tokens) {
@@ -43,12 +26,6 @@ Service with_cache(Service service, double tokens) {
 Service split(Service service) {
   service.disaggregated = Disaggregated{.prefill = {.gpus = 2, .degrees = {}}, .decode = {.gpus = 1, .degrees = {}}};
   return service;
-}
-
-Run run_of(const Service& service, bool traces = false) {
-  const PoolTimes times = times_of(service);
-  return service.batching == Batching::kStatic ? run_static(service, *times.front(), traces)
-                                               : simulate(service, times, traces);
 }
 
 struct Case {

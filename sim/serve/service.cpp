@@ -65,6 +65,23 @@ std::int64_t Service::longest_prompt() const {
   return longest;
 }
 
+namespace {
+
+std::int64_t of_a_group(std::int64_t limit, const Engine& engine, const Degrees& degrees) {
+  const std::int64_t groups = engine.limits_each_group ? 1 : degrees.attention_data;
+  return (limit + groups - 1) / groups;
+}
+
+}  // namespace
+
+std::int64_t group_tokens(const Engine& engine, const Degrees& degrees) {
+  return of_a_group(engine.token_budget, engine, degrees);
+}
+
+std::int64_t group_sequences(const Engine& engine, const Degrees& degrees) {
+  return of_a_group(engine.max_sequences, engine, degrees);
+}
+
 std::vector<Pool> pools_of(const Service& service) {
   if (!service.disaggregated) return {service.pool};
   return {service.disaggregated->prefill, service.disaggregated->decode};

@@ -132,6 +132,11 @@ struct Service {
   [[nodiscard]] std::int64_t longest_prompt() const;  ///< tokens
 };
 
+/// Returns the tokens of a pass that one attention group may take.
+[[nodiscard]] std::int64_t group_tokens(const Engine& engine, const Degrees& degrees);
+/// Returns the requests of one attention group that run at once.
+[[nodiscard]] std::int64_t group_sequences(const Engine& engine, const Degrees& degrees);
+
 /// Returns the pool of all GPUs, or the pools of prompts and of decoding.
 [[nodiscard]] std::vector<Pool> pools_of(const Service& service);
 

@@ -20,6 +20,7 @@
 #include "sim/html/service_document.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/serve/read_service.h"
+#include "sim/io/serve/served_residuals.h"
 #include "sim/observe/critical_path.h"
 #include "sim/serve/predict.h"
 #include "sim/study/near/near_runs.h"
@@ -124,8 +125,12 @@ int run_service(const Options& options, const std::string& command) {
   refuse_same_files(std::array{NamedFile{"-o", options.output}}, service.files);
   OutputFile file(options.output);
   const serve::Prediction prediction = serve::predict(service, true);
+  const trust::ServedEvidence evidence = io::read_shipped_served_residuals();
+  const study::ServiceTrust trusted =
+      prediction.fits ? study::trust_of(service, prediction, evidence) : study::ServiceTrust();
   file.write(html::service_document({.service = service,
                                      .prediction = prediction,
+                                     .trusted = trusted,
                                      .command = command,
                                      .version = std::string(version()),
                                      .date = date_of(options)}));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "sim/base/parse_count.h"
@@ -13,6 +14,7 @@
 #include "sim/io/model/read_model.h"
 #include "sim/io/serve/read_service.h"
 #include "sim/serve/memory.h"
+#include "sim/serve/predict.h"
 
 namespace foretoken::tools {
 namespace {
@@ -66,29 +68,84 @@ serve::Service read_stated(nlohmann::ordered_json json, int tensor, const std::v
                                sets);
 }
 
-bool has_room(const serve::Service& service) {
-  const serve::Memory memory = serve::memory_of(service, service.pool);
-  return memory.fits() && memory.max_batch * service.pool.instances() >= kUsualUsers;
+bool has_given_arrivals(const serve::Service& service) {
+  const serve::ArrivalKind kind = service.requests.kind;
+  return kind == serve::ArrivalKind::kPoisson || kind == serve::ArrivalKind::kTrace;
 }
 
-/// A service and the degree with which it was read.
+/// Returns true when memory holds the requests that run at once: a batch, or users as far as the engine runs them.
+bool has_room(const serve::Service& service) {
+  const serve::Pool& pool = service.pool;
+  const serve::Memory memory = serve::memory_of(service, pool);
+  if (!memory.fits() || has_given_arrivals(service)) return memory.fits();
+  std::int64_t wanted = service.requests.at_once;
+  if (service.batching == serve::Batching::kContinuous)
+    wanted = std::min(
+        wanted, pool.instances() * pool.degrees.attention_data * serve::group_sequences(service.engine, pool.degrees));
+  return memory.max_batch * pool.instances() >= wanted;
+}
+
+/// Returns true when the service holds its load. One with given arrivals must keep up with them, and its cache must
+/// never be full.
+bool holds_its_load(const serve::Service& service) {
+  if (!has_room(service)) return false;
+  if (!has_given_arrivals(service)) return true;
+  const serve::Prediction prediction = serve::predict(service);
+  return !prediction.queue_grows && prediction.preemptions == 0;
+}
+
+std::optional<serve::Service> read_if_valid(const nlohmann::ordered_json& json, int tensor,
+                                            const std::vector<std::string>& sets) {
+  try {
+    return read_stated(json, tensor, sets);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+/// Reads the question with the least degree with which it is valid, from `least` on: a static batch takes all stated
+/// GPUs. Throws what the first one complains about if none is.
+serve::Service read_with_least(const nlohmann::ordered_json& json, int& least, const std::vector<std::string>& sets,
+                               bool stated) {
+  for (int tensor = least; !stated && tensor <= kMostTensor; tensor *= 2)
+    if (std::optional<serve::Service> service = read_if_valid(json, tensor, sets)) {
+      least = tensor;
+      return *std::move(service);
+    }
+  return read_stated(json, least, sets);
+}
+
+/// A service, the degree with which it was read, and whether it holds its load.
 struct Sized {
   serve::Service service;
   int tensor = 1;
+  bool holds = false;
 };
 
-/// Doubles the tensor-parallel degree until there is room for the usual requests. Returns the widest valid one if none
-/// has it.
-Sized smallest_with_room(const nlohmann::ordered_json& json, const std::vector<std::string>& sets, Sized first) {
-  Sized widest = std::move(first);
-  while (!has_room(widest.service) && widest.tensor < kMostTensor) {
-    try {
-      widest = {read_stated(json, 2 * widest.tensor, sets), 2 * widest.tensor};
-    } catch (const ConfigError&) {
-      break;  // more ranks than the model's heads or the stated GPUs allow
-    }
+/// Doubles the tensor-parallel degree until the service holds its load. Returns the widest valid one if none does.
+/// Where requests have room, a degree that no node has is no help.
+Sized smallest_that_holds(const nlohmann::ordered_json& json, const std::vector<std::string>& sets, Sized widest) {
+  while (!(widest.holds = holds_its_load(widest.service)) && widest.tensor < kMostTensor) {
+    const bool leaves_node = 2 * widest.tensor > widest.service.cluster.links.gpus;
+    if (leaves_node && serve::memory_of(widest.service, widest.service.pool).fits()) break;
+    std::optional<serve::Service> wider = read_if_valid(json, 2 * widest.tensor, sets);
+    if (!wider) break;  // more ranks than the model's heads or the stated GPUs allow
+    widest.service = *std::move(wider);
+    widest.tensor *= 2;
   }
   return widest;
+}
+
+std::string load_words(const serve::Requests& requests) {
+  if (requests.kind == serve::ArrivalKind::kPoisson)
+    return fmt::format("that keeps up with {:g} requests/s", requests.rate_per_s);
+  if (requests.kind == serve::ArrivalKind::kTrace) return "that keeps up with the trace";
+  return fmt::format("with room for {} requests", requests.at_once);
+}
+
+/// Says why the degree was chosen.
+std::string degree_words(const Sized& sized) {
+  return (sized.holds ? "the smallest " : "the widest tried: there is none ") + load_words(sized.service.requests);
 }
 
 /// Opens the document of a name or a path that an option states.
@@ -226,33 +283,30 @@ StatedService stated_service(const ServiceOptions& options, const std::vector<st
     json["precision"] = json["kv_precision"] = "fp16";
     assumptions.push_back(fmt::format("Precision fp16: {} has no bf16 (state it with --precision).", old_gpu));
   }
-  const int least = least_tensor(options);
+  int least = least_tensor(options);
+  const bool stated = !options.tensor.empty();
   std::vector<std::string> all = stated_sets(options, sets, arrives ? nullptr : "batch");
-  serve::Service service = read_stated(json, least, all);
+  serve::Service service = read_with_least(json, least, all, stated);
   if (!arrives && service.batching == serve::Batching::kContinuous) {
     all = stated_sets(options, sets, "concurrency");
-    service = read_stated(json, least, all);
+    service = read_with_least(json, least, all, stated);
   }
   std::vector<std::string> varied;
   if (!arrives)
     varied.push_back(
         fmt::format("{} requests at once (state them with --rate, --concurrency or --batch).", kUsualUsers));
   if (options.tensor.empty() && !service.disaggregated) {
-    Sized sized = smallest_with_room(json, all, {std::move(service), least});
+    Sized sized = smallest_that_holds(json, all, {.service = std::move(service), .tensor = least});
+    if (sized.service.pool.degrees.tensor == sized.tensor)
+      varied.push_back(
+          fmt::format("Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor, degree_words(sized)));
     service = std::move(sized.service);
-    if (service.pool.degrees.tensor == sized.tensor)
-      varied.push_back(fmt::format(
-          "Tensor-parallel degree {}: {} (state it with --tp).", sized.tensor,
-          has_room(service) ? fmt::format("the smallest with room for {} requests", kUsualUsers)
-                            : fmt::format("of {}, {} and so on to {} none has room for {} requests, and no wider one "
-                                          "of them is valid",
-                                          least, 2 * least, kMostTensor, kUsualUsers)));
   }
   service.name = fmt::format("{} on {}", service.model.name, service.cluster.name);
   std::vector<std::string>& noted = service.notes.assumptions;
   noted.insert(noted.begin(), varied.begin(), varied.end());
   noted.insert(noted.begin(), assumptions.begin(), assumptions.end());
-  return {std::move(service), std::move(assumptions), std::move(varied)};
+  return {std::move(service), std::move(varied)};
 }
 
 }  // namespace foretoken::tools

@@ -29,11 +29,10 @@ void add_service_options(CLI::App& command, ServiceOptions& options);
 
 [[nodiscard]] std::vector<Complaint> as_given(std::vector<Complaint> complaints, const ServiceOptions& options);
 
-/// A question without a file, and what it assumes of keys that no option states. Its notes have them, too.
+/// A question. Without a file its notes say what is assumed of keys that no option states.
 struct StatedService {
   serve::Service service;
-  std::vector<std::string> assumptions{};
-  std::vector<std::string> varied{};  ///< assumptions about what a search varies: load and degree
+  std::vector<std::string> varied{};  ///< notes about what a search varies: load and degree
 };
 
 /// Reads the question of the options alone, changed by `sets`. Engine, lengths, arrivals and the tensor-parallel degree

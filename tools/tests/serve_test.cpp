@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/text/layout.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -57,6 +58,7 @@ const std::vector<WrongService> kWrongServices{
     {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
     {"a negative rate", {"requests.rate_per_s=-1"}, "expected"},
+    {"requests that take years", {"requests.rate_per_s=0.0001"}, "2000 requests at this rate take 231"},
     {"no lengths", {"requests.input_tokens=null"}, "found null"},
     {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
     {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},
@@ -77,6 +79,10 @@ const std::vector<WrongService> kWrongServices{
     {"a watermark of a static batch",
      {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "memory.watermark=0.1"},
      "keeps no pages free"},
+    {"pages of a static batch",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static",
+      "memory.block_tokens=16"},
+     "a static batch has its cache in one piece"},
     {"an unknown way of batching", {"batching=dynamic"}, "expected"},
     {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
     {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
@@ -100,6 +106,7 @@ const std::vector<WrongService> kWrongServices{
     {"a limit of zero", {"limits.ttft_s=0"}, "expected a positive number"},
     {"an unknown limit", {"limits.ttft=0.5"}, "unknown key"},
     {"a load below the mean", {"moe.imbalance=0.5"}, "expected"},
+    {"a load of experts that are not there", {"moe.imbalance=3"}, "llama-3-70b has no experts"},
     {"a negative price", {"price_per_gpu_hour=-2"}, "expected"},
     {"a trace that is not there", {R"(requests={"trace": "/nowhere.csv"})"}, "/nowhere.csv"},
 };
@@ -187,6 +194,21 @@ TEST(ServeSearch, ThePrintedCommandGivesTheSameNumbers) {
         EXPECT_EQ(one.at(key), row.at(key)) << row.at("command");
     }
   }
+}
+
+TEST(ServeSearch, GivesTheIntervalsOfServe) {
+  const json answer = searched({"--latency", "1s"});
+  std::vector<std::string> command = words_of(answer.at("recommended").at("command"));
+  command.emplace_back("--json");
+  const json one = json::parse(run_foretoken(command).out);
+  ASSERT_TRUE(answer.at("interval").contains("latency_s"));
+  EXPECT_EQ(answer.at("interval"), one.at("interval"));
+  EXPECT_EQ(answer.at("nearest"), one.at("nearest"));
+  for (const json& row : answer.at("pareto").at("points"))
+    EXPECT_LT(row.at("interval").at("latency_s").at("low"), row.at("latency_s").at("mean"));
+  const std::string text = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--latency", "1s"}).out;
+  EXPECT_THAT(text, HasSubstr("\n  90 %: TTFT "));
+  EXPECT_THAT(text, HasSubstr("\n  Nearest: FasterTransformer GPT on DGX A100"));
 }
 
 TEST(ServeSearch, FilesOfAQuestionAreNotOverwritten) {
@@ -299,6 +321,16 @@ TEST(VariedServices, CompareShowsEngines) {
   EXPECT_THAT(all.out, testing::Not(HasSubstr("megatron")));  // batches statically
 }
 
+TEST(VariedServices, SayWhatTheirRowsAssume) {
+  EXPECT_THAT(run_foretoken({"compare", "gpt3-20b-a100"}).out,
+              HasSubstr("assumed: engine megatron has the numbers of fastertransformer"));
+  const json answer = json::parse(run_foretoken({"compare", "gpt3-20b-a100", "--json"}).out);
+  EXPECT_THAT(answer.at("assumptions").dump(), testing::Not(HasSubstr("megatron")));
+  for (const json& row : answer.at("rows"))
+    EXPECT_EQ(row.at("assumptions").dump().find("engine megatron") != std::string::npos,
+              row.at("set").at("engine") == "megatron");
+}
+
 TEST(VariedServices, WrongQuestionsAreOneLine) {
   for (const Wrong& wrong : std::vector<Wrong>{
            {"no value is possible",
@@ -323,8 +355,10 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
         run_foretoken(with_sets({"report", "llama-3-70b-chat-8-h100", "--date", "2026-01-01", "-o", page}, sets));
     ASSERT_EQ(ran.status, 0) << ran.err;
     const std::string html = contents(page);
-    for (const char* const part : {"Batch, queue and cache over time", "time to first token", "pages in use",
-                                   "pass_us = 900", "foretoken report llama-3-70b-chat-8-h100"})
+    for (const char* const part :
+         {"Batch, queue and cache over time", "time to first token", "pages in use", "pass_us = 900",
+          "foretoken report llama-3-70b-chat-8-h100", "90 % interval of the mean", "Nearest published service: vLLM",
+          "<th scope=\"row\">cluster</th>", "8 GPUs of dgx-h100-ndr", "<th scope=\"row\">limits</th>", "tensor "})
       EXPECT_THAT(html, HasSubstr(part));
   }
   const Ran none = run_foretoken({"report", "gpt3-175b-a100", "--set", R"(parallelism={"tensor": 1})", "-o",
@@ -349,10 +383,77 @@ TEST(ServeCommand, SaysHowFarItMayBeTrusted) {
   EXPECT_GT(tpot["high"], answer["tpot_s"]["mean"]);
   EXPECT_TRUE(tpot["outside"]);
   EXPECT_EQ(answer["nearest"]["place"]["engine"], "vllm");
-  const std::string text = run_foretoken({"serve", "llama-3-70b-8-h100"}).out;
+  EXPECT_THAT(run_foretoken({"serve", "llama-3-70b-8-h100"}).out, HasSubstr("90 % of the mean"));
+  const std::string text = run_foretoken({"serve", "llama-3-70b-8-h100", "--details"}).out;
   EXPECT_THAT(text, HasSubstr("  90 %        TTFT "));
   EXPECT_THAT(text, HasSubstr("  Untried     model llama-3-70b (nearest: qwen3-32b), parameters 70.6B"));
   EXPECT_THAT(text, HasSubstr("  Nearest     vLLM 0.12.0, Qwen3-32B on H100"));
+}
+
+// Sets that take the most lines: pools, speculation, a spread, a prefix, a narrow cache, and two limits.
+const std::vector<std::string> kMuchStated{"parallelism=null",
+                                           "gpus=null",
+                                           "cluster=gb200-nvl72",
+                                           "disaggregated.prefill.parallelism.tensor=4",
+                                           "disaggregated.decode.parallelism.tensor=4",
+                                           "disaggregated.decode.gpus=8",
+                                           "requests.length_spread=0.3",
+                                           "requests.prefix_share=0.25",
+                                           "requests.count=100",
+                                           "kv_precision=fp8",
+                                           R"(speculative={"tokens":3,"acceptance":0.7})"};
+
+TEST(ServeCommand, SaysWhereAnotherTimeOrEngineStandsIn) {
+  const auto assumes = [](const std::vector<std::string>& words) {
+    std::vector<std::string> asked = words;
+    asked.emplace_back("--json");
+    return json::parse(run_foretoken(asked).out).at("assumptions").dump();
+  };
+  const std::vector<std::string> gb200{"serve", "--model", "llama-3-70b", "--cluster", "gb200-nvl72", "--tp"};
+  std::vector<std::string> four = gb200, eight = gb200;
+  four.emplace_back("4");
+  eight.emplace_back("8");
+  EXPECT_THAT(assumes(eight), HasSubstr("small sums over 8 GPUs take NCCL's time: no table of gb200-186gb"));
+  EXPECT_THAT(assumes(four), Not(HasSubstr("small sums")));
+  EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100", "--set", "engine=megatron"}),
+              HasSubstr("engine megatron has the numbers of fastertransformer"));
+  EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100"}), Not(HasSubstr("Megatron-LM slower")));
+}
+
+TEST(ServeCommand, FitsOneScreenAndEndsWithCommandsToRun) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"serve", "llama-3-70b-8-h100"},
+           {"serve", "gpt3-175b-a100", "--set", "parallelism=null", "--set", "gpus=1"},
+           {"serve", "bert-base-a100"},
+           {"serve", "--model", "llama-3-8b", "--cluster", "t4-16gb", "--rate", "40"},
+           with_sets({"serve", "llama-3-70b-8-h100", "--latency", "5s"}, kMuchStated)}) {
+    const std::vector<std::string> lines = lines_of(run_foretoken(words).out);
+    ASSERT_LE(lines.size(), 25U) << testing::PrintToString(lines);
+    for (const std::string& line : lines)
+      if (!line.starts_with("  foretoken")) EXPECT_LE(report::columns_of(line), 80U) << line;
+    EXPECT_THAT(lines.back(), testing::StartsWith("  foretoken serve "));
+    EXPECT_THAT(lines.back(), HasSubstr(" --details"));
+  }
+}
+
+TEST(ServeCommand, ShowsWhatIsStatedAndAssumed) {
+  const std::vector<std::string> words = with_sets({"serve", "llama-3-70b-8-h100"}, kMuchStated);
+  std::string text;  // lines joined
+  for (const std::string& line : lines_of(run_foretoken(words).out)) text += line.substr(line.empty() ? 0 : 1);
+  for (const char* const part :
+       {"3 drafted tokens a pass, 70 % accepted", "from 70 % of that up", "25 % of each", "cache in fp8"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(run_foretoken({"serve", "llama-3-70b-8-h100"}).out, HasSubstr("assumed: all-to-all"));
+  std::vector<std::string> detailed = words;
+  detailed.emplace_back("--details");
+  const std::string all = run_foretoken(detailed).out;
+  std::vector<std::string> asked = words;
+  asked.emplace_back("--json");
+  const json answer = json::parse(run_foretoken(asked).out);
+  ASSERT_FALSE(answer["assumptions"].empty());
+  for (const std::string line : answer["assumptions"])
+    EXPECT_THAT(all, HasSubstr("  - " + line.substr(0, 40))) << "every assumption";
+  EXPECT_THAT(all, HasSubstr("an instance"));
 }
 
 TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
@@ -363,6 +464,27 @@ TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
   EXPECT_THAT(ran.out, HasSubstr("160 requests by 16 users at once: 1024 tokens in, 256 out"));
   EXPECT_THAT(ran.out, HasSubstr("assumed: Engine vllm (state it with --engine)."));
   EXPECT_THAT(ran.out, HasSubstr("Tensor-parallel degree 4: the smallest with room for 16 requests"));
+}
+
+TEST(ServeOptions, TheDegreeFollowsFromTheStatedLoad) {
+  const auto assumed = [](std::vector<std::string> more) {
+    std::vector<std::string> words{"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json::parse(run_foretoken(words).out).at("assumptions").dump();
+  };
+  const auto degree = [](int tensor, const std::string& why) {
+    return HasSubstr("Tensor-parallel degree " + std::to_string(tensor) + ": the " + why);
+  };
+  EXPECT_THAT(assumed({}), degree(1, "smallest with room for 16 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "200"}), degree(1, "smallest with room for 200 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "400"}), degree(2, "smallest with room for 400 requests"));
+  EXPECT_THAT(assumed({"--concurrency", "4", "--input", "100k", "--output", "1k"}),
+              degree(1, "smallest with room for 4 requests"));
+  EXPECT_THAT(assumed({"--batch", "4", "--engine", "fastertransformer", "--gpus", "4"}),
+              degree(4, "smallest with room for 4 requests"));
+  EXPECT_THAT(assumed({"--rate", "4"}), degree(1, "smallest that keeps up with 4 requests/s"));
+  EXPECT_THAT(assumed({"--rate", "40"}), degree(4, "smallest that keeps up with 40 requests/s"));
+  EXPECT_THAT(assumed({"--rate", "4000"}), degree(8, "widest tried: there is none that keeps up with 4000 requests/s"));
 }
 
 TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {
@@ -428,11 +550,22 @@ TEST(ServeCommand, SaysWhatItLeavesOutOfATraceAndAProfile) {
   EXPECT_EQ(traced.status, 0) << traced.err;
   EXPECT_THAT(traced.out, HasSubstr("hash_ids of the trace are not read"));
   EXPECT_THAT(run_foretoken(with_sets(words, {"profile=a100-sxm4-80gb"})).out,
-              HasSubstr("describes GPU \"a100-sxm4-80gb\", but the cluster's GPU is"));
+              HasSubstr("warning: profile \"a100-sxm4-80gb\" describes GPU \"a100-sxm4-80gb\", but the"));
   std::vector<std::string> large = with_sets(words, {"parallelism.tensor=1", "gpus=1"});
   large.insert(large.end(), {"--trace", passes});
   EXPECT_THAT(run_foretoken(large).err, HasSubstr("is not written: the service does not fit"));
   EXPECT_FALSE(std::filesystem::exists(passes));
+}
+
+// The service answers 28 requests a second at most. Answers of 15 s behind the last arrival hide that.
+TEST(ServeCommand, AQueueBehindSlowAnswersGrows) {
+  const auto warnings = [](const char* rate) {
+    const Ran ran = run_foretoken(
+        {"serve", "--model", "llama-3-8b", "--cluster", "dgx-h100-ndr", "--tp", "2", "--rate", rate, "--json"});
+    return json::parse(ran.out).at("warnings").dump();
+  };
+  EXPECT_THAT(warnings("40"), HasSubstr("its queue grows"));
+  EXPECT_THAT(warnings("20"), Not(HasSubstr("its queue grows")));
 }
 
 TEST(ServeOptions, NothingIsPredictedBeyondTheOfferedLoad) {
@@ -459,7 +592,8 @@ TEST(ServeOptions, StatedKeysHoldAndNothingIsAssumedOfThem) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("2 GPUs of dgx-a100-80gb-hdr, fastertransformer in fp16"));
   EXPECT_THAT(ran.out, HasSubstr("one batch of 4: 2048 tokens in, 64 out"));
-  EXPECT_THAT(ran.out, Not(HasSubstr("assumed:")));
+  for (const char* const word : {"assumed: Engine", "assumed: Prompts", "assumed: Tensor", "requests at once (state"})
+    EXPECT_THAT(ran.out, Not(HasSubstr(word)));
 }
 
 TEST(ServeOptions, TheyChangeAQuestion) {

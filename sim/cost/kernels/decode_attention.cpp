@@ -24,6 +24,11 @@ Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law) {
   return law.launch + Seconds(std::pow(std::pow(memory, p) + std::pow(walk, p), 1 / p));
 }
 
+bool has_small_all_reduces(int ranks, const ServingLaws& laws) {
+  return std::any_of(laws.all_reduces.begin(), laws.all_reduces.end(),
+                     [&](const SmallAllReduce& each) { return each.ranks == ranks; });
+}
+
 std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const ServingLaws& laws) {
   const auto table = std::find_if(laws.all_reduces.begin(), laws.all_reduces.end(),
                                   [&](const SmallAllReduce& each) { return each.ranks == ranks; });

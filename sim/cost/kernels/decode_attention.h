@@ -55,6 +55,9 @@ struct DecodeShape {
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
 [[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);
 
+/// Returns true when a table of small all-reduces over so many ranks is known.
+[[nodiscard]] bool has_small_all_reduces(int ranks, const ServingLaws& laws);
+
 /// Returns the time of a small all-reduce inside a node, or nothing where the table has not that many ranks or ends
 /// below the size.
 [[nodiscard]] std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const ServingLaws& laws);

@@ -11,7 +11,7 @@ namespace {
 
 void read_batching(const Node& node, serve::Engine& engine) {
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
-                   "max_sequences", "reserves_output", "overlaps_host", "encodes"});
+                   "max_sequences", "reserves_output", "overlaps_host", "encodes", "limits_each_group"});
   engine.encodes = node.boolean_or("encodes", engine.encodes);
   engine.continuous = node.boolean_or("continuous", engine.continuous);
   engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
@@ -20,6 +20,7 @@ void read_batching(const Node& node, serve::Engine& engine) {
   engine.chunks_prompts = node.boolean_or("chunks_prompts", engine.chunks_prompts);
   engine.token_budget = node.whole_or("token_budget", engine.token_budget, {.low = 1, .high = 1 << 24});
   engine.max_sequences = node.whole_or("max_sequences", engine.max_sequences, {.low = 1, .high = 1 << 20});
+  engine.limits_each_group = node.boolean_or("limits_each_group", engine.limits_each_group);
   engine.reserves_output = node.boolean_or("reserves_output", engine.reserves_output);
   engine.overlaps_host = node.boolean_or("overlaps_host", engine.overlaps_host);
 }
@@ -69,7 +70,8 @@ void read_numbers(const Node& node, serve::Engine& engine) {
 }  // namespace
 
 serve::Engine read_engine(const Node& node) {
-  node.allow_only({"name", "description", "source", "batching", "memory", "custom_all_reduce", "numbers"});
+  node.allow_only(
+      {"name", "description", "source", "batching", "memory", "custom_all_reduce", "numbers", "assumptions"});
   serve::Engine engine;
   engine.name = node.text("name");
   engine.description = node.find_text("description").value_or("");
@@ -78,6 +80,8 @@ serve::Engine read_engine(const Node& node) {
   read_pages(node.object_or_empty("memory"), engine);
   engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
   read_numbers(node.object_or_empty("numbers"), engine);
+  if (node.has("assumptions"))
+    for (const Node& line : node.array("assumptions")) engine.assumptions.push_back(line.as_text());
   return engine;
 }
 

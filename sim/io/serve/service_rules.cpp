@@ -23,13 +23,28 @@ void check_static(const Node& root, const Service& service) {
   for (const char* const key : {"max_sequences", "chunked_prefill"})
     if (root.has(key))
       root.complain(key, fmt::format("expected none: a static batch starts all its requests{}", advice));
-  if (root.object_or_empty("memory").has("watermark"))
-    root.child("memory").complain("watermark", "expected none: a static batch keeps no pages free");
+  const Node memory = root.object_or_empty("memory");
+  if (memory.has("watermark")) memory.complain("watermark", "expected none: a static batch keeps no pages free");
+  if (memory.has("block_tokens"))
+    memory.complain("block_tokens", "expected none: a static batch has its cache in one piece, without pages");
   if (service.disaggregated) root.complain("disaggregated", fmt::format("expected none for static batching{}", advice));
   if (service.speculation) root.complain("speculative", fmt::format("expected none for static batching{}", advice));
   if (service.pool.instances() > 1)
     root.complain("gpus", fmt::format("expected {}: one static batch runs on one copy of the model, found {}",
                                       service.pool.degrees.gpus(), service.pool.gpus));
+}
+
+/// The clock of a run counts picoseconds, up to 106 days.
+void check_length(const Node& root, const serve::Requests& requests) {
+  constexpr double kDay = 86'400, kMostDays = 60;
+  if (requests.kind != serve::ArrivalKind::kPoisson) return;
+  const double days = real(requests.count) / requests.rate_per_s / kDay;
+  if (days > kMostDays)
+    root.child("requests")
+        .complain("rate_per_s",
+                  fmt::format("expected a run of at most {} days: {} requests at this rate take {:.0f}; state a "
+                              "smaller requests.count",
+                              kMostDays, requests.count, days));
 }
 
 }  // namespace
@@ -64,7 +79,10 @@ void check_service(const Node& root, const Service& service) {
     root.complain("batching", fmt::format("engine {} batches statically; expected static", engine.name));
   if (service.speculation && engine.token_budget < service.speculation->tokens + 1)
     root.complain("speculative", "expected fewer tokens than a pass may have");
+  if (root.has("moe") && !service.model.experts)
+    root.complain("moe", fmt::format("expected none: {} has no experts", service.model.name));
   check_static(root, service);
+  check_length(root, service.requests);
 }
 
 }  // namespace foretoken::io

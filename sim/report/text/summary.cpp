@@ -127,7 +127,21 @@ std::vector<std::string> remarks_of(const Metrics& m, const SummaryNotes& notes)
   return remarks;
 }
 
-// Writes the remarks on at most so many lines: whole where there is room for all, else a line each.
+std::string too_large_line(const Memory& memory, const Paint& paint) {
+  if (memory.host && !memory.host->fits()) {
+    const bool in_memory = !memory.host->memory.fits();
+    const OutsideRoom& room = in_memory ? memory.host->memory : *memory.host->disks;
+    return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB of {}; try more nodes (numbers as if it did)",
+                                        gib(room.used), gib(room.capacity), in_memory ? "host memory" : "NVMe")) +
+           '\n';
+  }
+  return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB; try foretoken search (numbers as if it did)",
+                                      gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
+         '\n';
+}
+
+}  // namespace
+
 std::string remarks_text(const std::vector<std::string>& remarks, std::size_t most, const Paint& paint) {
   std::string whole;
   bool narrow = true;  // no word is wider than the screen
@@ -146,21 +160,6 @@ std::string remarks_text(const std::vector<std::string>& remarks, std::size_t mo
   if (shown < remarks.size()) text += fmt::format("  and {} more remarks: --details\n", remarks.size() - shown);
   return text;
 }
-
-std::string too_large_line(const Memory& memory, const Paint& paint) {
-  if (memory.host && !memory.host->fits()) {
-    const bool in_memory = !memory.host->memory.fits();
-    const OutsideRoom& room = in_memory ? memory.host->memory : *memory.host->disks;
-    return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB of {}; try more nodes (numbers as if it did)",
-                                        gib(room.used), gib(room.capacity), in_memory ? "host memory" : "NVMe")) +
-           '\n';
-  }
-  return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB; try foretoken search (numbers as if it did)",
-                                      gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
-         '\n';
-}
-
-}  // namespace
 
 std::vector<std::string> scaled_costs(const job::Job& job) {
   std::map<std::string, std::vector<std::string>> names;  // of parts, by GPU

@@ -37,6 +37,10 @@ struct SummaryNotes {
 /// Returns the costs of another GPU: "scaled from h100-sxm5-80gb: gemm bf16, attention"; a line for each such GPU.
 [[nodiscard]] std::vector<std::string> scaled_costs(const job::Job& job);
 
+/// Writes the remarks on at most so many lines: whole where there is room for all, else a line each. The last line
+/// counts those that have no room.
+[[nodiscard]] std::string remarks_text(const std::vector<std::string>& remarks, std::size_t most, const Paint& paint);
+
 /// Writes the commands, each as long as `columns` or shorter.
 [[nodiscard]] std::string hints_text(const std::vector<Hint>& hints, const Paint& paint,
                                      std::size_t columns = kScreenColumns);

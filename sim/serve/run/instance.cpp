@@ -23,7 +23,7 @@ std::int64_t shared_pages(const std::vector<Request>& requests, std::int64_t blo
 }  // namespace
 
 Instance::Instance(const Service& service, Role role, const Memory& memory, PassTimes& times,
-                   std::vector<Request>& requests)
+                   std::vector<Request>& requests, const Degrees& degrees)
     : service_(service),
       role_(role),
       times_(times),
@@ -32,6 +32,9 @@ Instance::Instance(const Service& service, Role role, const Memory& memory, Pass
       watermark_(static_cast<std::int64_t>(service.engine.watermark * real(memory.pages))),
       used_(shared_pages(requests, service.engine.block_tokens)),
       block_(service.engine.block_tokens),
+      chunk_(group_tokens(service.engine, degrees)),
+      budget_(chunk_ * degrees.attention_data),
+      at_once_(group_sequences(service.engine, degrees) * degrees.attention_data),
       lanes_(static_cast<std::size_t>(times.stages())),
       free_(static_cast<std::size_t>(times.stages())) {
   if (service.speculation) tokens_a_pass_ = service.speculation->tokens_a_pass();
@@ -128,7 +131,7 @@ void Instance::grow(Lane& lane) {
 void Instance::add_prompt(Lane& lane, RequestIndex index, std::int64_t& budget) {
   const Request& request = requests_[index];
   const std::int64_t left = request.own_tokens() - request.prefilled;
-  const std::int64_t tokens = service_.engine.chunks_prompts ? std::min(left, budget) : left;
+  const std::int64_t tokens = service_.engine.chunks_prompts ? std::min({left, budget, chunk_}) : left;
   budget -= tokens;
   lane.prompts.push_back({index, tokens});
   PromptChunk chunk{
@@ -144,7 +147,7 @@ void Instance::add_prompt(Lane& lane, RequestIndex index, std::int64_t& budget) 
 
 // Lanes share the requests evenly.
 bool Instance::may_admit(const Lane& lane) const {
-  if (static_cast<std::int64_t>(waiting_.size()) <= unseen_ || running_ >= service_.engine.max_sequences) return false;
+  if (static_cast<std::int64_t>(waiting_.size()) <= unseen_ || running_ >= at_once_) return false;
   const auto lanes = static_cast<std::int64_t>(lanes_.size());
   if (lane.requests() >= (load() + lanes - 1) / lanes) return false;
   const std::int64_t kept = running_ > 0 ? watermark_ : 0;
@@ -192,7 +195,7 @@ bool Instance::compose(Lane& lane) {
     lane.decodes = lane.decoding > 0;
   };
   if (engine.mixes_phases) decode();
-  std::int64_t budget = engine.token_budget - lane.pass.decoding * lane.pass.checked;
+  std::int64_t budget = budget_ - lane.pass.decoding * lane.pass.checked;
   for (const RequestIndex index : lane.prefilling)
     if (budget > 0) add_prompt(lane, index, budget);
   admit(lane, budget);

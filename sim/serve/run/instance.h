@@ -42,7 +42,8 @@ struct InstanceCounts {
 
 class Instance {
  public:
-  Instance(const Service& service, Role role, const Memory& memory, PassTimes& times, std::vector<Request>& requests);
+  Instance(const Service& service, Role role, const Memory& memory, PassTimes& times, std::vector<Request>& requests,
+           const Degrees& degrees);
 
   /// Puts a request at the end of the queue.
   void enqueue(RequestIndex request) {
@@ -116,6 +117,8 @@ class Instance {
   PassTimes& times_;
   std::vector<Request>& requests_;
   std::int64_t pages_, watermark_, used_ = 0, running_ = 0, block_;
+  std::int64_t chunk_;             // most tokens of a prompt in a pass: those of its attention group
+  std::int64_t budget_, at_once_;  // of all attention groups
   double tokens_a_pass_ = 1;
   std::vector<Lane> lanes_;
   std::vector<des::Instant> free_;  // when each stage is free

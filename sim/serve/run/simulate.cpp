@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <optional>
 #include <queue>
 #include <tuple>
 
@@ -22,18 +23,76 @@ __extension__ using Wide = __int128;  // picoseconds times requests
 struct Fleet {
   Role role = Role::kWhole;
   std::vector<Instance> instances;
-  std::size_t next = 0;  // of equal instances the router takes the next one
+  std::vector<std::int64_t> expected{};  // requests of each whose caches are on their way
+  std::size_t next = 0;                  // of equal instances the router takes the next one
 
+  [[nodiscard]] std::int64_t load_of(std::size_t instance) const {
+    return instances[instance].load() + expected[instance];
+  }
   /// Returns the instance with the fewest requests. Ties go round.
-  Instance& least_loaded() {
+  std::size_t least_loaded() {
     std::size_t best = next % instances.size();
     for (std::size_t i = 1; i < instances.size(); ++i) {
       const std::size_t other = (next + i) % instances.size();
-      if (instances[other].load() < instances[best].load()) best = other;
+      if (load_of(other) < load_of(best)) best = other;
     }
     next = best + 1;
-    return instances[best];
+    return best;
   }
+  /// Returns the instance that took the request.
+  std::size_t enqueue(RequestIndex request) {
+    const std::size_t chosen = least_loaded();
+    instances[chosen].enqueue(request);
+    return chosen;
+  }
+};
+
+/// The next instant of each instance, and those that an instant concerns.
+class Agenda {
+ public:
+  void add() { due_.push_back(des::kNever); }
+
+  /// Marks an instance that something happens to now.
+  void touch(std::size_t instance) { touched_.push_back(instance); }
+
+  /// Sets the next instant of an instance.
+  void set(std::size_t instance, des::Instant at) {
+    if (due_[instance] == at) return;
+    due_[instance] = at;
+    if (at != des::kNever) queue_.push({at, instance});
+  }
+
+  [[nodiscard]] des::Instant next() {
+    drop_old();
+    return queue_.empty() ? des::kNever : std::get<0>(queue_.top());
+  }
+
+  /// Touches every instance that is due.
+  void touch_due(des::Instant now) {
+    for (drop_old(); !queue_.empty() && std::get<0>(queue_.top()) <= now; drop_old()) {
+      touch(std::get<1>(queue_.top()));
+      due_[std::get<1>(queue_.top())] = des::kNever;
+    }
+  }
+
+  /// Returns the touched instances in their order.
+  [[nodiscard]] const std::vector<std::size_t>& touched() {
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    return touched_;
+  }
+  void forget_touched() { touched_.clear(); }
+
+ private:
+  using Entry = std::tuple<des::Instant, std::size_t>;
+
+  void drop_old() {
+    while (!queue_.empty() && due_[std::get<1>(queue_.top())] != std::get<0>(queue_.top())) queue_.pop();
+  }
+
+  std::vector<des::Instant> due_;
+  std::vector<std::size_t> touched_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;  // with entries that are no longer due
 };
 
 class Simulation {
@@ -44,16 +103,16 @@ class Simulation {
     if (service.disaggregated) {
       add_fleet(Role::kPrefill, pools.front(), *times.front());
       add_fleet(Role::kDecode, pools.back(), *times.back());
+      transfers_.emplace(service);
     } else {
       add_fleet(Role::kWhole, pools.front(), *times.front());
     }
-    transfer_free_.assign(fleets_.front().instances.size(), des::Instant{});
     if (service.requests.kind == ArrivalKind::kClosed) next_user_ = service.requests.at_once;
   }
 
   Run run() {
     const auto all = static_cast<std::int64_t>(run_.requests.size());
-    des::Instant now = next_event({});
+    des::Instant now = next_event();
     const des::Instant begin = now;
     while (finished_ < all) {
       expects(now != des::kNever, "a service whose memory fits ends every request");
@@ -61,8 +120,7 @@ class Simulation {
       land(now);
       deliver(now);
       start(now);
-      const des::Instant next = next_event(now);
-      now = next;
+      now = next_event();
     }
     return finish(begin);
   }
@@ -71,17 +129,26 @@ class Simulation {
   void add_fleet(Role role, const Pool& pool, PassTimes& times) {
     Fleet fleet{.role = role, .instances = {}};
     const Memory memory = memory_of(service_, pool);
-    for (int i = 0; i < pool.instances(); ++i)
-      fleet.instances.emplace_back(service_, role, memory, times, run_.requests);
+    for (int i = 0; i < pool.instances(); ++i) {
+      fleet.instances.emplace_back(service_, role, memory, times, run_.requests, pool.degrees);
+      agenda_.add();
+    }
+    fleet.expected.assign(fleet.instances.size(), 0);
     fleets_.push_back(std::move(fleet));
   }
 
-  [[nodiscard]] des::Instant next_event(des::Instant now) const {
-    des::Instant next = des::kNever;
-    for (const Fleet& fleet : fleets_)
-      for (const Instance& instance : fleet.instances) next = std::min(next, instance.next(now));
+  /// Instances are numbered through both fleets.
+  [[nodiscard]] std::size_t first_of(const Fleet& fleet) const {
+    return &fleet == &fleets_.front() ? 0 : fleets_.front().instances.size();
+  }
+  Fleet& fleet_of(std::size_t number) {
+    return number < fleets_.front().instances.size() ? fleets_.front() : fleets_.back();
+  }
+
+  [[nodiscard]] des::Instant next_event() {
+    des::Instant next = agenda_.next();
     if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
-    if (!moving_.empty()) next = std::min(next, std::get<0>(moving_.top()));
+    if (transfers_) next = std::min(next, transfers_->next());
     if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
     return next;
   }
@@ -93,27 +160,32 @@ class Simulation {
   }
 
   void land(des::Instant now) {
-    for (Fleet& fleet : fleets_)
-      for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
-        landed_.finished.clear();
-        landed_.prefilled.clear();
-        fleet.instances[i].land(now, landed_);
-        finished_ += static_cast<std::int64_t>(landed_.finished.size());
-        in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
-        for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
-        if (service_.requests.kind == ArrivalKind::kClosed)
-          for (std::size_t user = 0; user < landed_.finished.size(); ++user) ask_again(now);
-      }
+    agenda_.touch_due(now);
+    due_ = agenda_.touched();
+    for (const std::size_t number : due_) {
+      Fleet& fleet = fleet_of(number);
+      const std::size_t i = number - first_of(fleet);
+      landed_.finished.clear();
+      landed_.prefilled.clear();
+      fleet.instances[i].land(now, landed_);
+      finished_ += static_cast<std::int64_t>(landed_.finished.size());
+      in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
+      for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
+      if (service_.requests.kind == ArrivalKind::kClosed)
+        for (std::size_t user = 0; user < landed_.finished.size(); ++user) ask_again(now);
+    }
   }
 
-  // The instance sends one cache after another.
+  // The router chooses the instance that decodes when the prompt ends. Its shared prefix is there already.
   void send_cache(RequestIndex index, std::size_t instance, des::Instant now) {
     Request& request = run_.requests[index];
     request.cached = true;
-    const des::Duration time = des::to_duration(transfer_time(service_, request.input));
-    des::Instant& free = transfer_free_[instance];
-    free = later(std::max(free, now), time);
-    moving_.push({free, index});
+    Fleet& decoding = fleets_.back();
+    const std::size_t receiver = decoding.least_loaded();
+    ++decoding.expected[receiver];
+    const std::int64_t tokens = std::max<std::int64_t>(1, request.input - request.prefix);
+    transfers_->send(
+        {.request = index, .sender = instance, .receiver = receiver, .alone = transfer_time(service_, tokens)}, now);
   }
 
   void ask_again(des::Instant now) {
@@ -127,7 +199,7 @@ class Simulation {
   void enter(RequestIndex index, des::Instant now) {
     ++in_system_;
     const Seconds time = service_.engine.request / real(std::ssize(fleets_.front().instances));
-    if (time <= Seconds(0)) return fleets_.front().least_loaded().enqueue(index);
+    if (time <= Seconds(0)) return agenda_.touch(fleets_.front().enqueue(index));
     front_free_ = later(std::max(front_free_, now), des::to_duration(time));
     entering_.emplace_back(front_free_, index);
   }
@@ -136,20 +208,27 @@ class Simulation {
     for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
       enter(static_cast<RequestIndex>(arriving_), now);
     for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
-      fleets_.front().least_loaded().enqueue(std::get<1>(entering_.front()));
-    for (; !moving_.empty() && std::get<0>(moving_.top()) <= now; moving_.pop())
-      fleets_.back().least_loaded().enqueue(std::get<1>(moving_.top()));
+      agenda_.touch(fleets_.front().enqueue(std::get<1>(entering_.front())));
+    if (!transfers_) return;
+    arrived_.clear();
+    transfers_->land(now, arrived_);
+    for (const Transfer& transfer : arrived_) {
+      --fleets_.back().expected[transfer.receiver];
+      fleets_.back().instances[transfer.receiver].enqueue(transfer.request);
+      agenda_.touch(first_of(fleets_.back()) + transfer.receiver);
+    }
   }
 
   void start(des::Instant now) {
-    int number = 0;
-    for (Fleet& fleet : fleets_)
-      for (Instance& instance : fleet.instances) {
-        loads_.clear();
-        instance.start(now, traces_ ? &loads_ : nullptr);
-        for (const Load& load : loads_) run_.traced.push_back({number, fleet.role, load});
-        ++number;
-      }
+    for (const std::size_t number : agenda_.touched()) {
+      Fleet& fleet = fleet_of(number);
+      Instance& instance = fleet.instances[number - first_of(fleet)];
+      loads_.clear();
+      instance.start(now, traces_ ? &loads_ : nullptr);
+      for (const Load& load : loads_) run_.traced.push_back({static_cast<int>(number), fleet.role, load});
+      agenda_.set(number, instance.next(now));
+    }
+    agenda_.forget_touched();
   }
 
   void count_to(des::Instant now) {
@@ -172,16 +251,18 @@ class Simulation {
     return std::move(run_);
   }
 
-  using Moving = std::tuple<des::Instant, RequestIndex>;
+  using Entering = std::tuple<des::Instant, RequestIndex>;
 
   const Service& service_;
   bool traces_;
   Run run_;
   std::vector<Fleet> fleets_;
-  std::vector<des::Instant> transfer_free_;  // of each prefill instance
-  std::priority_queue<Moving, std::vector<Moving>, std::greater<>> moving_;
+  Agenda agenda_;
+  std::vector<std::size_t> due_;        // instances whose passes may end now
+  std::optional<Transfers> transfers_;  // between the pools
+  std::vector<Transfer> arrived_;
   des::Instant front_free_{};
-  std::deque<Moving> entering_;  // requests that the front end takes in
+  std::deque<Entering> entering_;  // requests that the front end takes in
   std::size_t arriving_ = 0;
   std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
   des::Instant counted_ = des::kNever;

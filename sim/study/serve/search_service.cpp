@@ -38,7 +38,8 @@ serve::Requests with_load(const serve::Requests& requests, std::int64_t load) {
 std::int64_t room(const Service& service) {
   const serve::Pool pool = serve::pools_of(service).back();
   const std::int64_t cached = serve::memory_of(service, pool).max_batch;
-  return pool.instances() * (is_static(service) ? cached : std::min(cached, service.engine.max_sequences));
+  const std::int64_t most_running = serve::group_sequences(service.engine, pool.degrees) * pool.degrees.attention_data;
+  return pool.instances() * (is_static(service) ? cached : std::min(cached, most_running));
 }
 
 std::vector<std::int64_t> loads_of(const Service& service, const ServiceSpace& space) {

@@ -27,11 +27,12 @@ serve::Service read_one(const VaryServiceQuestion& question, const serve::Servic
 
 VariedServiceRow try_service(const VaryServiceQuestion& question, const serve::Service& own,
                              const std::vector<std::size_t>& choice) {
-  VariedServiceRow row{.choice = choice, .prediction = {}, .impossible = {}};
+  VariedServiceRow row{.choice = choice, .prediction = {}, .assumptions = {}, .impossible = {}};
   try {
     const serve::Service service = read_one(question, own, choice);
     row.gpus = service.gpus();
     row.prediction = serve::predict(service);
+    row.assumptions = serve::assumptions_of(service);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }

@@ -17,6 +17,7 @@ struct VariedServiceRow {
   std::vector<std::size_t> choice;  ///< by key, the index of its value
   int gpus = 0;
   std::optional<serve::Prediction> prediction{};
+  std::vector<std::string> assumptions{};
   std::vector<Complaint> impossible{};  ///< the reasons when there is no prediction
 };
 

@@ -17,6 +17,7 @@
 #include "sim/serve/predict.h"
 #include "tools/commands.h"
 #include "tools/commands/serve/serve_search.h"
+#include "tools/options/command_line.h"
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
@@ -37,7 +38,7 @@ struct Options {
   std::vector<std::string> questions, sets;
   std::string ttft, tpot, latency, trace, colour;
   Form form = Form::kText;
-  bool require_fit = false, search = false;
+  bool require_fit = false, search = false, details = false;
   ServiceOptions stated;
   ServeSearchOptions searched;
 };
@@ -87,13 +88,6 @@ StatedService service_of(const Options& options, const Question& question) {
   return stated;
 }
 
-/// Returns the lines that say what is assumed, as `simulate` has them.
-std::string assumed_text(const std::vector<std::string>& assumptions, const report::Paint& paint) {
-  std::string text;
-  for (const std::string& each : assumptions) text += paint.paragraph("  assumed: ", each);
-  return text;
-}
-
 void write_trace(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
   OutputFile file(options.trace);
   std::optional<Gzip> gzip;
@@ -109,14 +103,9 @@ void write_trace(const Options& options, const serve::Service& service, const se
   file.commit();
 }
 
-std::string answer_text(const Options& options, const serve::Service& service, const serve::Prediction& prediction) {
+const trust::ServedEvidence& shipped_evidence() {
   static const trust::ServedEvidence evidence = io::read_shipped_served_residuals();
-  const study::ServiceTrust trusted =
-      prediction.fits ? study::trust_of(service, prediction, evidence) : study::ServiceTrust();
-  if (options.form == Form::kText) return serve_text(service, prediction, trusted, page_paint(options.colour));
-  const std::string json = serve_json(service, prediction, trusted);
-  return options.form == Form::kJson ? json
-                                     : csv_of(nlohmann::ordered_json::array({nlohmann::ordered_json::parse(json)}));
+  return evidence;
 }
 
 /// Returns the question as words of a command.
@@ -126,28 +115,56 @@ std::vector<std::string> words_of(const Options& options, const Question& questi
   return words;
 }
 
+/// Returns the question as one writes it again. "..." stands for many options and overrides of a name.
+std::string repeated(const Options& options, const Question& question) {
+  constexpr std::size_t kLongest = 40;
+  std::string words;
+  for (const std::string& word : tools::words_of(options.stated)) words += ' ' + shell_word(word);
+  if (question.of_options) return words.substr(1);
+  for (const std::string& set : options.sets) words += " --set " + shell_word(set);
+  for (const auto& [option, limit] :
+       {std::pair("--ttft", &options.ttft), {"--tpot", &options.tpot}, {"--latency", &options.latency}})
+    if (!limit->empty()) words += fmt::format(" {} {}", option, shell_word(*limit));
+  const std::string name = shell_word(question.name);
+  return name.size() + words.size() <= kLongest ? name + words : name + (words.empty() ? "" : " ...");
+}
+
+/// Returns the commands to run next. Standard input and lists of questions cannot be repeated.
+std::vector<report::Hint> hints_for(const Options& options, const Question& question, bool fits) {
+  if (question.line || options.questions.size() > 1) return {};
+  const std::string asked = repeated(options, question);
+  return {{fmt::format("foretoken serve {} --search", asked), fits ? "better configurations" : "what fits"},
+          {fmt::format("foretoken serve {} --details", asked), "every number and assumption"}};
+}
+
+std::string answer_text(const Options& options, const Question& question, const serve::Service& service,
+                        const serve::Prediction& prediction) {
+  const study::ServiceTrust trusted =
+      prediction.fits ? study::trust_of(service, prediction, shipped_evidence()) : study::ServiceTrust();
+  if (options.form == Form::kText)
+    return serve_text({service, prediction, trusted},
+                      {.details = options.details, .hints = hints_for(options, question, prediction.fits)},
+                      page_paint(options.colour));
+  const std::string json = serve_json(service, prediction, trusted);
+  return options.form == Form::kJson ? json
+                                     : csv_of(nlohmann::ordered_json::array({nlohmann::ordered_json::parse(json)}));
+}
+
 /// Answers one question. Returns the exit status that it asks for.
 int answer(const Options& options, const Question& question) {
   try {
-    const auto [service, assumptions, varied] = service_of(options, question);
+    const auto [service, varied] = service_of(options, question);
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--chart", options.searched.chart}},
                       service.files);
-    if (options.search) {
-      const int status = search_services(service, options.searched, options.form, options.colour,
-                                         words_of(options, question), options.sets);
-      if (options.form == Form::kText) print(assumed_text(assumptions, page_paint(options.colour)));
-      return status;
-    }
+    if (options.search)
+      return search_services(service, options.searched, options.form, options.colour, words_of(options, question),
+                             options.sets, varied);
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
     if (!options.trace.empty() && !prediction.fits)
       print_error(fmt::format("{} is not written: the service does not fit, so nothing runs", options.trace));
     else if (!options.trace.empty())
       write_trace(options, service, prediction);
-    print(answer_text(options, service, prediction));
-    if (options.form == Form::kText) {
-      const report::Paint paint = page_paint(options.colour);
-      print(assumed_text(assumptions, paint) + assumed_text(varied, paint));
-    }
+    print(answer_text(options, question, service, prediction));
     return options.require_fit && !prediction.fits ? kRefused : 0;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = as_given(error.complaints(), options.stated);
@@ -223,6 +240,9 @@ void add_serve(CLI::App& program, Action& chosen) {
   search->excludes(command->get_option("--trace"));
   add_serve_search_options(*command, search, options->searched);
   add_form_options(*command, options->form);
+  CLI::Option* details =
+      command->add_flag("--details", options->details, "Print every number, the question and assumptions");
+  details->excludes(search)->excludes(command->get_option("--json"))->excludes(command->get_option("--csv"));
   command->add_flag("--require-fit", options->require_fit, "Exit with status 1 when it does not fit");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

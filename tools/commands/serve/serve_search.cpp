@@ -12,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
+#include "sim/io/serve/served_residuals.h"
 #include "sim/serve/kernels.h"
 #include "sim/serve/pool_rules.h"
 #include "sim/study/serve/search_service.h"
@@ -179,7 +180,7 @@ void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearc
 
 int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
                     const std::string& colour, const std::vector<std::string>& question,
-                    const std::vector<std::string>& sets) {
+                    const std::vector<std::string>& sets, const std::vector<std::string>& varied) {
   using namespace serve_search;
   const study::ServiceSpace space = space_of(service, options);
   const study::ServiceGoal goal{.share = options.share / 100.0,
@@ -191,12 +192,15 @@ int search_services(const serve::Service& service, const ServeSearchOptions& opt
   const study::ServiceSearch search = study::search_service(service, space, goal, threads_of(options), work.watch());
   work.end();
   if (search.layouts == 0 && search.complete) refuse_option("--search", why_no_layout(service, space));
+  const trust::ServedEvidence evidence = io::read_shipped_served_residuals();
   const ServiceSearchAnswer answer{.service = service,
                                    .search = search,
+                                   .evidence = evidence,
                                    .goal = goal,
                                    .top = static_cast<std::size_t>(options.top),
                                    .question = question,
-                                   .sets = sets};
+                                   .sets = sets,
+                                   .varied = varied};
   if (chart && !search.fitting.empty()) {
     chart->write(service_search_svg(answer));
     chart->commit();

@@ -22,10 +22,11 @@ struct ServeSearchOptions {
 /// Adds the options. Each but these three needs `search`.
 void add_serve_search_options(CLI::App& command, CLI::Option* search, ServeSearchOptions& options);
 
-/// Searches and prints. `question` (words of a command) and `sets` are what the user gave. Returns the exit status: 1
+/// Searches and prints. `question` (words of a command) and `sets` are what the user gave. `varied` are
+/// assumptions about what the search varies. Returns the exit status: 1
 /// when nothing is found.
 [[nodiscard]] int search_services(const serve::Service& service, const ServeSearchOptions& options, Form form,
                                   const std::string& colour, const std::vector<std::string>& question,
-                                  const std::vector<std::string>& sets);
+                                  const std::vector<std::string>& sets, const std::vector<std::string>& varied);
 
 }  // namespace foretoken::tools

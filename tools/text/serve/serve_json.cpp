@@ -1,7 +1,7 @@
 // Writes the answer of `foretoken serve` as one line of JSON.
 #include <nlohmann/json.hpp>
 
-#include "sim/serve/passes.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/text/serve/serve_text.h"
 
 namespace foretoken::tools {
@@ -98,7 +98,8 @@ void add_run(const serve::Prediction& prediction, ServeJson& json) {
                  {"preemptions", prediction.preemptions}};
 }
 
-/// Returns the 90 % intervals of means by quantity; null where nobody has published it.
+}  // namespace
+
 ServeJson interval_json(const study::ServiceTrust& trusted) {
   if (trusted.intervals.empty()) return nullptr;
   ServeJson json = {{"level", 0.9}};
@@ -119,8 +120,6 @@ ServeJson nearest_json(const study::ServiceTrust& trusted) {
           {"measured", one.measured}, {"predicted", one.predicted}, {"place", place}};
 }
 
-}  // namespace
-
 std::string serve_json(const serve::Service& service, const serve::Prediction& prediction,
                        const study::ServiceTrust& trusted) {
   ServeJson json;
@@ -130,9 +129,7 @@ std::string serve_json(const serve::Service& service, const serve::Prediction& p
   json["memory"] = memories_json(prediction);
   json["interval"] = interval_json(trusted);
   json["nearest"] = nearest_json(trusted);
-  std::vector<std::string> assumptions = service.notes.assumptions;
-  assumptions.insert(assumptions.end(), service.engine.notes.begin(), service.engine.notes.end());
-  json["assumptions"] = assumptions;
+  json["assumptions"] = study::sources_of(service);
   json["warnings"] = serve::warnings_of(service, prediction);
   return json.dump(-1, ' ', false, ServeJson::error_handler_t::replace) + '\n';
 }

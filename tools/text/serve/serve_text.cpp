@@ -1,171 +1,250 @@
-// Writes the answer of `foretoken serve` as one screen.
+// Writes the answer of `foretoken serve`: one screen, or everything.
 #include "tools/text/serve/serve_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 #include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "sim/study/serve/service_words.h"
 
 namespace foretoken::tools {
 namespace {
 
 using report::Ink;
 using report::Paint;
+using study::ServiceTrust;
 
-std::string heading(const serve::Service& service, const Paint& paint) {
-  std::string text = paint.name(service.name);
-  text += fmt::format("  {} on {} of {}, {} in {}\n", service.model.name, report::counted(service.gpus(), "GPU"),
-                      service.cluster.name, service.engine.name, name_of(service.precision));
-  if (service.disaggregated)
-    text += fmt::format("  prefill: {}; decode: {}\n", pool_words(service.disaggregated->prefill),
-                        pool_words(service.disaggregated->decode));
-  else
-    text += fmt::format("  {}\n", pool_words(service.pool));
-  return text + fmt::format("  {}\n\n", arrivals_words(service.requests));
+constexpr std::size_t kLabel = 12;  // columns of "Throughput  "
+
+std::string labelled(std::string_view label, std::string_view words, const Paint& paint) {
+  return paint.paragraph("  " + report::pad_right(label, kLabel), words);
 }
 
-std::string times_text(const serve::Service& service, const serve::Prediction& prediction, const Paint& paint) {
-  report::Table table({{"", report::Table::Align::kLeft}, {"mean"}, {"P50"}, {"P99"}});
-  const auto add = [&](const char* name, const serve::Spread& spread) {
-    table.add({name, report::time_text(Seconds(spread.mean)), report::time_text(Seconds(spread.p50)),
-               report::time_text(Seconds(spread.p99))});
+/// Writes one line, cut to the screen.
+std::string cut_line(std::string_view label, std::string_view words) {
+  return "  " + report::pad_right(label, kLabel) + report::one_line(words, report::kScreenColumns - 2 - kLabel) + '\n';
+}
+
+std::string heading(const serve::Service& service, const Paint& paint) {
+  std::string text = paint(Ink::kBold, report::one_line(service.name, paint.columns())) + '\n';
+  const std::string machines =
+      fmt::format("{} on {} of {}, {} in {}", service.model.name, report::counted(service.gpus(), "GPU"),
+                  service.cluster.name, service.engine.name, name_of(service.precision));
+  text += "  " + report::one_line(machines, paint.columns() - 2) + '\n';
+  std::vector<std::string> words{service.disaggregated ? fmt::format("prefill: {}; decode: {}",
+                                                                     study::pool_words(service.disaggregated->prefill),
+                                                                     study::pool_words(service.disaggregated->decode))
+                                                       : study::pool_words(service.pool)};
+  for (std::string& special : study::special_words(service)) words.push_back(std::move(special));
+  text += paint.paragraph("  ", fmt::format("{}", fmt::join(words, "; ")));
+  return text + paint.paragraph("  ", study::arrivals_words(service.requests)) + '\n';
+}
+
+std::string interval_cell(const ServiceTrust& trusted, trust::Served quantity) {
+  const auto found = trusted.intervals.find(quantity);
+  return found == trusted.intervals.end() ? "" : study::interval_words(quantity, found->second);
+}
+
+std::string times_text(const serve::Service& service, const serve::Prediction& prediction, const ServiceTrust& trusted,
+                       const Paint& paint) {
+  std::vector<report::Table::Column> columns{{"", report::Table::Align::kLeft}, {"mean"}, {"P50"}, {"P99"}};
+  const bool intervals = !trusted.intervals.empty();
+  if (intervals) columns.push_back({"90 % of the mean"});
+  report::Table table(columns);
+  const auto add = [&](const char* name, const serve::Spread& spread, trust::Served quantity) {
+    std::vector<std::string> cells{name, report::time_text(Seconds(spread.mean)),
+                                   report::time_text(Seconds(spread.p50)), report::time_text(Seconds(spread.p99))};
+    if (intervals) cells.push_back(interval_cell(trusted, quantity));
+    table.add(std::move(cells));
   };
-  if (!service.model.encoder) add("time to first token", prediction.ttft);
-  if (prediction.tpot) add("time per output token", *prediction.tpot);
-  add("latency", prediction.latency);
+  if (!service.model.encoder) add("time to first token", prediction.ttft, trust::Served::kTtft);
+  if (prediction.tpot) add("time per output token", *prediction.tpot, trust::Served::kTpot);
+  add("latency", prediction.latency, trust::Served::kLatency);
   return table.text(paint) + '\n';
 }
 
-std::string rates_text(const serve::Service& service, const serve::Prediction& prediction) {
+std::string throughput_words(const serve::Service& service, const serve::Prediction& prediction,
+                             const ServiceTrust& trusted) {
+  if (service.model.encoder)
+    return fmt::format("{:.4g} sequences/s, {:.4g} tokens/s", prediction.requests_per_s, prediction.total_tokens_per_s);
+  const auto found = trusted.intervals.find(trust::Served::kThroughput);
+  const std::string within = found == trusted.intervals.end()
+                                 ? ""
+                                 : fmt::format(" (90 %: {:.4g} to {:.4g})", found->second.low, found->second.high);
+  return fmt::format("{:.4g} output tokens/s{}, {:.3g} requests/s", prediction.output_tokens_per_s, within,
+                     prediction.requests_per_s);
+}
+
+std::string rates_text(const serve::Service& service, const serve::Prediction& prediction, const ServiceTrust& trusted,
+                       const Paint& paint) {
   const bool encodes = service.model.encoder.has_value();
-  std::string text =
-      encodes ? fmt::format("  Throughput  {:.4g} sequences/s, {:.4g} tokens/s\n", prediction.requests_per_s,
-                            prediction.total_tokens_per_s)
-              : fmt::format("  Throughput  {:.4g} output tokens/s, {:.4g} with prompts, {:.3g} requests/s\n",
-                            prediction.output_tokens_per_s, prediction.total_tokens_per_s, prediction.requests_per_s);
-  text += fmt::format("  Per GPU     {:.4g} {}tokens/s", prediction.tokens_per_s_per_gpu, encodes ? "" : "output ");
+  std::string text = labelled("Throughput", throughput_words(service, prediction, trusted), paint);
+  std::string each = fmt::format("{:.4g} {}tokens/s", prediction.tokens_per_s_per_gpu, encodes ? "" : "output ");
   if (prediction.cost_per_million_tokens)
-    text += fmt::format("; {:.3g} USD a million", *prediction.cost_per_million_tokens);
+    each += fmt::format("; {:.3g} USD a million", *prediction.cost_per_million_tokens);
   if (prediction.kwh_per_million_tokens)
-    text += fmt::format("; {:.3g} kWh a million at full power", *prediction.kwh_per_million_tokens);
-  text += '\n';
-  if (prediction.goodput_requests_per_s) {
-    text += fmt::format("  Goodput     {:.3g} requests/s ({:.0f} %) within{}\n", *prediction.goodput_requests_per_s,
-                        100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
-                        service_limits_words(service.limits));
-  }
-  text += fmt::format("  Load        {:.1f} requests in the system on average, at most {} running\n",
-                      prediction.mean_in_system, prediction.peak_running);
+    each += fmt::format("; {:.3g} kWh a million at full power", *prediction.kwh_per_million_tokens);
+  text += labelled("Per GPU", each, paint);
+  if (prediction.goodput_requests_per_s)
+    text += labelled("Goodput",
+                     fmt::format("{:.3g} requests/s ({:.0f} %) within{}", *prediction.goodput_requests_per_s,
+                                 100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
+                                 study::service_limits_words(service.limits)),
+                     paint);
+  text += labelled("Load",
+                   fmt::format("{:.1f} requests in the system on average, at most {} running",
+                               prediction.mean_in_system, prediction.peak_running),
+                   paint);
   if (prediction.preemptions > 0)
-    text += fmt::format("  Preempted   {} times: the cache was full\n", prediction.preemptions);
+    text += labelled("Preempted", fmt::format("{} times: the cache was full", prediction.preemptions), paint);
   return text;
 }
 
-/// Returns a quantity as the table above names it: "16.0 ms", "1,933 tokens/s".
-std::string quantity_text(trust::Served quantity, double value) {
-  return quantity == trust::Served::kThroughput ? fmt::format("{:.4g} tokens/s", value)
-                                                : report::time_text(Seconds(value));
+/// Returns the reason why there is no interval; nothing where there is one.
+std::optional<std::string> why_no_interval(const ServiceTrust& trusted, bool queue_grows) {
+  if (queue_grows) return "unknown: the queue grows";
+  if (trusted.nearest == nullptr || trusted.intervals.empty()) return "unknown: no published service is like this one";
+  return std::nullopt;
 }
 
-std::string_view short_name(trust::Served quantity) {
-  constexpr std::array<std::string_view, trust::kServed.size()> kNames{"TTFT", "TPOT", "latency", "throughput"};
-  return kNames.at(static_cast<std::size_t>(quantity));
-}
-
-/// Returns the lines that say how far the means may be trusted.
-std::string trust_text(const study::ServiceTrust& trusted, bool queue_grows, const Paint& paint) {
-  if (queue_grows) return "  90 %        unknown: the queue grows\n";
-  if (trusted.nearest == nullptr || trusted.intervals.empty())
-    return "  90 %        unknown: no published service is like this one\n";
-  std::string ranges;
-  for (const auto& [quantity, interval] : trusted.intervals) {
-    ranges += fmt::format("{}{} {} to {} ({} values, {})", ranges.empty() ? "" : ", ", short_name(quantity),
-                          quantity_text(quantity, interval.low), quantity_text(quantity, interval.high), interval.cases,
-                          report::counted(interval.sets, "table"));
-  }
-  std::string text = paint.paragraph("  90 %        ", ranges);
+/// Says on two lines how far the means may be trusted.
+std::string short_trust_text(const ServiceTrust& trusted, bool queue_grows) {
+  if (const auto reason = why_no_interval(trusted, queue_grows)) return cut_line("90 %", *reason);
   const trust::ServedInterval& founded = trusted.best_founded();
-  if (founded.outside()) text += paint.paragraph("  Untried     ", fmt::format("{}", fmt::join(founded.away, ", ")));
-  const trust::ServedCase& nearest = *trusted.nearest;
-  return text + paint.paragraph("  Nearest     ", fmt::format("{}: {} {} measured, {} predicted", nearest.title,
-                                                              short_name(nearest.quantity),
-                                                              quantity_text(nearest.quantity, nearest.measured),
-                                                              quantity_text(nearest.quantity, nearest.predicted)));
+  std::string text;
+  if (founded.outside()) text += cut_line("Untried", fmt::format("{}", fmt::join(founded.away, ", ")));
+  return text + cut_line("Nearest", study::nearest_words(*trusted.nearest));
 }
 
-std::string memory_text(std::string_view name, const serve::Memory& memory, const Paint& paint) {
+std::string total_words(const serve::Memory& memory) {
   const Bytes total = memory.fits() ? memory.peak() : memory.needed;
-  std::string text = fmt::format("  {:<11} {} of {} a GPU: weights {}, cache {}, activations {}, other {}\n", name,
-                                 report::decimal_bytes(total), report::decimal_bytes(memory.capacity),
-                                 report::decimal_bytes(memory.weights), report::decimal_bytes(memory.cache),
-                                 report::decimal_bytes(memory.activations), report::decimal_bytes(memory.overhead));
-  text += fmt::format("  {:<11} {} requests of these lengths at once, or one of {} tokens\n", "Room for",
-                      memory.max_batch, memory.max_context);
-  if (memory.fits()) return text;
-  return text + "  " +
+  return fmt::format("{} of {} a GPU", report::decimal_bytes(total), report::decimal_bytes(memory.capacity));
+}
+
+std::string too_large(const serve::Memory& memory, const Paint& paint) {
+  if (memory.fits()) return "";
+  return "  " +
          paint(Ink::kRed, fmt::format("It does not fit: {} {} too large for a GPU.", name_of(memory.limit),
                                       memory.limit == serve::MemoryLimit::kCache ? "is" : "are")) +
          '\n';
 }
 
+/// A pool, the name of its line, and its memory.
+struct ShownPool {
+  std::string_view name;
+  const serve::Pool* pool;
+  const serve::Memory* memory;
+};
+
+std::vector<ShownPool> shown_pools(const serve::Service& service, const serve::Prediction& prediction) {
+  if (!service.disaggregated) return {{"Memory", &service.pool, &prediction.memory.front()}};
+  return {{"Prefill", &service.disaggregated->prefill, &prediction.memory.front()},
+          {"Decode", &service.disaggregated->decode, &prediction.memory.back()}};
+}
+
+/// Writes the memory of a pool. A pool that fits beside another has one line.
+std::string short_memory_text(const ShownPool& shown, bool alone, const Paint& paint) {
+  const serve::Memory& memory = *shown.memory;
+  const std::string room = study::room_words(memory, *shown.pool);
+  if (!alone && memory.fits()) return cut_line(shown.name, fmt::format("{}; room for {}", total_words(memory), room));
+  return cut_line(shown.name, fmt::format("{}: weights {}, cache {}", total_words(memory),
+                                          report::decimal_bytes(memory.weights), report::decimal_bytes(memory.cache))) +
+         cut_line("Room for", room) + too_large(memory, paint);
+}
+
+std::string memory_text(const ShownPool& shown, const Paint& paint) {
+  const serve::Memory& memory = *shown.memory;
+  return labelled(shown.name,
+                  fmt::format("{}: weights {}, cache {}, activations {}, other {}", total_words(memory),
+                              report::decimal_bytes(memory.weights), report::decimal_bytes(memory.cache),
+                              report::decimal_bytes(memory.activations), report::decimal_bytes(memory.overhead)),
+                  paint) +
+         labelled("Room for", study::room_words(memory, *shown.pool), paint) + too_large(memory, paint);
+}
+
+std::size_t lines_in(std::string_view text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+/// Writes warnings whole and assumptions in what is left of the screen. Where there is no room for that, each has a
+/// line.
+std::string remarks_text(const ServeAnswer& answer, std::size_t left, const Paint& screen) {
+  std::vector<std::string> warnings = serve::warnings_of(answer.service, answer.prediction), assumed;
+  for (const std::string& line : serve::assumptions_of(answer.service)) assumed.push_back("assumed: " + line);
+  std::string whole;
+  for (std::string& warning : warnings) {
+    warning.insert(0, "warning: ");
+    whole += screen.paragraph("  ", warning);
+  }
+  if (lines_in(whole) + (assumed.empty() ? 0 : 1) <= left)
+    return assumed.empty() ? whole : whole + report::remarks_text(assumed, left - lines_in(whole), screen);
+  warnings.insert(warnings.end(), assumed.begin(), assumed.end());
+  return report::remarks_text(warnings, left, screen);
+}
+
+std::string summary(const ServeAnswer& answer, const ServeRemarks& remarks, const Paint& paint) {
+  const auto& [service, prediction, trusted] = answer;
+  const Paint screen(paint.colour(), report::kScreenColumns);
+  std::string text = heading(service, screen);
+  if (prediction.fits)
+    text += times_text(service, prediction, trusted, screen) + rates_text(service, prediction, trusted, screen) +
+            short_trust_text(trusted, prediction.queue_grows);
+  const std::vector<ShownPool> pools = shown_pools(service, prediction);
+  for (const ShownPool& shown : pools) text += short_memory_text(shown, pools.size() == 1, screen);
+  std::string below = remarks.hints.empty() ? "" : '\n' + report::hints_text(remarks.hints, screen);
+  if (lines_in(text + below) >= report::kSummaryLines && !remarks.hints.empty())
+    below = report::hints_text({remarks.hints.back()}, screen);
+  const std::size_t used = lines_in(text + below);
+  return text + remarks_text(answer, used < report::kSummaryLines ? report::kSummaryLines - used : 1, screen) + below;
+}
+
+/// Writes the intervals with the values that they follow from.
+std::string trust_text(const ServiceTrust& trusted, bool queue_grows, const Paint& paint) {
+  if (const auto reason = why_no_interval(trusted, queue_grows)) return labelled("90 %", *reason, paint);
+  std::vector<std::string> ranges;
+  for (const auto& [quantity, interval] : trusted.intervals)
+    ranges.push_back(fmt::format("{} {} ({}, {})", study::short_name(quantity),
+                                 study::interval_words(quantity, interval), report::counted(interval.cases, "value"),
+                                 report::counted(interval.sets, "table")));
+  std::string text = labelled("90 %", fmt::format("{}", fmt::join(ranges, ", ")), paint);
+  const trust::ServedInterval& founded = trusted.best_founded();
+  if (founded.outside()) text += labelled("Untried", fmt::format("{}", fmt::join(founded.away, ", ")), paint);
+  return text + labelled("Nearest", study::nearest_words(*trusted.nearest), paint);
+}
+
+std::string counts_text(const serve::Prediction& prediction, const Paint& paint) {
+  return labelled("All tokens", fmt::format("{:.4g} tokens/s with prompts", prediction.total_tokens_per_s), paint) +
+         labelled(
+             "Run",
+             fmt::format("{} in {}: {}, at most {} of the cache", report::counted(real(prediction.requests), "request"),
+                         report::time_text(Seconds(prediction.makespan_s)),
+                         report::counted(real(prediction.passes), "pass", "passes"),
+                         report::percent(prediction.peak_cache_share)),
+             paint);
+}
+
+std::string everything(const ServeAnswer& answer, const Paint& paint) {
+  const auto& [service, prediction, trusted] = answer;
+  std::string text = paint.name(service.name);
+  for (const auto& [label, words] : study::question_rows(service)) text += labelled(label, words, paint);
+  text += '\n';
+  if (prediction.fits)
+    text += times_text(service, prediction, {}, paint) + rates_text(service, prediction, {}, paint) +
+            counts_text(prediction, paint) + trust_text(trusted, prediction.queue_grows, paint);
+  for (const ShownPool& shown : shown_pools(service, prediction)) text += memory_text(shown, paint);
+  for (const std::string& warning : serve::warnings_of(service, prediction))
+    text += labelled("Warning", warning, paint);
+  text += report::title_text("Assumptions and sources", "", paint);
+  for (const std::string& line : study::sources_of(service)) text += paint.paragraph("  - ", line);
+  return text;
+}
+
 }  // namespace
 
-std::string pool_words(const serve::Pool& pool) {
-  const serve::Degrees& cut = pool.degrees;
-  std::string words = fmt::format("tensor {}", cut.tensor);
-  if (cut.pipeline > 1) words += fmt::format(" x pipeline {}", cut.pipeline);
-  if (cut.attention_data > 1) words += fmt::format(" x attention data {}", cut.attention_data);
-  if (cut.expert > 1) words += fmt::format(", expert {}", cut.expert);
-  if (pool.instances() > 1) words += fmt::format(", {} instances", pool.instances());
-  return words;
-}
-
-std::string lengths_words(const serve::Requests& requests) {
-  if (requests.output_tokens == 0) return fmt::format("{} tokens each", requests.input_tokens);
-  return fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
-}
-
-std::string arrivals_words(const serve::Requests& requests) {
-  const std::string lengths = lengths_words(requests);
-  switch (requests.kind) {
-    case serve::ArrivalKind::kBatch:
-      return fmt::format("one batch of {}: {}", requests.at_once, lengths);
-    case serve::ArrivalKind::kClosed:
-      return fmt::format("{} requests by {} users at once: {}", requests.count, requests.at_once, lengths);
-    case serve::ArrivalKind::kPoisson:
-      return fmt::format("{} requests at {:g} a second (Poisson): {}", requests.count, requests.rate_per_s, lengths);
-    case serve::ArrivalKind::kTrace:
-      return fmt::format("{} requests of a trace", requests.count);
-  }
-  return "";
-}
-
-std::string service_limits_words(const serve::Limits& limits) {
-  std::string words;
-  const auto add = [&](const char* name, const std::optional<double>& limit) {
-    if (limit) words += fmt::format("{}{} {}", words.empty() ? " " : " and ", name, report::time_text(Seconds(*limit)));
-  };
-  add("TTFT", limits.ttft_s);
-  add("TPOT", limits.tpot_s);
-  add("latency", limits.latency_s);
-  return words;
-}
-
-std::string serve_text(const serve::Service& service, const serve::Prediction& prediction,
-                       const study::ServiceTrust& trusted, const Paint& paint) {
-  std::string text = heading(service, paint);
-  if (prediction.fits) {
-    text += times_text(service, prediction, paint) + rates_text(service, prediction);
-    text += trust_text(trusted, prediction.queue_grows, paint);
-  }
-  for (const std::string& warning : serve::warnings_of(service, prediction))
-    text += paint.paragraph("  Warning     ", warning);
-  if (prediction.memory.size() == 1) return text + memory_text("Memory", prediction.memory.front(), paint);
-  text += memory_text("Prefill", prediction.memory.front(), paint);
-  return text + memory_text("Decode", prediction.memory.back(), paint);
+std::string serve_text(const ServeAnswer& answer, const ServeRemarks& remarks, const Paint& paint) {
+  return remarks.details ? everything(answer, paint) : summary(answer, remarks, paint);
 }
 
 }  // namespace foretoken::tools

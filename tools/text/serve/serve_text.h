@@ -5,27 +5,31 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/report/text/layout.h"
+#include "sim/report/text/summary.h"
 #include "sim/serve/predict.h"
 #include "sim/study/serve/served_trust.h"
 
 namespace foretoken::tools {
 
-[[nodiscard]] std::string serve_text(const serve::Service& service, const serve::Prediction& prediction,
-                                     const study::ServiceTrust& trusted, const report::Paint& paint);
+/// A prediction with its question and how far it may be trusted.
+struct ServeAnswer {
+  const serve::Service& service;
+  const serve::Prediction& prediction;
+  const study::ServiceTrust& trusted;
+};
 
-/// Writes the degrees of an instance and how many there are: "tensor 4 x pipeline 2, 2 instances".
-[[nodiscard]] std::string pool_words(const serve::Pool& pool);
+/// The form of the text: everything, or one screen that ends with commands to run next.
+struct ServeRemarks {
+  bool details = false;
+  std::vector<report::Hint> hints{};
+};
 
-/// Returns "1024 tokens in, 256 out", or "384 tokens each" of an encoder.
-[[nodiscard]] std::string lengths_words(const serve::Requests& requests);
-
-/// Writes who asks: "64 users at once, 640 requests: 1024 tokens in, 256 out".
-[[nodiscard]] std::string arrivals_words(const serve::Requests& requests);
-
-/// Writes the stated limits: " TTFT 500 ms TPOT 30 ms".
-[[nodiscard]] std::string service_limits_words(const serve::Limits& limits);
+/// Writes one screen of at most 25 lines of at most 80 columns, or with `details` every number and assumption.
+[[nodiscard]] std::string serve_text(const ServeAnswer& answer, const ServeRemarks& remarks,
+                                     const report::Paint& paint);
 
 /// Returns degrees as a question states them.
 [[nodiscard]] nlohmann::ordered_json degrees_json(const serve::Degrees& degrees);
@@ -38,6 +42,12 @@ namespace foretoken::tools {
 
 /// Returns mean, P50 and P99.
 [[nodiscard]] nlohmann::ordered_json spread_json(const serve::Spread& spread);
+
+/// Returns the 90 % intervals of means by quantity; null where nobody has published it.
+[[nodiscard]] nlohmann::ordered_json interval_json(const study::ServiceTrust& trusted);
+
+/// Returns the nearest published value; null without one.
+[[nodiscard]] nlohmann::ordered_json nearest_json(const study::ServiceTrust& trusted);
 
 /// Writes one line of JSON (docs/user/serve.md). Numbers of a service that does not fit are null.
 [[nodiscard]] std::string serve_json(const serve::Service& service, const serve::Prediction& prediction,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/io/export/serve/launch_service.h"
@@ -62,6 +63,7 @@ SearchJson configuration_json(const ServiceSearchAnswer& answer, const study::Se
   json.update(answer_json(prediction));
   json["share_within_limits"] = answer.service.limits.any() ? SearchJson(found.share_within()) : SearchJson();
   json["preemptions"] = prediction.preemptions;
+  json["interval"] = interval_json(trust_of(answer, found));
   json["command"] = fmt::format("{}", fmt::join(serve_command_of(answer, found), " "));
   return json;
 }
@@ -88,6 +90,20 @@ serve::Service service_of(const ServiceSearchAnswer& answer, const study::Served
   service.requests.trace = trace;
   service.engine.token_budget = found.token_budget;
   return service;
+}
+
+study::ServiceTrust trust_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
+  return study::trust_of(service_of(answer, found), found.prediction, answer.evidence);
+}
+
+std::vector<std::string> assumptions_of(const ServiceSearchAnswer& answer) {
+  const std::vector<std::size_t>& ranked = answer.search.ranked;
+  std::vector<std::string> assumptions = serve::assumptions_of(
+      ranked.empty() ? answer.service : service_of(answer, answer.search.fitting[ranked.front()]));
+  std::erase_if(assumptions, [&](const std::string& line) {
+    return std::find(answer.varied.begin(), answer.varied.end(), line) != answer.varied.end();
+  });
+  return assumptions;
 }
 
 std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
@@ -149,8 +165,13 @@ std::string service_search_json(const ServiceSearchAnswer& answer) {
                     {"points", SearchJson::array()}};
   for (const std::size_t at : search.front) json["pareto"]["points"].push_back(entry(at));
   json["nearest_miss"] = search.nearest ? entry(*search.nearest) : SearchJson();
-  json["interval"] = nullptr;  // no service has enough measured neighbours yet
-  json["assumptions"] = answer.service.notes.assumptions;
+  json["interval"] = json["recommended"].is_null() ? SearchJson() : json["recommended"]["interval"];
+  json["nearest"] =
+      search.ranked.empty() ? SearchJson() : nearest_json(trust_of(answer, search.fitting[search.ranked.front()]));
+  std::vector<std::string> assumptions = assumptions_of(answer);
+  const std::vector<std::string>& numbers = answer.service.engine.notes;
+  assumptions.insert(assumptions.end(), numbers.begin(), numbers.end());
+  json["assumptions"] = assumptions;
   json["warnings"] = answer.service.notes.warnings;
   return json.dump(-1, ' ', false, SearchJson::error_handler_t::replace) + '\n';
 }

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sim/draw/scatter_svg.h"
-#include "tools/text/serve/serve_text.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/text/serve/service_search_text.h"
 
 namespace foretoken::tools {
@@ -52,8 +52,8 @@ std::string service_search_svg(const ServiceSearchAnswer& answer) {
   for (const std::size_t at : answer.search.front) {
     on_front[at] = true;
     const study::ServiceLayout& layout = answer.search.fitting[at].layout;
-    const std::string name =
-        layout.disaggregated ? pool_words(layout.disaggregated->decode) + ", split" : pool_words(layout.pool);
+    const std::string name = layout.disaggregated ? study::pool_words(layout.disaggregated->decode) + ", split"
+                                                  : study::pool_words(layout.pool);
     if (!place.contains(name) && layouts.size() < kMostLayouts) {
       place[name] = layouts.size();
       layouts.push_back({.name = name, .points = {}});

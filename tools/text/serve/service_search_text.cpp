@@ -10,6 +10,7 @@
 #include "sim/report/scatter.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/options/command_line.h"
 #include "tools/text/serve/serve_text.h"
 
@@ -41,10 +42,10 @@ std::string short_words(const study::ServiceLayout& layout) {
 }
 
 std::string layout_words(const study::ServiceLayout& layout) {
-  if (!layout.disaggregated) return pool_words(layout.pool);
+  if (!layout.disaggregated) return study::pool_words(layout.pool);
   const serve::Pool &prefill = layout.disaggregated->prefill, &decode = layout.disaggregated->decode;
-  return fmt::format("prefill on {} ({}), decode on {} ({})", report::counted(prefill.gpus, "GPU"), pool_words(prefill),
-                     report::counted(decode.gpus, "GPU"), pool_words(decode));
+  return fmt::format("prefill on {} ({}), decode on {} ({})", report::counted(prefill.gpus, "GPU"),
+                     study::pool_words(prefill), report::counted(decode.gpus, "GPU"), study::pool_words(decode));
 }
 
 bool several_precisions(const ServiceSearchAnswer& answer) {
@@ -60,21 +61,32 @@ bool has_given_arrivals(const ServiceSearchAnswer& answer) {
 
 std::string time_of(double seconds) { return report::time_text(Seconds(seconds)); }
 
+/// Returns the 90 % interval of the output tokens a second and GPU: "388 to 731".
+std::string throughput_range(const ServiceSearchAnswer& answer, const ServedConfiguration& found) {
+  const study::ServiceTrust trusted = trust_of(answer, found);
+  const auto interval = trusted.intervals.find(trust::Served::kThroughput);
+  if (interval == trusted.intervals.end()) return "-";
+  return fmt::format("{} to {}", report::significant(interval->second.low / found.layout.gpus(), 3),
+                     report::significant(interval->second.high / found.layout.gpus(), 3));
+}
+
 /// The table of some configurations.
 std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std::size_t>& rows, std::size_t most,
                        bool ranks, const Paint& paint) {
+  const bool intervals = !ranks;  // of the front and the nearest miss
   const auto kind = answer.service.requests.kind;
   const bool loads = kind == serve::ArrivalKind::kBatch || kind == serve::ArrivalKind::kClosed;
   std::vector<Table::Column> columns;
   if (ranks) columns.push_back({"rank"});
   columns.push_back({"GPUs"});
-  columns.push_back({"precision", Table::Align::kLeft, several_precisions(answer) ? 0 : 3});
+  columns.push_back({"precision", Table::Align::kLeft, several_precisions(answer) ? 0 : 4});
   if (loads) columns.push_back({kind == serve::ArrivalKind::kBatch ? "batch" : "users"});
   if (!is_static(answer)) columns.push_back({"chunk", Table::Align::kRight, 1});
   columns.push_back({"tokens/s/GPU"});
+  if (intervals) columns.push_back({"90 %", Table::Align::kRight, 2});
   columns.push_back({"TTFT", Table::Align::kRight, is_static(answer) ? 1 : 0});
   columns.push_back({"TPOT"});
-  columns.push_back({"latency", Table::Align::kRight, is_static(answer) ? 0 : 2});
+  columns.push_back({"latency", Table::Align::kRight, is_static(answer) ? 0 : 3});
   columns.push_back({"layout", Table::Align::kLeft});
   Table table(columns);
   for (std::size_t row = 0; row < std::min(most, rows.size()); ++row) {
@@ -87,6 +99,7 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
     if (loads) cells.push_back(std::to_string(found.requests.at_once));
     if (!is_static(answer)) cells.push_back(std::to_string(found.token_budget));
     cells.push_back(report::significant(prediction.tokens_per_s_per_gpu));
+    if (intervals) cells.push_back(throughput_range(answer, found));
     cells.push_back(time_of(prediction.ttft.mean));
     cells.push_back(prediction.tpot ? time_of(prediction.tpot->mean) : "-");
     cells.push_back(time_of(prediction.latency.mean));
@@ -99,16 +112,18 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
 /// Users ask for these lengths; the search varies their number.
 std::string load_words(const serve::Requests& requests) {
   const bool varied = requests.kind == serve::ArrivalKind::kBatch || requests.kind == serve::ArrivalKind::kClosed;
-  if (!varied) return arrivals_words(requests);
-  return lengths_words(requests);
+  if (!varied) return study::arrivals_words(requests);
+  return study::lengths_words(requests);
 }
 
 std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
   const serve::Service& service = answer.service;
   const study::ServiceSearch& search = answer.search;
   std::string text = paint.name(service.name) + '\n';
-  text += paint.paragraph("  ", fmt::format("{} on {}, {}. {}.", service.model.name, service.cluster.name,
-                                            service.engine.name, load_words(service.requests)));
+  std::string question = fmt::format("{} on {}, {}. {}.", service.model.name, service.cluster.name, service.engine.name,
+                                     load_words(service.requests));
+  for (const std::string& words : study::special_words(service)) question += fmt::format(" {}.", words);
+  text += paint.paragraph("  ", question);
   std::string done = fmt::format("Tried {} of {}; {} did not fit.",
                                  report::counted(static_cast<double>(search.tried), "configuration"),
                                  report::counted(static_cast<double>(search.layouts), "layout"), search.too_large);
@@ -122,7 +137,7 @@ std::string goal_words(const ServiceSearchAnswer& answer) {
   std::string words;
   if (answer.service.limits.any())
     words += fmt::format(" for {:.0f} % of requests within{}", 100 * answer.goal.share,
-                         service_limits_words(answer.service.limits));
+                         study::service_limits_words(answer.service.limits));
   if (answer.goal.least_per_gpu > 0)
     words += fmt::format("{} {} tokens/s/GPU or more", words.empty() ? " for" : " and",
                          report::significant(answer.goal.least_per_gpu));
@@ -171,6 +186,19 @@ std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfigura
   return text.empty() ? text : '\n' + text;
 }
 
+/// Says how far the means of the recommended service may be trusted.
+std::string recommended_trust(const ServiceSearchAnswer& answer, const ServedConfiguration& best, const Paint& paint) {
+  const study::ServiceTrust trusted = trust_of(answer, best);
+  if (trusted.nearest == nullptr || trusted.intervals.empty()) return "";
+  std::vector<std::string> ranges;
+  for (const auto& [quantity, interval] : trusted.intervals)
+    ranges.push_back(fmt::format("{} {}", study::short_name(quantity), study::interval_words(quantity, interval)));
+  std::string text = paint.paragraph("  90 %: ", fmt::format("{}.", fmt::join(ranges, ", ")));
+  const trust::ServedInterval& founded = trusted.best_founded();
+  if (founded.outside()) text += paint.paragraph("  Untried: ", fmt::format("{}.", fmt::join(founded.away, ", ")));
+  return text + paint.paragraph("  Nearest: ", study::nearest_words(*trusted.nearest) + '.');
+}
+
 std::string recommended_text(const ServiceSearchAnswer& answer, const Paint& paint) {
   const ServedConfiguration& best = answer.search.fitting[answer.search.ranked.front()];
   const serve::Prediction& prediction = best.prediction;
@@ -178,10 +206,10 @@ std::string recommended_text(const ServiceSearchAnswer& answer, const Paint& pai
   std::string words = fmt::format("{}: {}", report::counted(best.layout.gpus(), "GPU"), layout_words(best.layout));
   if (answer.service.limits.any())
     words += fmt::format("; {:.0f} % of requests are within{}", 100 * best.share_within(),
-                         service_limits_words(answer.service.limits));
+                         study::service_limits_words(answer.service.limits));
   if (prediction.cost_per_million_tokens)
     words += fmt::format("; {:.3g} USD a million output tokens", *prediction.cost_per_million_tokens);
-  text += paint.paragraph("  ", words + '.') + near_text(answer, paint) + '\n';
+  text += paint.paragraph("  ", words + '.') + recommended_trust(answer, best, paint) + near_text(answer, paint) + '\n';
   text += shell_lines(serve_command_of(answer, best), 4, paint.columns());
   return text + launch_text(answer, best, paint);
 }
@@ -233,15 +261,16 @@ std::string nothing_text(const ServiceSearchAnswer& answer, const Paint& paint) 
 }  // namespace
 
 std::string service_search_text(const ServiceSearchAnswer& answer, const Paint& paint) {
-  std::string text = heading(answer, paint);
-  if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint);
+  std::string text = heading(answer, paint), assumed;
+  for (const std::string& line : assumptions_of(answer)) assumed += paint.paragraph("  assumed: ", line);
+  if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint) + assumed;
   const char* const order = answer.goal.lowest_latency ? "lowest latency" : "highest throughput a GPU";
   text += report::title_text(
       "Best", (has_given_arrivals(answer) && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
       paint);
   text += table_text(answer, answer.search.ranked, answer.top, true, paint);
   text += front_text(answer, paint);
-  return text + recommended_text(answer, paint) + numerics_text(answer, paint);
+  return text + recommended_text(answer, paint) + numerics_text(answer, paint) + assumed;
 }
 
 }  // namespace foretoken::tools

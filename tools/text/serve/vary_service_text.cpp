@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/report/text/number.h"
 #include "sim/study/reason.h"
+#include "sim/study/serve/service_words.h"
 #include "tools/text/json_csv.h"
 #include "tools/text/serve/serve_text.h"
 
@@ -67,6 +69,15 @@ std::string rows_text(const study::VariedService& varied, const Paint& paint) {
   return table.text(paint, 2, "--csv and --json");
 }
 
+/// Returns each assumption of the base and the rows once.
+std::vector<std::string> all_assumptions(const study::VariedService& varied) {
+  std::vector<std::string> all = serve::assumptions_of(varied.service);
+  for (const study::VariedServiceRow& row : varied.rows)
+    for (const std::string& line : row.assumptions)
+      if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
+  return all;
+}
+
 VariedJson answer_of(const serve::Prediction& prediction, int gpus) {
   VariedJson json = {{"gpus", gpus}, {"fits", prediction.fits}};
   json.update(answer_json(prediction));
@@ -74,14 +85,17 @@ VariedJson answer_of(const serve::Prediction& prediction, int gpus) {
   return json;
 }
 
-VariedJson rows_json(const study::VariedService& varied) {
+VariedJson rows_json(const study::VariedService& varied, bool assumptions) {
   VariedJson rows = VariedJson::array();
   for (const study::VariedServiceRow& row : varied.rows) {
     VariedJson json;
     for (std::size_t key = 0; key < row.choice.size(); ++key)
       json["set"][varied.keys[key].key] = varied.keys[key].values[row.choice[key]];
     json["impossible"] = row.prediction ? VariedJson() : VariedJson(study::reasons(row.impossible));
-    if (row.prediction) json["result"] = answer_of(*row.prediction, row.gpus);
+    if (row.prediction) {
+      json["result"] = answer_of(*row.prediction, row.gpus);
+      if (assumptions) json["assumptions"] = row.assumptions;
+    }
     rows.push_back(std::move(json));
   }
   return rows;
@@ -98,8 +112,9 @@ std::string vary_service_text(const study::VariedService& varied, const Paint& p
   add("Most throughput a GPU", varied.most_throughput);
   add("Lowest latency", varied.lowest_latency);
   if (varied.service.limits.any())
-    text +=
-        paint.paragraph("  ", fmt::format("within: requests that met{}", service_limits_words(varied.service.limits)));
+    text += paint.paragraph(
+        "  ", fmt::format("within: requests that met{}", study::service_limits_words(varied.service.limits)));
+  for (const std::string& line : all_assumptions(varied)) text += paint.paragraph("  assumed: ", line);
   return text + paint.paragraph("  ", "Times are means. `foretoken serve` gives the interval of one service.");
 }
 
@@ -108,7 +123,8 @@ std::string vary_service_json(const study::VariedService& varied) {
   VariedJson json = {{"name", varied.service.name}, {"base", answer_of(varied.base, varied.service.gpus())}};
   json["vary"] = VariedJson::array();
   for (const study::Varied& key : varied.keys) json["vary"].push_back({{"key", key.key}, {"values", key.values}});
-  json["rows"] = rows_json(varied);
+  json["assumptions"] = serve::assumptions_of(varied.service);
+  json["rows"] = rows_json(varied, true);
   json["most_throughput_row"] = place(varied.most_throughput);
   json["lowest_latency_row"] = place(varied.lowest_latency);
   return json.dump(-1, ' ', false, VariedJson::error_handler_t::replace) + '\n';
@@ -120,7 +136,7 @@ std::string vary_service_csv(const study::VariedService& varied) {
   for (const study::Varied& key : varied.keys) base["set"][key.key] = "as is";
   base["result"] = answer_of(varied.base, varied.service.gpus());
   rows.push_back(std::move(base));
-  for (VariedJson& row : rows_json(varied)) rows.push_back(std::move(row));
+  for (VariedJson& row : rows_json(varied, false)) rows.push_back(std::move(row));
   return csv_of(rows);
 }
 

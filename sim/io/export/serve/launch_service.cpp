@@ -53,16 +53,23 @@ const char* type_name(WeightPrecision precision) {
 
 bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
 
-/// Requests that one instance runs at most. In a closed loop there are never more than its users.
-std::int64_t most_sequences(const Service& service, const serve::Pool& pool) {
-  if (service.requests.kind != serve::ArrivalKind::kClosed) return service.engine.max_sequences;
-  const std::int64_t users = (service.requests.at_once + pool.instances() - 1) / pool.instances();
-  return std::min(service.engine.max_sequences, users);
+/// Requests that one instance has at most; nothing where they come by themselves. A closed loop has its users.
+std::optional<std::int64_t> users_of(const Service& service, const serve::Pool& pool) {
+  if (service.requests.kind != serve::ArrivalKind::kClosed) return std::nullopt;
+  return (service.requests.at_once + pool.instances() - 1) / pool.instances();
 }
 
-/// The part of one attention group.
-std::int64_t of_a_group(std::int64_t whole, const Degrees& cut) {
-  return (whole + cut.attention_data - 1) / cut.attention_data;
+/// Requests that one instance runs at most, over all its attention groups.
+std::int64_t most_sequences(const Service& service, const serve::Pool& pool) {
+  const Degrees& cut = pool.degrees;
+  const std::int64_t most = serve::group_sequences(service.engine, cut) * cut.attention_data;
+  return std::min(most, users_of(service, pool).value_or(most));
+}
+
+/// Requests that one attention group runs at most.
+std::int64_t most_of_a_group(const Service& service, const serve::Pool& pool) {
+  const std::int64_t groups = pool.degrees.attention_data;
+  return (most_sequences(service, pool) + groups - 1) / groups;
 }
 
 /// Two digits, rounded down: an engine must not take more than was counted.
@@ -72,7 +79,7 @@ std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, s
   // Every attention group is an engine of its own (docs/serving/data_parallel_deployment.md), which takes at least as
   // many tokens a pass as it runs sequences.
   const Degrees& cut = pool.degrees;
-  const std::int64_t tokens = of_a_group(service.engine.token_budget, cut);
+  const std::int64_t tokens = serve::group_tokens(service.engine, cut);
   return Words({"vllm", "serve", service.model.name})
       .flag("--tensor-parallel-size", cut.tensor)
       .flag_if(cut.pipeline > 1, "--pipeline-parallel-size", cut.pipeline)
@@ -82,7 +89,7 @@ std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, s
       .flag_if(service.precision == WeightPrecision::kFp8, "--quantization", "fp8")
       .flag_if(narrow_cache(service), "--kv-cache-dtype", "fp8")
       .flag("--max-num-batched-tokens", tokens)
-      .flag("--max-num-seqs", std::min(tokens, of_a_group(most_sequences(service, pool), cut)))
+      .flag("--max-num-seqs", std::min(tokens, most_of_a_group(service, pool)))
       .flag("--max-model-len", service.longest())
       .flag("--gpu-memory-utilization", service.engine.memory_fraction)
       .flag("--block-size", service.engine.block_tokens)
@@ -131,13 +138,13 @@ std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool
   const Degrees& cut = pool.degrees;
   const serve::Memory memory = serve::memory_of(service, pool);
   const Bytes rest = service.cluster.gpu.memory - memory.weights - memory.activations - memory.overhead;
-  const std::int64_t tokens = of_a_group(service.engine.token_budget, cut);
+  const std::int64_t tokens = serve::group_tokens(service.engine, cut);
   return Words({"trtllm-serve", service.model.name, "--backend", "pytorch"})
       .flag("--tp_size", cut.stage_ranks())
       .flag_if(cut.pipeline > 1, "--pp_size", cut.pipeline)
       .flag_if(cut.expert > 1, "--ep_size", cut.expert)
       .flag("--max_num_tokens", service.engine.chunks_prompts ? tokens : std::max(tokens, service.longest()))
-      .flag("--max_batch_size", of_a_group(most_sequences(service, pool), cut))
+      .flag("--max_batch_size", most_of_a_group(service, pool))
       .flag("--max_seq_len", service.longest())
       .flag("--kv_cache_free_gpu_memory_fraction", fraction(memory.cache / rest))
       .flag_if(!trt_llm_options(service, pool).empty(), "--extra_llm_api_options", options_file(role))

@@ -51,7 +51,7 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   EXPECT_EQ(value_of(sglang, "--dp-size"), "4");
   EXPECT_EQ(value_of(sglang, "--ep-size"), "8");
   EXPECT_THAT(sglang, Contains("--enable-dp-attention"));
-  EXPECT_EQ(value_of(vllm, "--max-num-batched-tokens"), "512");  // of 2048, for one of four engine cores
+  EXPECT_EQ(value_of(vllm, "--max-num-batched-tokens"), "2048");  // each of four engine cores has its own
   EXPECT_EQ(value_of(vllm, "--max-num-seqs"), "16");
   EXPECT_EQ(value_of(sglang, "--chunked-prefill-size"), "8192");  // SGLang divides it itself
 }

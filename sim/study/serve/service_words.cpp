@@ -1,0 +1,165 @@
+// Writes a question about serving in words.
+#include "sim/study/serve/service_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/report/text/number.h"
+
+namespace foretoken::study {
+namespace {
+
+using serve::Service;
+
+std::string speculation_words(const serve::Speculation& speculation) {
+  std::string words = fmt::format("{} a pass, {:.3g} % accepted", report::counted(speculation.tokens, "drafted token"),
+                                  100 * speculation.acceptance);
+  if (speculation.draft_share > 0) words += fmt::format(", each {:.3g} of a pass", speculation.draft_share);
+  return words;
+}
+
+std::string parallelism_words(const Service& service) {
+  if (!service.disaggregated) return pool_words(service.pool);
+  return fmt::format("prefill: {}; decode: {}", pool_words(service.disaggregated->prefill),
+                     pool_words(service.disaggregated->decode));
+}
+
+std::string batching_words(const Service& service) {
+  if (service.batching == serve::Batching::kStatic) return "static";
+  const serve::Engine& engine = service.engine;
+  return fmt::format("continuous: at most {} a pass and {} at once{}",
+                     report::counted(static_cast<double>(engine.token_budget), "token"),
+                     report::counted(static_cast<double>(engine.max_sequences), "request"),
+                     engine.chunks_prompts ? "" : ", prompts whole");
+}
+
+std::string share_words(const Service& service) {
+  const serve::Engine& engine = service.engine;
+  std::string words = fmt::format("{:.3g} % of a GPU's", 100 * engine.memory_fraction);
+  if (service.batching == serve::Batching::kStatic) return words;
+  words += fmt::format(", pages of {}", report::counted(engine.block_tokens, "token"));
+  if (engine.watermark > 0) words += fmt::format(", {:.3g} % of them kept free", 100 * engine.watermark);
+  return words;
+}
+
+}  // namespace
+
+std::string pool_words(const serve::Pool& pool) {
+  const serve::Degrees& cut = pool.degrees;
+  std::string words = fmt::format("tensor {}", cut.tensor);
+  if (cut.pipeline > 1) words += fmt::format(" x pipeline {}", cut.pipeline);
+  if (cut.attention_data > 1) words += fmt::format(" x attention data {}", cut.attention_data);
+  if (cut.expert > 1) words += fmt::format(", expert {}", cut.expert);
+  if (pool.instances() > 1) words += fmt::format(", {} instances", pool.instances());
+  return words;
+}
+
+std::string lengths_words(const serve::Requests& requests) {
+  std::string words;
+  if (requests.kind == serve::ArrivalKind::kTrace)
+    words = "lengths of the trace";
+  else if (requests.output_tokens == 0)
+    words = fmt::format("{} tokens each", requests.input_tokens);
+  else
+    words = fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+  if (requests.length_spread > 0)
+    words += fmt::format(", from {:.3g} % of that up", 100 * (1 - requests.length_spread));
+  if (requests.prefix_share > 0)
+    words += fmt::format("; {:.3g} % of each prompt is a shared prefix", 100 * requests.prefix_share);
+  return words;
+}
+
+std::string arrivals_words(const serve::Requests& requests) {
+  const std::string lengths = lengths_words(requests);
+  switch (requests.kind) {
+    case serve::ArrivalKind::kBatch:
+      return fmt::format("one batch of {}: {}", requests.at_once, lengths);
+    case serve::ArrivalKind::kClosed:
+      return fmt::format("{} requests by {} users at once: {}", requests.count, requests.at_once, lengths);
+    case serve::ArrivalKind::kPoisson:
+      return fmt::format("{} requests at {:g} a second (Poisson): {}", requests.count, requests.rate_per_s, lengths);
+    case serve::ArrivalKind::kTrace:
+      return fmt::format("{} requests of a trace: {}", requests.count, lengths);
+  }
+  return "";
+}
+
+std::string service_limits_words(const serve::Limits& limits) {
+  std::string words;
+  const auto add = [&](const char* name, const std::optional<double>& limit) {
+    if (limit) words += fmt::format("{}{} {}", words.empty() ? " " : " and ", name, report::time_text(Seconds(*limit)));
+  };
+  add("TTFT", limits.ttft_s);
+  add("TPOT", limits.tpot_s);
+  add("latency", limits.latency_s);
+  return words;
+}
+
+std::vector<std::string> special_words(const Service& service) {
+  std::vector<std::string> words;
+  if (service.cache_bytes < 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
+  if (service.speculation) words.push_back(speculation_words(*service.speculation));
+  if (service.imbalance > 1) words.push_back(fmt::format("hottest expert rank {:g} x the mean", service.imbalance));
+  return words;
+}
+
+std::vector<std::pair<std::string, std::string>> question_rows(const Service& service) {
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"model", service.model.name},
+      {"cluster", fmt::format("{} of {} ({})", report::counted(service.gpus(), "GPU"), service.cluster.name,
+                              service.cluster.gpu.name)},
+      {"engine", service.engine.name},
+      {"precision", fmt::format("weights {}, cache {}", name_of(service.precision), service.cache_precision)},
+      {"parallelism", parallelism_words(service)},
+      {"requests", arrivals_words(service.requests)},
+      {"batching", batching_words(service)},
+      {"memory", share_words(service)}};
+  if (service.speculation) rows.emplace_back("speculation", speculation_words(*service.speculation));
+  if (service.imbalance > 1)
+    rows.emplace_back("experts", fmt::format("hottest expert rank {:g} x the mean", service.imbalance));
+  if (service.limits.any()) rows.emplace_back("limits", service_limits_words(service.limits).substr(1));
+  if (service.price_per_gpu_hour)
+    rows.emplace_back("price", fmt::format("{:.4g} USD a GPU hour", *service.price_per_gpu_hour));
+  return rows;
+}
+
+std::string room_words(const serve::Memory& memory, const serve::Pool& pool) {
+  const int instances = pool.instances();
+  const std::string one = fmt::format("or one of {}", report::counted(real(memory.max_context), "token"));
+  if (instances == 1)
+    return fmt::format("{} of these lengths at once, {}", report::counted(real(memory.max_batch), "request"), one);
+  return fmt::format("{} of these lengths at once, {} an instance, {}",
+                     report::counted(real(memory.max_batch * instances), "request"),
+                     report::whole(real(memory.max_batch)), one);
+}
+
+std::string quantity_words(trust::Served quantity, double value) {
+  return quantity == trust::Served::kThroughput ? fmt::format("{} tokens/s", report::significant(value))
+                                                : report::time_text(Seconds(value));
+}
+
+std::string interval_words(trust::Served quantity, const trust::ServedInterval& interval) {
+  return fmt::format("{} to {}", quantity_words(quantity, interval.low), quantity_words(quantity, interval.high));
+}
+
+std::string_view short_name(trust::Served quantity) {
+  constexpr std::array<std::string_view, trust::kServed.size()> kNames{"TTFT", "TPOT", "latency", "throughput"};
+  return kNames.at(static_cast<std::size_t>(quantity));
+}
+
+std::string nearest_words(const trust::ServedCase& nearest) {
+  return fmt::format("{}: {} {} measured, {} predicted", nearest.title, short_name(nearest.quantity),
+                     quantity_words(nearest.quantity, nearest.measured),
+                     quantity_words(nearest.quantity, nearest.predicted));
+}
+
+std::vector<std::string> sources_of(const Service& service) {
+  std::vector<std::string> lines = serve::assumptions_of(service);
+  lines.insert(lines.end(), service.engine.notes.begin(), service.engine.notes.end());
+  return lines;
+}
+
+}  // namespace foretoken::study
