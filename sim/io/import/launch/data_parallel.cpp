@@ -52,6 +52,18 @@ std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
   return part > 0 && whole % part == 0 ? std::optional(whole / part) : std::nullopt;
 }
 
+// The data ranks are what is left of a step's sequences.
+void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& report) {
+  constexpr std::int64_t kMostRanks = 1 << 24;
+  if (!batch.micro || !batch.accumulation || *batch.micro < 1 || *batch.accumulation < 1) return;
+  if (*batch.micro > kMostSequences / *batch.accumulation) return;
+  const auto ranks = quotient(*batch.global, *batch.micro * *batch.accumulation);
+  if (!ranks || *ranks < 1 || replica < 1 || *ranks > kMostRanks / replica) return;
+  report.map("gpus", *ranks * replica,
+             fmt::format("{} sequences / {} / {} micro-batches, on {} GPUs each", *batch.global, *batch.micro,
+                         *batch.accumulation, replica));
+}
+
 }  // namespace
 
 void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report) {
@@ -63,7 +75,11 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
     report.map("batch.micro", sequences, batch.from);
   else
     report.ask("batch.micro", "the file states no micro-batch");
-  if (batch.global && *batch.global > 0) return report.map("batch.global", *batch.global, batch.from);
+  if (batch.global && *batch.global > 0) {
+    report.map("batch.global", *batch.global, batch.from);
+    if (!gpus) map_ranks_of_batch(batch, replica, report);
+    return;
+  }
   if (!micro || !batch.accumulation)
     return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
   if (ranks == 0)

@@ -25,6 +25,9 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
 /// Returns true when the script starts, or holds, arguments of Megatron-LM.
 [[nodiscard]] bool is_megatron_script(const shell::Script& script);
 
+/// Returns true where a command has flags of fairseq or metaseq, which share some names with Megatron-LM.
+bool is_fairseq_script(const shell::Script& script);
+
 /// Makes a scenario of a model_config.yaml of Megatron-LM's functional tests: MODEL_ARGS of --flag: value.
 /// `path` names the model's kind: .../test_cases/KIND/NAME/model_config.yaml.
 void read_functional_test(const nlohmann::ordered_json& document, const std::string& path, Report& report);

@@ -26,7 +26,8 @@ constexpr KeyRule kTrainerKeys[] = {
     {"quantization_type", "the type of 4-bit weights is NF4"},
     {"train_mm_proj_only", "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
-    {"use_unsloth_gc enable_liger_kernel flash_attn use_liger* torch_compile* optim_args attn_implementation "
+    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_liger* torch_compile* optim_args "
+     "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
     {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
@@ -97,6 +98,13 @@ void map_trainer_method(const Settings& settings, Report& report) {
                 report);
 }
 
+// Older scripts of TRL and PEFT call it model_name.
+void map_model_of(const Settings& settings, Report& report) {
+  const Names kModel = {"model_name_or_path", "model_name", "model_id"};
+  const std::string from = settings.from(kModel);
+  map_named_model(settings.text(kModel).value_or("?"), from.empty() ? "model_name_or_path" : from, report);
+}
+
 }  // namespace
 
 bool is_trainer(const Json& document) {
@@ -107,7 +115,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   report.framework = "Hugging Face Trainer";
   const Settings settings(document, report);
   refuse_other_stages(settings, report);
-  map_named_model(settings.text({"model_name_or_path"}).value_or("?"), "model_name_or_path", report);
+  map_model_of(settings, report);
   if (!settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
                           "batch.sequence_length"))
     report.ask("batch.sequence_length", "the arguments state no length of sequences");
@@ -124,10 +132,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   else
     report.ask("precision", "the arguments state neither bf16 nor fp16");
   const bool factory = settings.has({"finetuning_type"});
-  const bool checkpointed =
-      factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on({"gradient_checkpointing"});
+  const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
+                                    : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
   report.map("recompute.granularity", checkpointed ? "full" : "none",
-             factory ? "LLaMA-Factory recomputes by default" : "gradient_checkpointing");
+             factory ? "LLaMA-Factory and ms-swift recompute by default" : "gradient_checkpointing");
   if (const auto name = settings.text({"optim"}))
     map_optimizer_name(*name, "optim", report);
   else
