@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "sim/base/text.h"
@@ -149,6 +150,19 @@ void map_offload(const std::string& what, const std::string& device, const std::
   report.map(states ? "offload.optimizer" : "offload.parameters", device, from);
   if (states || device == "nvme" || holds(from, "zero_optimization") || holds(from, "deepspeed"))
     report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");
+}
+
+NamedZero zero_in_name(const std::string& file) {
+  NamedZero named;
+  for (const char* word : {"stage", "zero", "z"})
+    for (const char* gap : {"", "_", "-"})
+      for (std::int64_t stage = 0; stage < 4 && !named.stage; ++stage)
+        if (file.find(fmt::format("{}{}{}", word, gap, stage)) != file.npos) named.stage = stage;
+  named.offloads = file.find("offload") != file.npos &&
+                   std::ranges::none_of(std::array{"no_", "no-", "no", "wo_", "without_"}, [&](const char* none) {
+                     return file.find(std::string(none) + "offload") != file.npos;
+                   });
+  return named;
 }
 
 }  // namespace foretoken::io::launch

@@ -48,4 +48,11 @@ void map_adapter(const Adapter& adapter, Report& report);
 /// runtime of PyTorch's data parallelism moves them.
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
 
+/// What the name of a DeepSpeed file says, where the file itself is not there: "ds_z3_offload_config.json".
+struct NamedZero {
+  std::optional<std::int64_t> stage{};
+  bool offloads = false;  ///< "no_offload" says that nothing moves
+};
+[[nodiscard]] NamedZero zero_in_name(const std::string& file);
+
 }  // namespace foretoken::io::launch

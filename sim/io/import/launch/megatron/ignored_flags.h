@@ -91,6 +91,6 @@ inline constexpr std::string_view kIgnoredFlags =
     "zero-reduce-bucket-size zero-reduce-scatter rank dist-url use-mpi hf-tokenizer-path rope-theta "
     "tokenizer-not-use-fast prompt-type no-shared-storage norm-topk-prob layernorm-epsilon layernorm-init-weight "
     "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id model-name model-type reproduce "
-    "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel ";
+    "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling ";
 
 }  // namespace foretoken::io::launch::megatron

@@ -41,13 +41,13 @@ constexpr KeyRule kAxolotlKeys[] = {
 void map_axolotl_sharding(const Settings& settings, Report& report) {
   const Names kDeepSpeed = {"deepspeed"};
   if (const auto file = settings.text(kDeepSpeed)) {
-    for (const char* stage : {"1", "2", "3"})
-      if (file->find(std::string("zero") + stage) != file->npos) {
-        map_sharding(stage[0] - '0', "deepspeed " + printable(*file, 80), report);
-        if (file->find("offload") != file->npos || file->find("cpu") != file->npos)
-          map_offload("optimizer states", "cpu", "deepspeed", report);
-        return;
-      }
+    const NamedZero named = zero_in_name(*file);
+    if (named.stage) {
+      map_sharding(*named.stage, "deepspeed " + printable(*file, 80), report);
+      if (named.offloads || file->find("cpu") != file->npos)
+        map_offload("optimizer states", "cpu", "deepspeed", report);
+      return;
+    }
     return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
   }
   const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
