@@ -158,11 +158,23 @@ NamedZero zero_in_name(const std::string& file) {
     for (const char* gap : {"", "_", "-"})
       for (std::int64_t stage = 0; stage < 4 && !named.stage; ++stage)
         if (file.find(fmt::format("{}{}{}", word, gap, stage)) != file.npos) named.stage = stage;
-  named.offloads = file.find("offload") != file.npos &&
-                   std::ranges::none_of(std::array{"no_", "no-", "no", "wo_", "without_"}, [&](const char* none) {
-                     return file.find(std::string(none) + "offload") != file.npos;
-                   });
+  const bool none = std::ranges::any_of(std::array{"no_", "no-", "no", "wo_", "without_"},
+                                        [&](const char* word) { return holds(file, std::string(word) + "offload"); });
+  if (!holds(file, "offload") || none) return named;
+  const std::string_view rest = std::string_view(file).substr(file.rfind("offload"));
+  const bool parameters = rest.find("param") != rest.npos, optimizer = rest.find("opt") != rest.npos;
+  named.offloads_optimizer = optimizer || !parameters;
+  named.offloads_parameters = parameters || (named.stage == 3 && !optimizer);
   return named;
+}
+
+bool map_named_zero(const std::string& file, Report& report) {
+  const NamedZero named = zero_in_name(file);
+  if (!named.stage) return false;
+  map_sharding(*named.stage, "deepspeed " + printable(file, 80), report);
+  if (named.offloads_optimizer) map_offload("optimizer states", "cpu", "deepspeed", report);
+  if (named.offloads_parameters) map_offload("parameters", "cpu", "deepspeed", report);
+  return true;
 }
 
 }  // namespace foretoken::io::launch

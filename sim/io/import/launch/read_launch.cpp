@@ -184,8 +184,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  if (megatron::is_fairseq_script(*script))
-    return complain(findings, path, std::string("the script starts fairseq or metaseq; ") + kExpected);
+  if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
+    return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
   read_named_file(path, files_of_script(*script, folder), missing_configuration(*script), flags, launch, report,
                   findings);
 }

@@ -131,15 +131,20 @@ TEST(MegatronForks, SwiftsOtherStagesAreRefused) {
               HasSubstr("longlora"));
 }
 
-TEST(MegatronForks, FairseqIsNoFork) {
-  Findings findings;
-  (void)read_launch_text(
-      "srun --nodes 16 --gpus-per-node 8 python metaseq/cli/train.py --model-parallel-size 2 --fp16 --decoder-layers "
-      "32 --decoder-embed-dim 4096 --tokens-per-sample 2048 --batch-size 32 --checkpoint-activations --optimizer adam "
-      "--seed 1\n",
-      "opt.sh", {}, findings);
-  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("fairseq or metaseq"));
-  EXPECT_EQ(findings.complaints.size(), 1U);
+TEST(MegatronForks, OtherProgramsAreToldInOneLine) {
+  const auto complaint = [](const std::string& text) {
+    Findings findings;
+    (void)read_launch_text(text + "\n", "opt.sh", {}, findings);
+    EXPECT_EQ(findings.complaints.size(), 1U);
+    return lines_of(findings.complaints);
+  };
+  EXPECT_THAT(complaint("srun --nodes 16 --gpus-per-node 8 python metaseq/cli/train.py --model-parallel-size 2 --fp16 "
+                        "--decoder-layers 32 --decoder-embed-dim 4096 --tokens-per-sample 2048 --batch-size 32 "
+                        "--checkpoint-activations --optimizer adam --seed 1"),
+              HasSubstr("fairseq or metaseq"));
+  EXPECT_THAT(complaint("deepspeed --num_gpus 8 finetune.py --model-parallel-size 1 --mode finetune --batch-size 4 "
+                        "--checkpoint-activations --zero-stage 1 --skip-init --fp16"),
+              HasSubstr("SwissArmyTransformer"));
 }
 
 }  // namespace

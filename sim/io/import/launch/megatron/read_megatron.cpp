@@ -78,12 +78,23 @@ void drop_repeated(Report& report) {
   repeated(report.ignored, [](const Ignored& a, const Ignored& b) { return a.setting == b.setting; });
 }
 
-// fairseq and metaseq share some names of flags with Megatron-LM. The dimensions of their models have others.
-bool is_of_fairseq(const shell::Command& command) {
+// Other programs share some names of flags with Megatron-LM, but state their models in others.
+struct Other {
+  std::string_view name;
+  std::array<std::string_view, 3> flags;  ///< that only this program has
+};
+constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim", "tokens-per-sample", "update-freq"}},
+                                    {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
+
+std::string_view other_program_of(const shell::Command& command) {
   const auto arguments = arguments_of(command.words, "");
-  return std::ranges::any_of(arguments, [](const Argument& one) {
-    return one.name == "decoder-embed-dim" || one.name == "tokens-per-sample" || one.name == "update-freq";
-  });
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(arguments, name, &Argument::name) != arguments.end();
+  };
+  if (has("num-layers")) return {};
+  for (const Other& program : kOtherPrograms)
+    if (std::ranges::any_of(program.flags, has)) return program.name;
+  return {};
 }
 
 struct Chosen {
@@ -97,7 +108,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   Chosen chosen;
   std::ptrdiff_t most = 0;
   for (const shell::Command& command : script.commands) {
-    if (is_of_fairseq(command)) continue;
+    if (!other_program_of(command).empty()) continue;
     std::ptrdiff_t known = 0;
     for (const Argument& argument : arguments_of(command.words, ""))
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
@@ -214,7 +225,11 @@ bool is_megatron_script(const shell::Script& script) {
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
 }
 
-bool is_fairseq_script(const shell::Script& script) { return std::ranges::any_of(script.commands, is_of_fairseq); }
+std::string_view other_program_of(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    if (const std::string_view program = other_program_of(command); !program.empty()) return program;
+  return {};
+}
 
 void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
                         const std::vector<std::string>& flags, Report& report) {

@@ -19,6 +19,7 @@ constexpr KeyRule kTrainerKeys[] = {
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
     {"lora_dim lora_module_name only_optimize_lora", "LoRA as DeepSpeed-Chat has it", true},
+    {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
@@ -72,12 +73,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
     return;
   }
   if (const auto file = settings.text({"deepspeed"})) {
-    const NamedZero named = zero_in_name(*file);
-    if (named.stage) {
-      map_sharding(*named.stage, "deepspeed " + printable(*file, 80), report);
-      if (named.offloads) map_offload("optimizer states", "cpu", "deepspeed", report);
-      return;
-    }
+    if (map_named_zero(*file, report)) return;
     return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
   }
   const auto fsdp = settings.text({"fsdp"});

@@ -206,6 +206,11 @@ TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
   };
   EXPECT_FALSE(with("--deepspeed ds_zero2_no_offload.json").has("offload"));
   EXPECT_TRUE(with("--deepspeed ds_zero2_offload.json").has("offload"));
+  EXPECT_EQ(with("--deepspeed ds_zero2_offload.json").at("offload"), (Json{{"optimizer", "cpu"}}));
+  EXPECT_EQ(with("--deepspeed ds_z3_offload_config.json").at("offload"),
+            (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(with("--deepspeed zero3_bf16_cpuoffload_params.json").at("offload"), (Json{{"parameters", "cpu"}}));
+  EXPECT_THAT(refusals_of(with("--lora_r 8 --modules_to_save embed_tokens,lm_head")), HasSubstr("train whole"));
   EXPECT_EQ(with("--deepspeed configs/ds_stage_3.json").whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(with("--deepspeed deepspeed_zero-2.json").whole("optimizer.zero_stage"), 2);
   EXPECT_EQ(with("--max_source_length 512 --max_target_length 128").whole("batch.sequence_length"), 640);
