@@ -138,7 +138,7 @@ void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, co
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());
   if (named.gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named.gpus));
   inner.files = named.paths;
-  const auto content = text_of(first, findings);
+  const auto content = named.text ? named.text : text_of(first, findings);
   if (!content) return;
   if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
     read_several(inner, report, findings);
