@@ -74,8 +74,10 @@ class Comparison {
 };
 
 void compare_run(const json& entry, const json& scenario, Comparison& all) {
-  for (const char* degree : {"tensor", "pipeline", "virtual_pipeline", "context", "expert"})
+  for (const char* degree : {"tensor", "pipeline", "virtual_pipeline", "expert"})
     all.key(degree, std::string("parallelism.") + degree, 1);
+  // Ulysses splits the sequence as an all-to-all context degree does; entries state it under its own name.
+  all.key(at_path(entry, "ulysses").is_number() ? "ulysses" : "context", "parallelism.context", 1);
   all.key("sequence_parallel", "parallelism.sequence_parallel", false);
   for (const char* size : {"micro", "global"})
     if (at_path(entry, size).is_number()) all.key(size, std::string("batch.") + size);

@@ -37,7 +37,7 @@ constexpr LogCase kLogCases[] = {
     {"nanotron, three digits and a letter", "nanotron.log", Format::kNanotron, 11.5},
     {"MLPerf with evaluations", "mlperf.txt", Format::kMlperf, 8.45},
     {"MLPerf with a throughput a block", "mlperf_throughput.txt", Format::kMlperf, 8 / 12.86},
-    {"the Trainer, the time of the whole run", "trainer.out", Format::kTrainer, 506.4 / 12},
+    {"the Trainer, whose bars tell the start apart", "trainer.out", Format::kTrainer, 41},
 };
 
 io::log::TrainingLog read_log_fixture(const std::string& file) {
@@ -131,6 +131,79 @@ TEST(Steady, LogsWithoutTimesAreOneLine) {
     EXPECT_FALSE(io::log::read_log_file(kLogs + one.file, findings));
     ASSERT_EQ(findings.complaints.size(), 1U);
     EXPECT_THAT(findings.complaints.front().line(), HasSubstr(one.complaint));
+  }
+}
+
+// A bar as tqdm draws it: a clock of whole seconds, and the mean that weighs the last step with 0.3.
+struct DrawnBar {
+  int total = 0;
+  double seconds = 0, mean = 0, weight = 0;  // the sum of the weights corrects the mean at the start
+
+  std::string step(int number, double time) {
+    seconds += time;
+    mean = 0.3 * time + 0.7 * mean;
+    weight = 0.3 + 0.7 * weight;
+    const double shown = mean / weight;
+    const auto clock = static_cast<int>(seconds);
+    return fmt::format("\r{:3d}%|####      | {}/{} [{:02d}:{:02d}<01:00, {:5.2f}{}]", 100 * number / total, number,
+                       total, clock / 60, clock % 60, shown < 1 ? 1 / shown : shown, shown < 1 ? "it/s" : "s/it");
+  }
+};
+
+double median_of_text(const std::string& text) {
+  io::Findings findings;
+  const auto log = io::log::read_log_text(text, "t.log", findings);
+  EXPECT_TRUE(log) << (findings.complaints.empty() ? "" : findings.complaints.front().line());
+  return log ? steady_state(*log).median : 0;
+}
+
+// Every twentieth step waits for an evaluation of more steps than the training has made.
+TEST(Steady, ABarOfTheTrainingIsReadBesideThoseOfEvaluations) {
+  for (const double step_s : {0.3, 1.4, 6.3, 57.7}) {
+    SCOPED_TRACE(step_s);
+    std::string text = "\rLoading checkpoint shards: 100%|####| 4/4 [00:08<00:00,  2.00s/it]\n";
+    DrawnBar training{.total = 200};
+    for (int step = 1; step <= 200; ++step) {
+      double pause = step == 1 ? 30 : 0;
+      if (step > 1 && step % 20 == 1) {
+        DrawnBar evaluation{.total = 300};
+        for (int at = 1; at <= 300; ++at) text += evaluation.step(at, 0.1);
+        pause = evaluation.seconds;
+      }
+      text += training.step(step, step_s * (1 + 0.005 * std::sin(step)) + pause);
+    }
+    EXPECT_NEAR(median_of_text(text) / step_s, 1, 0.01);
+    text += fmt::format("\n{{'train_runtime': {:.4f}, 'train_samples_per_second': {:.3f}}}\n", training.seconds,
+                        200 * 64 / training.seconds);
+    EXPECT_NEAR(median_of_text(text) / step_s, 1, 0.01) << "the mean of the run holds its evaluations";
+    io::Findings findings;
+    EXPECT_EQ(io::log::read_log_text(text, "t.log", findings)->global_batch, 64);
+  }
+}
+
+TEST(Steady, ACommaMayStandForThePoint) {
+  std::string ms, s;
+  for (int step = 1; step < 20; ++step) {
+    ms +=
+        fmt::format(" iteration {}/ 100 | elapsed time per iteration (ms): 5002,123 | global batch size: 8 |\n", step);
+    s += fmt::format(" iteration {}/ 100 | elapsed time per iteration (s): 5,002 | global batch size: 8 |\n", step);
+  }
+  EXPECT_NEAR(median_of_text(ms), 5.002, 0.001);
+  EXPECT_NEAR(median_of_text(s), 5.002, 0.001);
+}
+
+TEST(Steady, BarsOfOtherWorkStateNoStep) {
+  for (const char* what : {"Evaluating: ", "Map (num_proc=8): ", "Loading checkpoint shards: "}) {
+    DrawnBar bar{.total = 40};
+    std::string text;
+    for (int step = 1; step <= 40; ++step) {
+      const std::string drawn = bar.step(step, 2);
+      text += "\r" + std::string(what) + drawn.substr(1);
+    }
+    io::Findings findings;
+    EXPECT_FALSE(io::log::read_log_text(text, "t.log", findings)) << what;
+    ASSERT_EQ(findings.complaints.size(), 1U);
+    EXPECT_THAT(findings.complaints.front().line(), HasSubstr("none of 40 lines"));
   }
 }
 

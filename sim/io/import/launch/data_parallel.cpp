@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "sim/base/text.h"
@@ -52,6 +53,18 @@ std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
   return part > 0 && whole % part == 0 ? std::optional(whole / part) : std::nullopt;
 }
 
+// The data ranks are what is left of a step's sequences.
+void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& report) {
+  constexpr std::int64_t kMostRanks = 1 << 24;
+  if (!batch.micro || !batch.accumulation || *batch.micro < 1 || *batch.accumulation < 1) return;
+  if (*batch.micro > kMostSequences / *batch.accumulation) return;
+  const auto ranks = quotient(*batch.global, *batch.micro * *batch.accumulation);
+  if (!ranks || *ranks < 1 || replica < 1 || *ranks > kMostRanks / replica) return;
+  report.map("gpus", *ranks * replica,
+             fmt::format("{} sequences / {} / {} micro-batches, on {} GPUs each", *batch.global, *batch.micro,
+                         *batch.accumulation, replica));
+}
+
 }  // namespace
 
 void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report) {
@@ -63,7 +76,11 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
     report.map("batch.micro", sequences, batch.from);
   else
     report.ask("batch.micro", "the file states no micro-batch");
-  if (batch.global && *batch.global > 0) return report.map("batch.global", *batch.global, batch.from);
+  if (batch.global && *batch.global > 0) {
+    report.map("batch.global", *batch.global, batch.from);
+    if (!gpus) map_ranks_of_batch(batch, replica, report);
+    return;
+  }
   if (!micro || !batch.accumulation)
     return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
   if (ranks == 0)
@@ -133,6 +150,31 @@ void map_offload(const std::string& what, const std::string& device, const std::
   report.map(states ? "offload.optimizer" : "offload.parameters", device, from);
   if (states || device == "nvme" || holds(from, "zero_optimization") || holds(from, "deepspeed"))
     report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");
+}
+
+NamedZero zero_in_name(const std::string& file) {
+  NamedZero named;
+  for (const char* word : {"stage", "zero", "z"})
+    for (const char* gap : {"", "_", "-"})
+      for (std::int64_t stage = 0; stage < 4 && !named.stage; ++stage)
+        if (file.find(fmt::format("{}{}{}", word, gap, stage)) != file.npos) named.stage = stage;
+  const bool none = std::ranges::any_of(std::array{"no_", "no-", "no", "wo_", "without_"},
+                                        [&](const char* word) { return holds(file, std::string(word) + "offload"); });
+  if (!holds(file, "offload") || none) return named;
+  const std::string_view rest = std::string_view(file).substr(file.rfind("offload"));
+  const bool parameters = rest.find("param") != rest.npos, optimizer = rest.find("opt") != rest.npos;
+  named.offloads_optimizer = optimizer || !parameters;
+  named.offloads_parameters = parameters || (named.stage == 3 && !optimizer);
+  return named;
+}
+
+bool map_named_zero(const std::string& file, Report& report) {
+  const NamedZero named = zero_in_name(file);
+  if (!named.stage) return false;
+  map_sharding(*named.stage, "deepspeed " + printable(file, 80), report);
+  if (named.offloads_optimizer) map_offload("optimizer states", "cpu", "deepspeed", report);
+  if (named.offloads_parameters) map_offload("parameters", "cpu", "deepspeed", report);
+  return true;
 }
 
 }  // namespace foretoken::io::launch

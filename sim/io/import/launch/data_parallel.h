@@ -48,4 +48,14 @@ void map_adapter(const Adapter& adapter, Report& report);
 /// runtime of PyTorch's data parallelism moves them.
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
 
+/// What the name of a DeepSpeed file says, where the file itself is not there: "ds_z3_offload_config.json".
+struct NamedZero {
+  std::optional<std::int64_t> stage{};
+  /// "no_offload" says that nothing moves. Stage 3 moves parameters too, unless the name says one part: "_params".
+  bool offloads_optimizer = false, offloads_parameters = false;
+};
+[[nodiscard]] NamedZero zero_in_name(const std::string& file);
+/// Maps the stage and the offloads of a name. Returns false where it says no stage.
+bool map_named_zero(const std::string& file, Report& report);
+
 }  // namespace foretoken::io::launch

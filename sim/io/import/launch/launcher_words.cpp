@@ -108,7 +108,7 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
                              word.find("torchrun") != std::string::npos ||
                              word.ends_with("deepy.py");  // GPT-NeoX's way to DeepSpeed's launcher
                     });
-  if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + ", without a launcher"});
+  if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + kWithoutLauncher});
   return counts;
 }
 

@@ -12,6 +12,9 @@
 
 namespace foretoken::io::launch {
 
+/// The end of the place of a count that stands for python alone.
+inline constexpr const char* kWithoutLauncher = ", without a launcher";
+
 /// A command in two parts.
 struct LaunchedProgram {
   std::vector<Argument> counts{};      ///< of the launchers: --nnodes 4

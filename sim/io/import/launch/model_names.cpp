@@ -62,6 +62,30 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"codellama7b", "llama", 32, 4096, 32, 32, 128, 11008, 32016},
                                   {"codellama13b", "llama", 40, 5120, 40, 40, 128, 13824, 32016},
                                   {"codellama34b", "llama", 48, 8192, 64, 8, 128, 22016, 32000},
+                                  {"llama7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"llama13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  {"llama30b", "llama", 60, 6656, 52, 52, 128, 17920, 32000},
+                                  {"llama65b", "llama", 80, 8192, 64, 64, 128, 22016, 32000},
+                                  {"vicuna7bv15", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"vicuna13bv15", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  {"yi6b", "llama", 32, 4096, 32, 4, 128, 11008, 64000},
+                                  {"yi34b", "llama", 60, 7168, 56, 8, 128, 20480, 64000},
+                                  {"smollm135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, true},
+                                  {"smollm360m", "llama", 32, 960, 15, 5, 64, 2560, 49152, true},
+                                  {"smollm17b", "llama", 24, 2048, 32, 32, 64, 8192, 49152, true},
+                                  {"smollm2135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, true},
+                                  {"smollm2360m", "llama", 32, 960, 15, 5, 64, 2560, 49152, true},
+                                  {"smollm217b", "llama", 24, 2048, 32, 32, 64, 8192, 49152, true},
+                                  {"deepseekllm7b", "llama", 30, 4096, 32, 32, 128, 11008, 102400},
+                                  {"deepseekr1distillqwen7b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
+                                  {"deepseekr1distillqwen14b", "qwen2", 48, 5120, 40, 8, 128, 13824, 152064},
+                                  {"deepseekr1distillqwen32b", "qwen2", 64, 5120, 40, 8, 128, 27648, 152064},
+                                  {"qwen1505b", "qwen2", 24, 1024, 16, 16, 64, 2816, 151936, true},
+                                  {"qwen1518b", "qwen2", 24, 2048, 16, 16, 128, 5504, 151936},
+                                  {"qwen154b", "qwen2", 40, 2560, 20, 20, 128, 6912, 151936},
+                                  {"qwen157b", "qwen2", 32, 4096, 32, 32, 128, 11008, 151936},
+                                  {"qwen1514b", "qwen2", 40, 5120, 40, 40, 128, 13696, 152064},
+                                  {"qwen1572b", "qwen2", 80, 8192, 64, 64, 128, 24576, 152064},
                                   {"tinyllama11b", "llama", 22, 2048, 32, 4, 64, 5632, 32000},
                                   {"qwen205b", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, true},
                                   {"qwen2505b", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, true},
@@ -88,6 +112,7 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"phi3mini4k", "phi3", 32, 3072, 32, 32, 96, 8192, 32064},
                                   {"phi3mini128k", "phi3", 32, 3072, 32, 32, 96, 8192, 32064},
                                   {"phi35mini", "phi3", 32, 3072, 32, 32, 96, 8192, 32064},
+                                  {"mistral7bv02", "mistral", 32, 4096, 32, 8, 128, 14336, 32000},
                                   {"mistral7bv03", "mistral", 32, 4096, 32, 8, 128, 14336, 32768},
                                   {"mixtral8x22b", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768},
                                   {"mixtral8x22bv01", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768}};
@@ -115,10 +140,15 @@ std::string plain_name(std::string_view name) {
     changed = false;
     for (const std::string_view prefix : {"qlora", "lora", "meta"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
-    for (const std::string_view suffix : {"instruct", "chat", "base", "hf", "it"})
+    for (const std::string_view suffix :
+         {"instruct", "chat", "base", "hf", "it", "mcore", "bnb4bit", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
+  // Mistral's versions stand behind the kind: "mistral7binstructv03".
+  constexpr std::string_view kKind = "instruct";
+  if (const std::size_t kind = plain.find(kKind); kind != plain.npos && plain.find('v', kind) == kind + kKind.size())
+    plain.erase(kind, kKind.size());
   return plain;
 }
 

@@ -39,11 +39,24 @@ std::optional<fs::path> file_named(const std::string& word, const std::string& f
   return word.starts_with("--config-name=") ? near_file(name + ".yaml", folder) : std::nullopt;
 }
 
+// The configuration that the script has written before, in a here document: its text.
+std::optional<std::string> written_by(const shell::Script& script, const std::string& word) {
+  const std::string name = word.substr(word.starts_with("-") ? word.find('=') + 1 : 0);
+  const bool ends = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
+  const auto found = std::ranges::find_if(script.documents, [&](const auto& one) { return one.first == name; });
+  return ends && found != script.documents.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool is_of_accelerate(const std::string& text) {
+  Findings unread;
+  const auto document = read_yaml(text, "", unread);
+  return document && deepspeed::is_accelerate(*document);
+}
+
 bool is_of_accelerate(const fs::path& path) {
   Findings unread;
   const auto text = read_text_file(path, path.string(), unread);
-  const auto document = text ? read_yaml(*text, path.string(), unread) : std::nullopt;
-  return document && deepspeed::is_accelerate(*document);
+  return text && is_of_accelerate(*text);
 }
 
 // --micro-batch-size 2 of axolotl's commands, as a key of its file. The options of the launch itself are none.
@@ -118,6 +131,13 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     NamedFile file;
     std::size_t last = 0;
     for (std::size_t i = 1; i < command.words.size(); ++i) {
+      const auto text = written_by(script, command.words[i]);
+      if (text && file.paths.empty() && !is_of_accelerate(*text)) {
+        file.paths.emplace_back(fs::path(folder) / command.words[i].substr(command.words[i].rfind('=') + 1));
+        file.text = text;
+        last = i;
+      }
+      if (text) continue;
       const auto path = file_named(command.words[i], near);
       if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
       file.paths.push_back(*path);

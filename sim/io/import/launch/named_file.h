@@ -14,14 +14,16 @@ namespace foretoken::io::launch {
 /// The configurations that a command of a script names.
 struct NamedFile {
   std::vector<std::filesystem::path> paths{};  ///< one or more
+  std::optional<std::string> text{};           ///< of the first, where the script itself writes it
   std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
   std::optional<std::int64_t> gpus{};          ///< of the launcher
   std::string place{};                         ///< "run.sh:12"
   shell::Command command{};                    ///< that names it
 };
 
-/// Returns the YAML or TOML files that commands name and that are there: below `folder`, or beside the script by their
-/// own names. Files of accelerate say how to launch, and are passed over, as are commands that prepare data.
+/// Returns the YAML or TOML files that commands name and that are there: written by the script, below `folder`, or
+/// beside the script by their own names. Files of accelerate say how to launch, and are passed over, as are commands
+/// that prepare data.
 [[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
 
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where

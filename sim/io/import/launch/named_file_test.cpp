@@ -56,6 +56,17 @@ TEST_F(NamedFiles, AreReadWithTheGpusOfTheLauncher) {
       report.assumed, [](const Assumed& one) { return one.because.find("run.sh:2 names it") != std::string::npos; }));
 }
 
+TEST_F(NamedFiles, MayBeWrittenByTheScriptItself) {
+  const std::string script = std::string("cat > configs/sft.yaml <<'END'\n") + kFactory +
+                             "END\nFORCE_TORCHRUN=1 NPROC_PER_NODE=8 llamafactory-cli train configs/sft.yaml\n";
+  const Report report = read(script);
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.whole("gpus"), 8);
+  (void)read("llamafactory-cli train configs/sft.yaml\n");
+  EXPECT_THAT(complaints_, HasSubstr("is not there"));
+}
+
 TEST_F(NamedFiles, ModulesAndOtherLaunchersHaveTheirGpus) {
   write("sft.yaml", kFactory);
   for (const char* launch :

@@ -138,7 +138,7 @@ void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, co
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());
   if (named.gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named.gpus));
   inner.files = named.paths;
-  const auto content = text_of(first, findings);
+  const auto content = named.text ? named.text : text_of(first, findings);
   if (!content) return;
   if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
     read_several(inner, report, findings);
@@ -184,6 +184,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
+  if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
+    return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
   read_named_file(path, files_of_script(*script, folder), missing_configuration(*script), flags, launch, report,
                   findings);
 }

@@ -155,9 +155,10 @@ void Settings::sort_rest(std::span<const KeyRule> rules) const {
         std::ranges::find_if(rules, [&key = key](const KeyRule& one) { return lists_key(one.keys, key); });
     const bool empty = value->is_null() || (value->is_structured() && value->empty());
     const std::string text = value->is_string() ? value->get<std::string>() : "";
-    const bool one_rank = text == "1" &&
-                          (key.ends_with("_size") || key.ends_with("_degree") || key.ends_with("_dim")) &&
-                          key.find("parallel") != std::string::npos;
+    const bool one_rank =
+        text == "1" && (key.ends_with("hpz_partition_size") ||
+                        ((key.ends_with("_size") || key.ends_with("_degree") || key.ends_with("_dim")) &&
+                         key.find("parallel") != std::string::npos));
     const bool off = empty || one_rank || in_unused_section(document_, key) ||
                      (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
     if (off || (rule != rules.end() && rule->because.empty()))

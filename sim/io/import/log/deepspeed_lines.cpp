@@ -1,4 +1,5 @@
 // Reads lines of DeepSpeed's timer and of the Hugging Face Trainer.
+#include <algorithm>
 #include <cmath>
 
 #include "sim/base/parse_number.h"
@@ -27,35 +28,67 @@ std::optional<double> take_duration(std::string_view& text) {
   return std::nullopt;
 }
 
-// A progress bar of tqdm: "| 16/16 [15:19<00:00, 57.45s/it]". Its clock has whole seconds.
+// A progress bar of tqdm: "Epoch 0: 100%|####| 16/16 [15:19<00:00, 57.45s/it]". Its clock has whole seconds.
 struct Progress {
-  std::int64_t step = 0;
+  std::int64_t step = 0, total = 0;
   double elapsed = 0;
+  std::optional<double> shown_s{};  ///< of a step, smoothed over the last ones
 };
+
+// Reads the rate behind the clock: ", 57.45s/it" or ", 2.50it/s". A comma may stand for the point.
+std::optional<double> rate_in(std::string_view clock) {
+  const bool slow = has(clock, "s/it");
+  const std::size_t end = clock.find(slow ? "s/it" : "it/s");
+  if (end == clock.npos) return std::nullopt;
+  const std::size_t blank = clock.substr(0, end).find_last_of(' ');
+  const auto value = ungrouped_after(clock.substr(blank == clock.npos ? 0 : blank), "");
+  if (!value) return std::nullopt;
+  return slow ? *value : 1 / *value;
+}
+
+// Bars of other work than steps say so in front.
+bool is_other_work(std::string_view label) {
+  for (const char* word : {"oading", "Eval", "eval", "Map", "Filter", "Generating", "okeniz", "Saving", "Fetching",
+                           "Valid", "valid", "Predict", "Test", "Convert", "Pack", "Group", "Merg", "Sampl"})
+    if (has(label, word)) return true;
+  return false;
+}
+
 std::optional<Progress> progress_in(std::string_view line) {
   const std::size_t bar = line.rfind("| ");
   if (bar == line.npos || (!has(line, "it]") && !has(line, "it/s") && !has(line, "s/it"))) return std::nullopt;
+  if (is_other_work(line.substr(0, line.find('|')))) return std::nullopt;
   std::string_view rest = line.substr(bar + 2);
 
   const auto step = take_number<std::int64_t>(rest, 0);
   const std::size_t open = rest.find('[');
   if (!step || !rest.starts_with('/') || open == rest.npos) return std::nullopt;
-  rest.remove_prefix(open + 1);
+  rest.remove_prefix(1);
+  const auto total = take_number<std::int64_t>(rest, 1);
+  rest.remove_prefix(rest.find('[') + 1);
   const auto elapsed = take_duration(rest);
-  if (!elapsed || !rest.starts_with('<')) return std::nullopt;
-  return Progress{*step, *elapsed};
+  if (!total || !elapsed || !rest.starts_with('<')) return std::nullopt;
+  return Progress{*step, *total, *elapsed, rate_in(rest)};
 }
 
+// The clock gives the time of a step to a second. The rate is more exact, but a mean: tqdm weighs the last step with
+// 0.3 and all before with the rest (its `smoothing`), which is taken out again. It counts within the second.
 void take_progress(const Progress& progress, LogBuilder& log) {
-  TrainingLog& mine = log.of(Format::kTrainer);
+  constexpr double kOfLast = 0.3;
   Entry entry{.step = progress.step, .steps = 0, .at = progress.elapsed};
-  if (!mine.entries.empty()) {
-    const Entry& before = mine.entries.back();
-    if (progress.step <= before.step) return;  // another rank, or an evaluation
-    if (before.at && progress.elapsed > *before.at)
-      entry.seconds = (progress.elapsed - *before.at) / static_cast<double>(progress.step - before.step);
+  const Bar* const bar = log.bar_of(progress.total);
+  if (bar != nullptr && progress.step > bar->entries.back().step) {
+    const auto steps = static_cast<double>(progress.step - bar->entries.back().step);
+    const double passed = std::max(0.0, progress.elapsed - bar->entries.back().at.value_or(0));
+    double seconds = passed / steps;
+    if (progress.shown_s) {
+      const double shown_s = *progress.shown_s, before_s = bar->shown_s.value_or(shown_s);
+      seconds = std::clamp((shown_s - (1 - kOfLast) * before_s) / kOfLast, std::max(0.0, passed - 1) / steps,
+                           (passed + 1) / steps);
+    }
+    if (seconds > 0) entry.seconds = seconds;
   }
-  log.add(Format::kTrainer, entry);
+  log.add_bar(progress.total, entry, progress.shown_s);
 }
 
 // Adds what the rate of steps tells. It has three decimals. Beside the rate of samples it gives the batch, a whole
@@ -72,16 +105,25 @@ void add_rates(std::optional<double> steps_per_s, double runtime, Entry& whole) 
   whole.steps = std::max<std::int64_t>(1, whole_or(std::round(runtime / *whole.seconds), 1));
 }
 
-// The last line: the time of the whole run, with its start. It takes the place of a clock of whole seconds. Without
-// progress bars its rates tell the mean step.
+// The last line: the time of the whole run, with its start. It takes the place of a few steps. Without progress bars
+// its rates tell the mean step.
 void take_runtime(std::string_view line, double runtime, LogBuilder& log) {
+  constexpr std::size_t kFewSteps = 8;
   TrainingLog& mine = log.of(Format::kTrainer);
-  if (!mine.notes.empty()) return;  // another rank
-  const std::int64_t steps = mine.entries.empty() ? 0 : mine.entries.back().step;
+  if (!mine.notes.empty() || mine.global_batch) return;  // another rank
+  const Bar* const bar = log.longest_bar();
+  const std::int64_t steps = bar == nullptr ? 0 : bar->entries.back().step;
+  const auto samples_per_s = positive_after(line, "'train_samples_per_second'");
+  if (bar != nullptr && bar->entries.size() > kFewSteps) {
+    const double batch = std::round(samples_per_s.value_or(0) * runtime / static_cast<double>(steps));
+    if (batch >= 1 && batch < kLargestCount) mine.global_batch = static_cast<std::int64_t>(batch);
+    return;
+  }
   Entry whole{.step = steps + 1, .steps = std::max<std::int64_t>(1, steps)};
   if (steps > 0) whole.seconds = runtime / static_cast<double>(steps);
-  whole.samples_per_s = positive_after(line, "'train_samples_per_second'");
+  whole.samples_per_s = samples_per_s;
   if (steps == 0) add_rates(positive_after(line, "'train_steps_per_second'"), runtime, whole);
+  log.drop_bars();
   mine.entries.clear();
   log.add(Format::kTrainer, whole);
   mine.notes.emplace_back("The log states only the time of the whole run: its mean step includes the start.");

@@ -46,6 +46,35 @@ void LogBuilder::add(Format format, Entry entry) {
   log.entries.push_back(entry);
 }
 
+void LogBuilder::add_bar(std::int64_t total, const Entry& entry, std::optional<double> shown_s) {
+  constexpr std::size_t kMostBars = 16;
+  if (bars_.size() >= kMostBars && !bars_.contains(total)) return;
+  Bar& bar = bars_[total];
+  std::vector<Entry>& entries = bar.entries;
+  const bool follows = entries.empty() || entry.step > entries.back().step;
+  if (!follows || entries.size() == kMostEntries) {
+    of(Format::kTrainer).is_cut |= follows;
+    return;
+  }
+  const std::int64_t steps = entries.empty() ? 1 : entry.step - entries.back().step;
+  bar.shown_s = shown_s;
+  entries.push_back(entry);
+  entries.back().line = line_;
+  entries.back().steps = steps;
+}
+
+const Bar* LogBuilder::bar_of(std::int64_t total) const {
+  const auto bar = bars_.find(total);
+  return bar == bars_.end() ? nullptr : &bar->second;
+}
+
+const Bar* LogBuilder::longest_bar() const {
+  const Bar* longest = nullptr;
+  for (const auto& [total, bar] : bars_)
+    if (longest == nullptr || bar.entries.back().at > longest->entries.back().at) longest = &bar;
+  return longest;
+}
+
 void LogBuilder::add_pause(Pause what) {
   if (pauses_.size() < kMostPauses) pauses_.push_back({what, line_});
 }
@@ -73,6 +102,7 @@ void LogBuilder::add_rank_timer(Format format, std::string_view name, double sec
 }
 
 std::optional<TrainingLog> LogBuilder::finished() {
+  if (const Bar* const bar = longest_bar()) of(Format::kTrainer).entries = bar->entries;
   TrainingLog* best = nullptr;
   for (TrainingLog& log : logs_)
     if (best == nullptr && states_time(log)) best = &log;

@@ -15,6 +15,12 @@ namespace foretoken::io::log {
 /// The most entries, timers and readings of one timer that are read. A log beyond that is said to be cut.
 inline constexpr std::size_t kMostEntries = 500'000, kMostTimers = 64, kMostReadings = 20'000, kMostPauses = 100'000;
 
+/// A progress bar and the time of a step that it showed last.
+struct Bar {
+  std::vector<Entry> entries;
+  std::optional<double> shown_s{};
+};
+
 class LogBuilder {
  public:
   /// Begins the next line.
@@ -22,6 +28,13 @@ class LogBuilder {
 
   /// Adds the line of a step. A step that the last entry of the format already has is another rank's.
   void add(Format format, Entry entry);
+  /// Adds a redrawn progress bar to those that have as many steps in all. Steps that it already has are another rank's.
+  void add_bar(std::int64_t total, const Entry& entry, std::optional<double> shown_s);
+  /// Returns the bar with `total` steps, or nullptr.
+  [[nodiscard]] const Bar* bar_of(std::int64_t total) const;
+  /// Returns the bar that has run for the longest: that of the training, beside those of loading and evaluation.
+  [[nodiscard]] const Bar* longest_bar() const;
+  void drop_bars() { bars_.clear(); }
   /// Counts a line of a step that ends before its time.
   void add_broken(Format format) { ++of(format).broken_lines; }
   void add_pause(Pause what);
@@ -42,6 +55,7 @@ class LogBuilder {
 
  private:
   std::array<TrainingLog, kFormats> logs_{};
+  std::map<std::int64_t, Bar> bars_;  ///< by their number of steps
   std::vector<PauseLine> pauses_;
   std::size_t line_ = 0;
 };

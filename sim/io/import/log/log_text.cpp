@@ -98,6 +98,18 @@ std::optional<double> positive_after(std::string_view line, std::string_view key
   return value && *value > 0 ? value : std::nullopt;
 }
 
+std::optional<double> ungrouped_after(std::string_view line, std::string_view key) {
+  constexpr std::size_t kLongest = 40;
+  const std::optional<std::string_view> rest = after(line, key);
+  if (!rest) return std::nullopt;
+  std::string text(rest->substr(0, kLongest));
+  if (const std::size_t comma = text.find_first_not_of("0123456789"); comma < text.size() && text[comma] == ',')
+    text[comma] = '.';
+  std::string_view number = text;
+  const std::optional<double> value = take_number<double>(number);
+  return value && *value > 0 ? value : std::nullopt;
+}
+
 std::optional<double> clock_in(std::string_view line) {
   constexpr std::string_view kIso = "dddd-dd-dd dd:dd:dd", kIsoT = "dddd-dd-ddTdd:dd:dd", kUs = "dd/dd/dddd dd:dd:dd";
   constexpr std::size_t kFront = 80;

@@ -16,6 +16,10 @@ namespace foretoken::io::log {
 /// Returns the number above 0 behind `key`.
 [[nodiscard]] std::optional<double> positive_after(std::string_view line, std::string_view key);
 
+/// Returns the number above 0 behind `key` of a program that never groups thousands: a comma is the point of another
+/// language, "5002,1".
+[[nodiscard]] std::optional<double> ungrouped_after(std::string_view line, std::string_view key);
+
 /// Returns the seconds of a clock such as "2024-01-17 13:47:27,508" or "01/17/2024 13:47:27" near the front of `line`.
 [[nodiscard]] std::optional<double> clock_in(std::string_view line);
 

@@ -23,8 +23,8 @@ std::optional<std::int64_t> iteration_of(std::string_view line) {
 }
 
 std::optional<double> step_seconds(std::string_view line) {
-  if (const auto ms = positive_after(line, "elapsed time per iteration (ms)")) return *ms * kMs;
-  return positive_after(line, "elapsed time per iteration (s)");
+  if (const auto ms = ungrouped_after(line, "elapsed time per iteration (ms)")) return *ms * kMs;
+  return ungrouped_after(line, "elapsed time per iteration (s)");
 }
 
 // A line that ends within its time states only the first digits of it.

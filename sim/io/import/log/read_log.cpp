@@ -163,9 +163,11 @@ std::optional<TrainingLog> finish(LogBuilder& builder, std::size_t lines, const 
   return std::nullopt;
 }
 
-// Counts lines while cutting; the builder counts them too, but gives its count away with the log.
+// Counts lines while cutting; the builder counts them too, but gives its count away with the log. Progress bars alone
+// have no line feed, and are not empty.
 std::size_t lines_in(std::string_view block) {
-  return static_cast<std::size_t>(std::count(block.begin(), block.end(), '\n'));
+  const auto feeds = static_cast<std::size_t>(std::count(block.begin(), block.end(), '\n'));
+  return feeds > 0 ? feeds : static_cast<std::size_t>(std::count(block.begin(), block.end(), '\r'));
 }
 
 }  // namespace

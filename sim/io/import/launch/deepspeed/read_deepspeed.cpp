@@ -25,6 +25,7 @@ constexpr KeyRule kDeepSpeedKeys[] = {
     {"zero_optimization.zero_quantized_* zero_optimization.zero_hpz_*", "quantised ZeRO++", true},
     {"zero_optimization.zenflow.*", "an optimizer on the host in parts", true},
     {"tensor_parallel.* compile.deepcompile", "tensor parallelism or compilation by DeepSpeed", true},
+    {"zero_optimization.offload_*", "the host's copies are pinned and buffered as the runtime does it"},
     {"autotuning.*", "the batch is searched for at the start"},
     {"zero_optimization.* prescale_gradients communication_data_type seq_parallel_communication_data_type aio.* "
      "fp32_allreduce allreduce_always_fp32 use_data_before_expert_parallel* sparse_gradients "
@@ -52,8 +53,10 @@ void map_types(const Settings& settings, Report& report) {
 
 // ZeRO as a number, or in old files as true for stage 1.
 std::int64_t zero_stage(const Settings& settings) {
-  const Json* const whole = settings.at("zero_optimization");
-  if (whole != nullptr && whole->is_string()) return switch_of(whole->get<std::string>()).value_or(false) ? 1 : 0;
+  // at() would count the whole section as read.
+  const auto whole = settings.document().find("zero_optimization");
+  if (whole != settings.document().end() && whole->is_string())
+    return switch_of(settings.text({"zero_optimization"}).value_or("")).value_or(false) ? 1 : 0;
   return settings.whole({"zero_optimization.stage"}).value_or(0);
 }
 
@@ -64,6 +67,9 @@ void map_offloads(const Settings& settings, Report& report) {
   };
   if (const std::string name = device("offload_optimizer"); name != "none")
     map_offload("optimizer states", name, "zero_optimization.offload_optimizer", report);
+  const auto part = settings.number({"zero_optimization.offload_optimizer.ratio"});
+  if (part && *part > 0 && *part < 1 && report.at("offload.optimizer") == "cpu")
+    report.map("offload.optimizer", *part, "zero_optimization.offload_optimizer.ratio");
   if (const std::string name = device("offload_param"); name != "none")
     map_offload("parameters", name, "zero_optimization.offload_param", report);
   if (settings.on({"zero_optimization.cpu_offload"}))

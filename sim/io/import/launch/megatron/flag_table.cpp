@@ -47,6 +47,9 @@ constexpr std::string_view kReadFlags =
     "bert-no-binary-head optimizer-cpu-offload optimizer-offload-fraction cpu-offloading cpu-offloading-num-layers "
     "use-bnb-optimizer "
     "rampup-batch-size "
+    "ds-sequence-parallel-size context-parallel-algo moe-intermediate-size num-shared-experts n-shared-experts "
+    "apply-layernorm-rms use-rms-norm no-tie-embed-logits use-bias parallel-attn multiple-of hidden-dim-multiplier "
+    "use-flash-attn-cutlass use-flash-attn-torch use-fusion-attn-v2 world-size lora-r lora-target-modules stage "
     "moe-layer-recompute spec";
 
 /// Flags that change little, and what is taken instead.
@@ -62,12 +65,17 @@ constexpr Row kNoted[] = {
      "attention-softmax-in-fp32 apply-query-key-layer-scaling moe-permute-fusion-into-hybridep te-rng-tracker "
      "use-transformer-engine-op-fuser moe-use-legacy-grouped-gemm apply-rope-fusion use-te-activation-func openai-gelu "
      "mla-down-proj-fusion attn-logit-softcapping fp16-lm-cross-entropy qk-l2-norm use-tutel split-transformers "
-     "scattered-embeddings tile-factor disable-mamba-mem-eff-path",
+     "scattered-embeddings tile-factor disable-mamba-mem-eff-path use-fused-rmsnorm use-fused-swiglu "
+     "use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute use-fused-ring-attention-update "
+     "gemm-gradient-accumulation-fusion rotary-position-embeddings-in-fp32 lora-fusion use-z-loss",
      "kernels are fused as the runtime has them"},
     {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
     {"train-mode", "a step of fine-tuning all weights costs what one of pre-training does"},
+    {"variable-seq-lengths is-instruction-dataset data-type",
+     "sequences that are not packed are as long as the data; all are taken as long as stated"},
+    {"embedding-weights-in-fp32", "the embedding has the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
@@ -84,7 +92,8 @@ constexpr Row kNoted[] = {
      "pipeline-model-parallel-comm-backend use-sharp sharp-enabled-group suggested-communication-unit-size "
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
      "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "
-     "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp",
+     "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp moe-permutation-async-comm "
+     "use-cp-send-recv-overlap",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
      "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
@@ -149,7 +158,13 @@ constexpr Row kRefused[] = {
     {"num-classes num-channels", "a vision model"},
     {"bitfit", "weights that do not train"},
     {"compression-training", "layers that change during the run"},
-    {"force-ds-sequence-parallel", "Ulysses' sequence parallelism of DeepSpeed"},
+    {"noop-layers", "layers without weights that fill up the stages"},
+    {"reuse-fp32-param", "weights that share the memory of their fp32 copies"},
+    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap use-ascend-mc2 use-ascend-coc",
+     "communication that overlaps with the products of its own layer"},
+    {"swap-attention", "activations that move to the host's memory"},
+    {"lumen-attn-backend linear-fp8 linear-fp8-scaling linear-fp8-amax-algo linear-fp8-amax-history",
+     "kernels of Lumen"},
     {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
@@ -167,7 +182,6 @@ constexpr Row kRefused[] = {
      "text-generate-output-file out-seq-length prompt-file use-legacy-static-engine input-len generation-length",
      "inference, not a training step"},
     {"perform-rl-step langrl-env-config", "a step of reinforcement learning"},
-    {"ds-sequence-parallel-size", "Ulysses' sequence parallelism of DeepSpeed"},
     {"heterogeneous-layers-config-path heterogeneous-layers-config-encoded-json", "layers of several sizes"},
     {"hybrid-context-parallel sequence-packing-scheduler", "sequences of several lengths"},
     {"moe-use-upcycling", "another step at the start of the run"}};

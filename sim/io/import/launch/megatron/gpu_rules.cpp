@@ -52,7 +52,7 @@ std::optional<std::int64_t> gpus_of_all_nodes(const Flags& flags, std::string& f
     from = flags.from("include");
     return included;
   }
-  for (const char* name : {"gpus", "ntasks"})
+  for (const char* name : {"gpus", "ntasks", "world-size"})
     if (flags.find(name) != nullptr) return first_count(flags, {name}, from);
   return std::nullopt;
 }

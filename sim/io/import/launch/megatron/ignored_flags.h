@@ -88,6 +88,9 @@ inline constexpr std::string_view kIgnoredFlags =
     "verify-integrity vocab-file wait wandb-entity wandb-exp-name wandb-project wandb-save-dir warmup warmup-steps "
     "weight-decay weight-decay-incr-style workers workload-inspector-server-port yaml-cfg yarn-beta-fast "
     "yarn-beta-slow yarn-original-max-position-embeddings zero-allgather-bucket-size zero-contigious-gradients "
-    "zero-reduce-bucket-size zero-reduce-scatter ";
+    "zero-reduce-bucket-size zero-reduce-scatter rank dist-url use-mpi hf-tokenizer-path rope-theta "
+    "tokenizer-not-use-fast prompt-type no-shared-storage norm-topk-prob layernorm-epsilon layernorm-init-weight "
+    "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id model-name model-type reproduce "
+    "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling ";
 
 }  // namespace foretoken::io::launch::megatron

@@ -35,6 +35,16 @@ void map_activation(const Flags& flags) {
     report.assume("model.activation", "gelu", kDefault);
 }
 
+// FlagScale, megatron/arguments.py: int(int(8 * hidden / 3) * hidden_dim_multiplier), rounded up to multiple_of.
+void map_rounded_ffn(const Flags& flags, std::int64_t hidden, std::int64_t multiple) {
+  const double factor = flags.number("hidden-dim-multiplier", "model.ffn_hidden_size").value_or(1);
+  if (multiple < 1 || !(factor > 0 && factor < 1000))
+    return flags.report().refuse("--multiple-of", "expected a multiple of at least 1 and a factor above 0",
+                                 flags.from("multiple-of"));
+  const auto width = static_cast<std::int64_t>(static_cast<double>(8 * hidden / 3) * factor);
+  flags.report().map("model.ffn_hidden_size", (width + multiple - 1) / multiple * multiple, flags.from("multiple-of"));
+}
+
 // megatron/training/arguments.py: int((4 * hidden * 2 / 3) / 64) * 64 with SwiGLU, else 4 x hidden
 void map_ffn(const Flags& flags) {
   Report& report = flags.report();
@@ -42,6 +52,11 @@ void map_ffn(const Flags& flags) {
   if (flags.find(name) != nullptr) return void(flags.map_whole(name, "model.ffn_hidden_size"));
   const auto hidden = report.whole("model.hidden_size");
   if (!hidden) return;
+  if (flags.find("multiple-of") != nullptr && flags.on("swiglu")) {
+    if (const auto multiple = flags.whole("multiple-of", "model.ffn_hidden_size"))
+      map_rounded_ffn(flags, *hidden, *multiple);
+    return;
+  }
   constexpr std::int64_t kMultiple = 64;
   const bool swiglu = flags.on("swiglu");
   const std::int64_t width = swiglu ? 8 * *hidden / 3 / kMultiple * kMultiple : 4 * *hidden;
@@ -150,6 +165,19 @@ void map_expert_layers(const Flags& flags) {
   if (every == 1) report.map("model.first_k_dense_replace", dense, flags.from(name));
 }
 
+// Pai-Megatron-Patch and MindSpeed-LLM count shared experts, each as wide as another expert.
+void map_shared_experts(const Flags& flags) {
+  Report& report = flags.report();
+  const char *const kKey = "model.moe_shared_expert_intermediate_size", *const kWidth =
+                                                                            "moe-shared-expert-intermediate-size";
+  const std::string name = first_of(flags, {"num-shared-experts", "n-shared-experts"});
+  if (flags.find(kWidth) != nullptr) return void(flags.map_whole(kWidth, kKey));
+  if (flags.find(name) == nullptr) return;
+  const auto count = flags.whole(name, kKey);
+  const auto width = report.whole("model.moe_ffn_hidden_size");
+  if (count && width && *count > 0) report.map(kKey, *count * *width, flags.from(name));
+}
+
 void map_experts(const Flags& flags) {
   Report& report = flags.report();
   const Argument* const stated = flags.find("num-experts");
@@ -164,11 +192,12 @@ void map_experts(const Flags& flags) {
     flags.map_whole(top, "model.moe_router_topk");
   else
     report.assume("model.moe_router_topk", old ? 1 : 2, kDefault);
-  if (flags.find("moe-ffn-hidden-size") != nullptr)
-    flags.map_whole("moe-ffn-hidden-size", "model.moe_ffn_hidden_size");
+  const std::string width = first_of(flags, {"moe-ffn-hidden-size", "moe-intermediate-size"});
+  if (flags.find(width) != nullptr)
+    flags.map_whole(width, "model.moe_ffn_hidden_size");
   else if (const auto ffn = report.whole("model.ffn_hidden_size"))
     report.assume("model.moe_ffn_hidden_size", *ffn, "--ffn-hidden-size (validate_args)");
-  flags.map_whole("moe-shared-expert-intermediate-size", "model.moe_shared_expert_intermediate_size");
+  map_shared_experts(flags);
   for (const char* name : {"moe-shared-expert-gate", "moe-router-enable-expert-bias"})
     if (flags.on(name)) {
       std::string key = name;
@@ -203,28 +232,45 @@ void map_vocabulary(const Flags& flags) {
   report.ask("model.vocab_size", "the size of the vocabulary comes from the tokenizer");
 }
 
+// Megatron-LLM of EPFL has no biases unless asked, and names of its own (epfLLM/Megatron-LLM, megatron/arguments.py).
+bool is_epfl(const Flags& flags) {
+  for (const char* own : {"use-rms-norm", "no-tie-embed-logits", "use-bias", "parallel-attn", "parallel-layernorm",
+                          "vocab-extra-ids-list", "no-new-tokens"})
+    if (flags.find(own) != nullptr) return true;
+  return false;
+}
+
 // Megatron-DeepSpeed writes the names in lower case.
 std::string norm_name(const std::string& name) {
   if (name == "rmsnorm") return "RMSNorm";
   return name == "layernorm" ? "LayerNorm" : name;
 }
 
-void map_layer(const Flags& flags) {
+void map_norm(const Flags& flags) {
   Report& report = flags.report();
   const auto norm = flags.text("normalization", "model.normalization");
-  if (norm)
-    report.map("model.normalization", norm_name(*norm), flags.from("normalization"));
-  else
-    report.assume("model.normalization", "LayerNorm", kDefault);
-  const bool bias = !flags.on("disable-bias-linear");
-  if (!bias)
+  if (norm) return report.map("model.normalization", norm_name(*norm), flags.from("normalization"));
+  for (const char* name : {"use-rms-norm", "apply-layernorm-rms"})  // of Megatron-LLM and FlagScale
+    if (flags.on(name)) return report.map("model.normalization", "RMSNorm", flags.from(name));
+  report.assume("model.normalization", "LayerNorm", kDefault);
+}
+
+void map_layer(const Flags& flags) {
+  Report& report = flags.report();
+  map_norm(flags);
+  if (flags.on("disable-bias-linear"))
     report.map("model.add_bias_linear", false, flags.from("disable-bias-linear"));
+  else if (flags.on("use-bias"))
+    report.map("model.add_bias_linear", true, flags.from("use-bias"));
+  else if (is_epfl(flags))
+    report.assume("model.add_bias_linear", false, "Megatron-LLM has no biases without --use_bias");
   else
     report.assume("model.add_bias_linear", true, kDefault);
+  if (flags.on("parallel-attn")) report.map("model.parallel_residual", true, flags.from("parallel-attn"));
   if (flags.on("add-qkv-bias")) report.map("model.add_qkv_bias", true, flags.from("add-qkv-bias"));
   if (flags.on("qk-layernorm")) report.map("model.qk_layernorm", true, flags.from("qk-layernorm"));
   if (flags.on("embed-layernorm")) report.map("model.embed_layernorm", true, flags.from("embed-layernorm"));
-  const char* const untie = "untie-embeddings-and-output-weights";
+  const std::string untie = first_of(flags, {"untie-embeddings-and-output-weights", "no-tie-embed-logits"});
   if (flags.on(untie))
     report.map("model.untie_embeddings_and_output_weights", true, flags.from(untie));
   else

@@ -121,7 +121,32 @@ void map_chunks(const Flags& flags) {
   }
 }
 
+// Ulysses deals the heads out to ranks that hold a part of the sequence, as the exchange by all-to-all does
+// (arXiv:2309.14509, section 3). They shard weights and states together with the data ranks.
+void map_ulysses(const Flags& flags) {
+  const char* const kUlysses = "ds-sequence-parallel-size";
+  const auto ranks = flags.whole(kUlysses, "parallelism.context");
+  if (!ranks || *ranks <= 1) return;
+  flags.report().map("parallelism.context", *ranks, flags.from(kUlysses));
+  flags.report().map("parallelism.context_exchange", "all-to-all", flags.from(kUlysses));
+}
+
+// MindSpeed's names of the exchange (Ascend/MindSpeed, docs/features/{ring-attention,ulysses}-context-parallel.md).
+void map_exchange_of_mindspeed(const Flags& flags) {
+  const char* const kAlgorithm = "context-parallel-algo";
+  const auto name = flags.text(kAlgorithm, "parallelism.context_exchange");
+  if (!name || degree(flags, "parallelism.context") < 2) return;
+  if (*name == "megatron_cp_algo" || *name == "ulysses_cp_algo")
+    return flags.report().map("parallelism.context_exchange", *name == "ulysses_cp_algo" ? "all-to-all" : "ring",
+                              flags.from(kAlgorithm));
+  flags.report().refuse(std::string("--") + kAlgorithm,
+                        "expected megatron_cp_algo or ulysses_cp_algo, found " + in_quotes(*name),
+                        flags.from(kAlgorithm));
+}
+
 void map_exchange(const Flags& flags) {
+  if (flags.find("ds-sequence-parallel-size") != nullptr) map_ulysses(flags);
+  if (flags.find("context-parallel-algo") != nullptr) map_exchange_of_mindspeed(flags);
   const auto type = flags.text("cp-comm-type", "parallelism.context_exchange");
   if (!type) return;
   const std::string word = *type == "p2p" ? "ring" : *type == "a2a" ? "all-to-all" : "all-gather";

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -14,6 +16,7 @@
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/megatron/swift_command.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -75,6 +78,25 @@ void drop_repeated(Report& report) {
   repeated(report.ignored, [](const Ignored& a, const Ignored& b) { return a.setting == b.setting; });
 }
 
+// Other programs share some names of flags with Megatron-LM, but state their models in others.
+struct Other {
+  std::string_view name;
+  std::array<std::string_view, 3> flags;  ///< that only this program has
+};
+constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim", "tokens-per-sample", "update-freq"}},
+                                    {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
+
+std::string_view other_program_of(const shell::Command& command) {
+  const auto arguments = arguments_of(command.words, "");
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(arguments, name, &Argument::name) != arguments.end();
+  };
+  if (has("num-layers")) return {};
+  for (const Other& program : kOtherPrograms)
+    if (std::ranges::any_of(program.flags, has)) return program.name;
+  return {};
+}
+
 struct Chosen {
   const shell::Command* command = nullptr;
   int number = 0, all = 0;  ///< of the commands that start a training
@@ -86,12 +108,13 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   Chosen chosen;
   std::ptrdiff_t most = 0;
   for (const shell::Command& command : script.commands) {
+    if (!other_program_of(command).empty()) continue;
     std::ptrdiff_t known = 0;
     for (const Argument& argument : arguments_of(command.words, ""))
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
-    if (known < kFewest) continue;
+    if (known < kFewest && !is_swift_command(command)) continue;
     ++chosen.all;
-    if (asked > 0 ? chosen.all == asked : known > most) {
+    if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
       chosen.command = &command;
       chosen.number = chosen.all;
@@ -100,11 +123,17 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   return chosen;
 }
 
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
 // A file that others source holds its flags in a variable.
 std::vector<Argument> stored_arguments(const shell::Script& script) {
   std::vector<Argument> all;
   for (const auto& [name, values] : script.variables.values) {
-    if (!name.ends_with("ARGS") && !name.ends_with("OPTIONS") && !name.ends_with("PARAMS")) continue;
+    const std::string upper = upper_case(name);
+    if (!upper.ends_with("ARGS") && !upper.ends_with("OPTIONS") && !upper.ends_with("PARAMS")) continue;
     std::vector<std::string> words;
     for (const std::string& value : values)
       for (std::size_t at = value.find_first_not_of(" \t\n\r"); at != std::string::npos;) {
@@ -123,6 +152,21 @@ const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<
     return nullptr;
   const shell::Texts* const count = script.variables.find("NUM_GPUS");
   return count != nullptr && count->size() == 1 && whole_of(count->front()) ? count : nullptr;
+}
+
+// python alone is one process, unless mpirun or another script starts it on every GPU: flags say so, or variables that
+// come from outside.
+bool starts_elsewhere(const shell::Script& script, const std::vector<Argument>& arguments) {
+  for (const Argument& one : arguments)
+    if (one.name == "use-mpi" || one.name == "world-size" || one.name == "rank") return true;
+  return std::ranges::any_of(std::array{"WORLD_SIZE", "RANK", "LOCAL_RANK", "NUM_GPUS"}, [&](const char* name) {
+    const shell::Texts* const values = script.variables.find(name);
+    return values != nullptr && std::ranges::any_of(*values, shell::is_unknown);
+  });
+}
+
+void drop_bare_count(std::vector<Argument>& counts) {
+  std::erase_if(counts, [](const Argument& one) { return one.place.ends_with(kWithoutLauncher); });
 }
 
 void note_unknown_words(const shell::Command& command, Report& report) {
@@ -169,6 +213,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   if (program == Program::kBert) become_bert(flags);
   report.assume("runtime", runtime_of(era),
                 "the flags belong to this generation of the code; state another with --set runtime=NAME");
+  map_fine_tuning(flags);
   sort_rest(flags);
   drop_repeated(report);
 }
@@ -178,6 +223,12 @@ bool is_megatron_script(const shell::Script& script) {
   const std::vector<Argument> stored = stored_arguments(script);
   return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
+}
+
+std::string_view other_program_of(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    if (const std::string_view program = other_program_of(command); !program.empty()) return program;
+  return {};
 }
 
 void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
@@ -202,16 +253,21 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     return rule && rule->effect == Effect::kRead;
   });
   std::vector<Argument> arguments = counts_of(*command, launched);
+  if (starts_elsewhere(script, arguments_of(launched.program, place))) drop_bare_count(arguments);
   if (const shell::Texts* const count = gpus_by_name(script, command->words))
     arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
   for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
   arguments = with_flags(std::move(arguments));
+  const bool swift = is_swift_command(*command);
+  const std::vector<Argument> stated = swift ? arguments : std::vector<Argument>();
+  if (swift) become_megatron(arguments);
   const auto config = deepspeed_config_of(script, arguments, folder);
   if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report, false, program_of(command->words));
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);
+  if (swift) map_swift_model(*command, stated, report);
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
   note_unknown_words(*command, report);
   refuse_doubtful_precision(*command, report);

@@ -43,6 +43,9 @@ void map_attention(const Flags& flags, Era era);
 /// Maps the optimizer and the layers of activations that stand on the host. Only Megatron-Core has them.
 void map_offloading(const Flags& flags, Era era);
 
+/// Maps LoRA of MindSpeed-LLM and ms-swift. Refuses stages that are no plain training.
+void map_fine_tuning(const Flags& flags);
+
 /// Refuses --spec with layers that are no GPT's.
 void check_layers_of_code(const Flags& flags);
 

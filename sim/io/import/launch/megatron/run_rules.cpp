@@ -297,7 +297,8 @@ void map_attention(const Flags& flags, Era era) {
     const bool unfused = *backend == "unfused" || *backend == "local";
     return report.map("attention", unfused ? "unfused" : "flash", flags.from("attention-backend"));
   }
-  for (const char* name : {"use-flash-attn", "use-flash-attn-v2", "use-flash-attn-triton"})
+  for (const char* name : {"use-flash-attn", "use-flash-attn-v2", "use-flash-attn-triton", "use-flash-attn-cutlass",
+                           "use-flash-attn-torch", "use-fusion-attn-v2"})
     if (flags.on(name)) return report.map("attention", "flash", flags.from(name));
   const bool old = era == Era::k2021 || era == Era::k2022 || era == Era::kDeepSpeed;
   if (impl) return report.map("attention", *impl == "local" ? "unfused" : "flash", flags.from("transformer-impl"));

@@ -61,7 +61,7 @@ constexpr KeyRule kNeoxKeys[] = {
      "use_mup mup_* coord_check prescale_gradients include exclude master_* no_ssh_check force_multi user_script "
      "model_parallel_size output_layer_parallelism mlp_type use_shared_fs profile* nsys* memory_profiling* dump_state "
      "recompute is_pipe_parallel hysteresis dynamic_loss_scale loss_scale loss_scale_window min_scale iteration "
-     "do_train "
+     "do_train iteration_offset batch_iteration_offset "
      "do_valid do_test eod_mask_loss adlr_autoresume adlr_autoresume_interval weight_by_num_documents "
      "weighted_sampler_alpha no_load_optim no_load_rng no_save_optim no_save_rng use_checkpoint_lr_scheduler clip_grad "
      "exit_interval detect_nvlink_pairs autotuning_run rank local_rank label_data_paths pretrained_checkpoint "
@@ -202,9 +202,11 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   if (settings.on({"gpt_j_residual"})) report.map("model.parallel_residual", true, "gpt_j_residual");
   const std::int64_t replica =
       report.whole("parallelism.tensor").value_or(1) * report.whole("parallelism.pipeline").value_or(1);
-  map_data_batch({settings.whole({"train_micro_batch_size_per_gpu", "batch_size"}),
-                  settings.whole({"gradient_accumulation_steps", "gas"}).value_or(1),
-                  settings.whole({"train_batch_size"}), "train_micro_batch_size_per_gpu"},
+  const auto batch = settings.whole({"train_batch_size"});
+  auto accumulation = settings.whole({"gradient_accumulation_steps", "gas"});
+  if (!accumulation && !batch) accumulation = 1;
+  map_data_batch({settings.whole({"train_micro_batch_size_per_gpu", "batch_size"}), accumulation, batch,
+                  "train_micro_batch_size_per_gpu"},
                  gpus, replica, report);
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   refuse_other_trainings(settings, report);

@@ -267,6 +267,28 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   return Outcome::kOpen;
 }
 
+// Command lines that start torchrun by themselves take its counts from variables: hiyouga/LLaMA-Factory,
+// src/llamafactory/launcher.py; modelscope/ms-swift, swift/cli/main.py.
+void Interpreter::add_counts_of_variables(const Texts& words, std::map<std::string, std::string>& options) const {
+  const std::string program = fs::path(words.front()).filename().string();
+  const bool factory = program == "llamafactory-cli";
+  if (!factory && program != "swift" && program != "megatron") return;
+  const auto set = [&](const char* variable) -> std::optional<std::string> {
+    const auto found = script_.variables.values.find(variable);
+    if (found == script_.variables.values.end() || found->second.size() != 1 || is_unknown(found->second.front()))
+      return std::nullopt;
+    return found->second.front();
+  };
+  if (const auto nodes = set("NNODES")) options["nnodes"] = *nodes;
+  if (const auto each = set("NPROC_PER_NODE")) {
+    options["nproc-per-node"] = *each;
+  } else if (const auto visible = set("CUDA_VISIBLE_DEVICES"); visible && !visible->empty()) {
+    // LLaMA-Factory starts a process for each of them. ms-swift deals the layers of a model out to several.
+    const auto devices = 1 + std::ranges::count(*visible, ',');
+    if (factory || devices == 1) options["nproc-per-node"] = std::to_string(devices);
+  }
+}
+
 void Interpreter::record(const Texts& words, Mode mode) {
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size();
@@ -274,16 +296,7 @@ void Interpreter::record(const Texts& words, Mode mode) {
   budget_.take_words(words.size());
   std::map<std::string, std::string> options = script_.scheduler;
   options.insert(job_.begin(), job_.end());
-  // LLaMA-Factory's command line starts torchrun with these variables (src/llamafactory/launcher.py).
-  if (fs::path(words.front()).filename() == "llamafactory-cli") {
-    constexpr std::pair<const char*, const char*> kCounts[] = {{"NNODES", "nnodes"},
-                                                               {"NPROC_PER_NODE", "nproc-per-node"}};
-    for (const auto& [variable, option] : kCounts) {
-      const auto set = script_.variables.values.find(variable);
-      if (set != script_.variables.values.end() && set->second.size() == 1 && !is_unknown(set->second.front()))
-        options[option] = set->second.front();
-    }
-  }
+  add_counts_of_variables(words, options);
   budget_.take(options.size());
   script_.commands.push_back({words, file_, 0, mode == Mode::kRun, std::move(options)});
 }

@@ -28,6 +28,8 @@ constexpr KeyRule kAxolotlKeys[] = {
      "heads_k_stride ring_attn_func",
      "it cuts the model in other ways", true},
     {"dp_shard_size quantize_moe_experts fsdp_version", "weights are sharded over all data ranks"},
+    {"lora_modules_to_save* modules_to_save*", "weights that train whole beside the adapter", true},
+    {"peft_layers_to_transform*", "adapters in some layers only", true},
     {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
     {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation flash_attention "
@@ -41,13 +43,7 @@ constexpr KeyRule kAxolotlKeys[] = {
 void map_axolotl_sharding(const Settings& settings, Report& report) {
   const Names kDeepSpeed = {"deepspeed"};
   if (const auto file = settings.text(kDeepSpeed)) {
-    for (const char* stage : {"1", "2", "3"})
-      if (file->find(std::string("zero") + stage) != file->npos) {
-        map_sharding(stage[0] - '0', "deepspeed " + printable(*file, 80), report);
-        if (file->find("offload") != file->npos || file->find("cpu") != file->npos)
-          map_offload("optimizer states", "cpu", "deepspeed", report);
-        return;
-      }
+    if (map_named_zero(*file, report)) return;
     return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
   }
   const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
@@ -66,9 +62,7 @@ void map_axolotl_method(const Settings& settings, Report& report) {
   const auto adapter = settings.text({"adapter"});
   const bool four = settings.on({"load_in_4bit"}), eight = settings.on({"load_in_8bit"});
   const auto rank = settings.whole({"lora_r"});
-  for (const char* key :
-       {"lora_target_linear", "lora_target_modules", "lora_modules_to_save", "peft_layers_to_transform"})
-    (void)settings.at(key);
+  for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
   if (!adapter) return;
   const std::string targets =
       settings.on({"lora_target_linear"}) ? "all" : settings.text({"lora_target_modules"}).value_or("all");

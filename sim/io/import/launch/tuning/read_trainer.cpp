@@ -19,14 +19,16 @@ constexpr KeyRule kTrainerKeys[] = {
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
     {"lora_dim lora_module_name only_optimize_lora", "LoRA as DeepSpeed-Chat has it", true},
+    {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
     {"quantization_type", "the type of 4-bit weights is NF4"},
-    {"train_mm_proj_only", "a multimodal model", true},
+    {"train_mm_proj_only vision_tower mm_projector* mm_vision* image_folder image_tower", "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
-    {"use_unsloth_gc enable_liger_kernel flash_attn use_liger* torch_compile* optim_args attn_implementation "
+    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_liger* torch_compile* optim_args "
+     "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
     {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
@@ -50,6 +52,18 @@ void refuse_other_stages(const Settings& settings, Report& report) {
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
 }
 
+// Older scripts limit the question and the answer each.
+void map_length(const Settings& settings, Report& report) {
+  if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
+                         "batch.sequence_length"))
+    return;
+  const auto source = settings.whole({"max_source_length"}), target = settings.whole({"max_target_length"});
+  constexpr std::int64_t kLongest = 1 << 30;
+  if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
+    return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
+  report.ask("batch.sequence_length", "the arguments state no length of sequences");
+}
+
 void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Report& report) {
   if (deepspeed != nullptr) {
     report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
@@ -59,13 +73,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
     return;
   }
   if (const auto file = settings.text({"deepspeed"})) {
-    for (const char* stage : {"0", "1", "2", "3"})
-      if (file->find(std::string("z") + stage) != file->npos || file->find(std::string("zero") + stage) != file->npos ||
-          file->find(std::string("stage") + stage) != file->npos) {
-        map_sharding(stage[0] - '0', "deepspeed " + printable(*file, 80), report);
-        if (file->find("offload") != file->npos) map_offload("optimizer states", "cpu", "deepspeed", report);
-        return;
-      }
+    if (map_named_zero(*file, report)) return;
     return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
   }
   const auto fsdp = settings.text({"fsdp"});
@@ -78,14 +86,17 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
 
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
-  const bool peft = settings.on({"use_peft"}) || settings.has({"lora_r"}) || settings.has({"peft_method"});
+  // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
+  const Names kSwitches = {"use_peft", "use_lora", "lora_enable"};
+  const bool stated = settings.has(kSwitches);
+  const bool peft = stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"});
   const auto rank = settings.whole({"lora_rank", "lora_r"});
-  const auto bits = settings.whole({"quantization_bit"});
+  const auto bits = settings.whole({"quantization_bit", "load_in_bits"});
   const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
   for (const char* key : {"quantization_method", "double_quantization", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const std::string targets = settings.text({"lora_target", "lora_target_modules"}).value_or("all");
+  const std::string targets = settings.text({"lora_target", "lora_target_modules", "target_modules"}).value_or("all");
   if (kind ? *kind == "lora" : peft)
     map_adapter({.method = four || eight ? "qlora" : "lora",
                  .from = kind ? "finetuning_type" : "use_peft",
@@ -95,6 +106,13 @@ void map_trainer_method(const Settings& settings, Report& report) {
                               : eight ? 8
                                       : 16},
                 report);
+}
+
+// Older scripts of TRL and PEFT call it model_name.
+void map_model_of(const Settings& settings, Report& report) {
+  const Names kModel = {"model_name_or_path", "model_name", "model_id"};
+  const std::string from = settings.from(kModel);
+  map_named_model(settings.text(kModel).value_or("?"), from.empty() ? "model_name_or_path" : from, report);
 }
 
 }  // namespace
@@ -107,10 +125,8 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   report.framework = "Hugging Face Trainer";
   const Settings settings(document, report);
   refuse_other_stages(settings, report);
-  map_named_model(settings.text({"model_name_or_path"}).value_or("?"), "model_name_or_path", report);
-  if (!settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
-                          "batch.sequence_length"))
-    report.ask("batch.sequence_length", "the arguments state no length of sequences");
+  map_model_of(settings, report);
+  map_length(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
   map_data_batch({settings.whole({"per_device_train_batch_size"}),
                   settings.whole({"gradient_accumulation_steps"}).value_or(1),
@@ -124,10 +140,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   else
     report.ask("precision", "the arguments state neither bf16 nor fp16");
   const bool factory = settings.has({"finetuning_type"});
-  const bool checkpointed =
-      factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on({"gradient_checkpointing"});
+  const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
+                                    : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
   report.map("recompute.granularity", checkpointed ? "full" : "none",
-             factory ? "LLaMA-Factory recomputes by default" : "gradient_checkpointing");
+             factory ? "LLaMA-Factory and ms-swift recompute by default" : "gradient_checkpointing");
   if (const auto name = settings.text({"optim"}))
     map_optimizer_name(*name, "optim", report);
   else

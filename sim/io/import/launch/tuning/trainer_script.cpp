@@ -14,6 +14,7 @@
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/swift.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -31,7 +32,7 @@ bool trains(const shell::Command& command) {
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
-  return has(kBatch) && !has("num-layers");
+  return is_swift(command) || (has(kBatch) && !has("num-layers"));
 }
 
 bool starts_with_word(const shell::Command& command, std::string_view word) {
@@ -88,6 +89,8 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
     const auto config =
         megatron::deepspeed_config_of(script, {{"deepspeed-config", stated->values, stated->place}}, folder);
     if (config) std::erase_if(arguments, [&](const Argument& one) { return one.name == name; });
+    for (Argument& argument : arguments)  // its name may say the stage
+      if (argument.name == name) argument.name = "deepspeed";
     return config;
   }
   if (last_of(arguments, "deepspeed") == nullptr) return std::nullopt;
@@ -189,6 +192,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   const bool stated = gpus.has_value();
   if (!stated) gpus = megatron::gpus_of_counts(counts_of(command, launched));
   Json document = document_of(arguments, report);
+  if (is_swift(command)) become_trainer(command, gpus, document, report);
   Report accelerate;
   if (starts_with_word(command, "accelerate")) accelerate = add_accelerate(script, launched, folder, document, report);
   add_fsdp_config(script, folder, document, report);

@@ -196,6 +196,35 @@ TEST(TrainerScript, WordsThatNobodyKnowsAreNamed) {
             "taken as empty: words that depend on the arguments of the script; state them behind --\n");
 }
 
+TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(
+        "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+        "--per_device_train_batch_size 4 --bf16 True " +
+        flags);
+  };
+  EXPECT_FALSE(with("--deepspeed ds_zero2_no_offload.json").has("offload"));
+  EXPECT_TRUE(with("--deepspeed ds_zero2_offload.json").has("offload"));
+  EXPECT_EQ(with("--deepspeed ds_zero2_offload.json").at("offload"), (Json{{"optimizer", "cpu"}}));
+  EXPECT_EQ(with("--deepspeed ds_z3_offload_config.json").at("offload"),
+            (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(with("--deepspeed zero3_bf16_cpuoffload_params.json").at("offload"), (Json{{"parameters", "cpu"}}));
+  EXPECT_THAT(refusals_of(with("--lora_r 8 --modules_to_save embed_tokens,lm_head")), HasSubstr("train whole"));
+  EXPECT_EQ(with("--deepspeed configs/ds_stage_3.json").whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(with("--deepspeed deepspeed_zero-2.json").whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(with("--max_source_length 512 --max_target_length 128").whole("batch.sequence_length"), 640);
+  const Report adapted =
+      with("--use_lora True --lora_rank 40 --target_modules q_proj,v_proj --init_lora_weights pissa");
+  EXPECT_EQ(adapted.at("training.method"), Json("lora"));
+  EXPECT_EQ(adapted.whole("training.rank"), 40);
+  EXPECT_EQ(adapted.at("training.targets"), Json({"q_proj", "v_proj"}));
+  EXPECT_EQ(refusals_of(adapted), "");
+  EXPECT_FALSE(with("--lora_enable False --lora_r 128").has("training.method"));
+  EXPECT_EQ(with("--lora_r 64 --load_in_bits 4").at("training.method"), Json("qlora"));
+  EXPECT_THAT(refusals_of(with("--vision_tower clip --mm_projector_type mlp2x_gelu")), HasSubstr("multimodal"));
+}
+
 TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
   const Folder folder;
   const auto with = [&](const std::string& flags) {

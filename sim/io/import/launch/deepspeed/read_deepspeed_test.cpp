@@ -1,0 +1,74 @@
+// Tests DeepSpeed's JSON, accelerate's sections of it, and GPT-NeoX's batch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_deepspeed_text(const std::string& name, const std::string& text) {
+  Findings findings;
+  const Report report = read_launch_text(text, name, {}, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+std::string refusals_of_deepspeed(const Report& report) {
+  std::string text;
+  for (const Refused& one : report.refused) text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+std::string json_with(const std::string& zero) {
+  return R"({"train_batch_size": 8, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3, )" + zero + "}}";
+}
+
+TEST(DeepSpeedFile, KeysOfZeroThatChangeTheStepAreRefused) {
+  const auto refused = [](const std::string& zero) {
+    return refusals_of_deepspeed(read_deepspeed_text("ds.json", json_with(zero)));
+  };
+  EXPECT_THAT(refused(R"("zero_quantized_weights": true)"), HasSubstr("quantised ZeRO++"));
+  EXPECT_THAT(refused(R"("zero_hpz_partition_size": 8)"), HasSubstr("quantised ZeRO++"));
+  EXPECT_THAT(refused(R"("zenflow": {"topk_ratio": 0.05})"), HasSubstr("in parts"));
+  EXPECT_EQ(refused(R"("zero_quantized_weights": false, "zero_hpz_partition_size": 1)"), "");
+  EXPECT_EQ(refused(R"("offload_optimizer": {"device": "cpu", "pin_memory": true, "buffer_count": 4})"), "");
+}
+
+TEST(DeepSpeedFile, APartOfTheOptimizerIsOnTheHost) {
+  const auto optimizer = [](const std::string& ratio) {
+    return read_deepspeed_text("ds.json",
+                               json_with(R"("offload_optimizer": {"device": "cpu", "ratio": )" + ratio + "}"))
+        .at("offload.optimizer");
+  };
+  EXPECT_EQ(optimizer("0.3"), Json(0.3));
+  EXPECT_EQ(optimizer("1.0"), Json("cpu"));
+}
+
+TEST(DeepSpeedFile, SectionsInAccelerateAreNotRead) {
+  EXPECT_THAT(refusals_of_deepspeed(read_deepspeed_text(
+                  "acc.yaml",
+                  "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\n"
+                  "num_processes: 8\ndeepspeed_config:\n  zero_optimization: {stage: 3}\n")),
+              HasSubstr("zero_optimization.stage"));
+}
+
+constexpr const char* kNeoxBatch =
+    "{\"pipe_parallel_size\": 1, \"model_parallel_size\": 2, \"num_layers\": 32, \"hidden_size\": 4096,\n"
+    " \"num_attention_heads\": 32, \"seq_length\": 2048, \"train_batch_size\": 1024, \"iteration_offset\": 10,\n"
+    " \"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8, \"fp16\": {\"enabled\": true}}\n";
+
+TEST(NeoxBatch, StatesTheGpus) {
+  const Report report = read_deepspeed_text("a.yml", kNeoxBatch);
+  EXPECT_EQ(report.whole("gpus"), 1024 / 4 / 8 * 2);
+  EXPECT_EQ(report.whole("batch.global"), 1024);
+  EXPECT_EQ(refusals_of_deepspeed(report), "");
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

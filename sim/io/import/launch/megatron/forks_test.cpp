@@ -1,0 +1,151 @@
+// Tests the flags of Megatron-LM's forks: EPFL's, FlagScale, MindSpeed, DeepSpeed's and ms-swift's command.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFlagsOfForks =
+    "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+    "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 50304 ";
+
+Report read_text_of_fork(const std::string& text) {
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  const Report report = read_launch_text(text + "\n", "train.sh", launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+Report with_flags_of_fork(const std::string& flags) {
+  return read_text_of_fork(std::string("torchrun --nproc_per_node 8 --nnodes 2 ") + kFlagsOfForks + "--bf16 " + flags);
+}
+
+std::string refusals_in_fork(const Report& report) {
+  std::string text;
+  for (const Refused& one : report.refused)
+    if (!one.allowed) text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+struct ForkCase {
+  const char *what, *flags, *key, *value;
+};
+
+constexpr ForkCase kForkCases[] = {
+    {"FlagScale rounds two thirds up", "--swiglu --multiple-of 256", "model.ffn_hidden_size", "5632"},
+    {"after its factor", "--swiglu --multiple-of 4096 --hidden-dim-multiplier 1.3", "model.ffn_hidden_size", "8192"},
+    {"FlagScale's RMSNorm", "--apply-layernorm-rms", "model.normalization", "\"RMSNorm\""},
+    {"EPFL's RMSNorm has no biases", "--use_rms_norm --glu_activation swiglu", "model.add_bias_linear", "false"},
+    {"unless they are asked for", "--use_rms_norm --glu_activation swiglu --use_bias", "model.add_bias_linear", "true"},
+    {"EPFL's head of its own", "--no_tie_embed_logits", "model.untie_embeddings_and_output_weights", "true"},
+    {"Falcon's two branches", "--parallel_attn --no_tie_embed_logits", "model.parallel_residual", "true"},
+    {"MindSpeed's experts", "--num-experts 8 --moe-intermediate-size 768", "model.moe_ffn_hidden_size", "768"},
+    {"and those for every token", "--num-experts 8 --moe-intermediate-size 768 --n-shared-experts 2",
+     "model.moe_shared_expert_intermediate_size", "1536"},
+    {"Ulysses on one rank is off", "--ds-sequence-parallel-size 1", "parallelism.context", "1"},
+    {"Ulysses on four", "--ds-sequence-parallel-size 4 --deepspeed --zero-stage 1", "parallelism.context", "4"},
+    {"exchanges heads", "--ds-sequence-parallel-size 4 --deepspeed --zero-stage 1", "parallelism.context_exchange",
+     "\"all-to-all\""},
+    {"MindSpeed's Ulysses", "--context-parallel-size 2 --context-parallel-algo ulysses_cp_algo",
+     "parallelism.context_exchange", "\"all-to-all\""},
+    {"an attention of a fork", "--use-flash-attn-cutlass", "attention", "\"flash\""},
+    {"MindSpeed's LoRA", "--lora-r 16 --lora-target-modules linear_qkv linear_proj", "training.rank", "16"},
+    {"has Megatron's runtime", "--lora-r 16 --lora-target-modules linear_qkv linear_proj", "runtime",
+     "\"megatron-lora\""},
+    {"by its old names", "--lora-r 16 --lora-target-modules query_key_value dense", "training.targets",
+     R"(["linear_qkv","linear_proj"])"}};
+
+TEST(MegatronForks, FlagsAreMapped) {
+  for (const ForkCase& one : kForkCases) {
+    SCOPED_TRACE(one.what);
+    const Report report = with_flags_of_fork(one.flags);
+    EXPECT_EQ(report.at(one.key).dump(), one.value);
+    EXPECT_EQ(refusals_in_fork(report), "");
+  }
+}
+
+TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
+  constexpr std::pair<const char*, const char*> kCases[] = {
+      {"--linear-fp8", "Lumen"},
+      {"--noop-layers 22,23", "--noop-layers"},
+      {"--reuse-fp32-param", "--reuse-fp32-param"},
+      {"--moe-alltoall-overlap-comm", "--moe-alltoall-overlap-comm"},
+      {"--swap-attention", "host's memory"},
+      {"--stage dpo", "preference"},
+      {"--swiglu --multiple-of 0", "--multiple-of"},
+      {"--swiglu --multiple-of 256 --hidden-dim-multiplier -1", "--multiple-of"}};
+  for (const auto& [flags, words] : kCases) {
+    SCOPED_TRACE(flags);
+    EXPECT_THAT(refusals_in_fork(with_flags_of_fork(flags)), HasSubstr(words));
+  }
+}
+
+TEST(MegatronForks, PythonAloneIsOneGpuOnlyWhereNothingSaysMore) {
+  const std::string model = std::string(kFlagsOfForks) + "--bf16 ";
+  const auto gpus = [&](const std::string& begin, const std::string& end) {
+    return read_text_of_fork(begin + "python " + model + end).at("gpus").dump();
+  };
+  EXPECT_EQ(gpus("", ""), "1");
+  EXPECT_EQ(gpus("", "--world-size 16"), "16");
+  EXPECT_EQ(gpus("", "--use-mpi"), "null");
+  EXPECT_EQ(gpus("", "--rank $RANK --world-size $WORLD_SIZE"), "null");
+}
+
+constexpr const char* kSwift =
+    "NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 megatron sft --load Qwen3-8B-mcore --dataset a --max_length 4096 "
+    "--tensor_model_parallel_size 2 --sequence_parallel true --save_interval 200 --max_epochs 3 ";
+
+TEST(MegatronForks, SwiftsCommandHasDefaultsOfItsOwn) {
+  const Report report = read_text_of_fork(kSwift);
+  EXPECT_EQ(refusals_in_fork(report), "");
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 36);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 1);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
+  EXPECT_EQ(report.whole("batch.micro"), 1);
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.at("recompute.granularity"), Json("selective"));
+  const Report lora = read_text_of_fork(std::string(kSwift) + "--train_type lora --lora_rank 32");
+  EXPECT_EQ(lora.at("training.method"), Json("lora"));
+  EXPECT_EQ(lora.whole("training.rank"), 32);
+  EXPECT_EQ(lora.at("runtime"), Json("megatron-lora"));
+}
+
+TEST(MegatronForks, SwiftsOtherStagesAreRefused) {
+  EXPECT_THAT(refusals_in_fork(read_text_of_fork("megatron rlhf --load Qwen3-8B-mcore --rlhf_type dpo")),
+              HasSubstr("preference"));
+  EXPECT_THAT(refusals_in_fork(read_text_of_fork("megatron sft --load Qwen2.5-VL-7B-Instruct-mcore")),
+              HasSubstr("multimodal"));
+  EXPECT_THAT(refusals_in_fork(read_text_of_fork(std::string(kSwift) + "--train_type longlora")),
+              HasSubstr("longlora"));
+}
+
+TEST(MegatronForks, OtherProgramsAreToldInOneLine) {
+  const auto complaint = [](const std::string& text) {
+    Findings findings;
+    (void)read_launch_text(text + "\n", "opt.sh", {}, findings);
+    EXPECT_EQ(findings.complaints.size(), 1U);
+    return lines_of(findings.complaints);
+  };
+  EXPECT_THAT(complaint("srun --nodes 16 --gpus-per-node 8 python metaseq/cli/train.py --model-parallel-size 2 --fp16 "
+                        "--decoder-layers 32 --decoder-embed-dim 4096 --tokens-per-sample 2048 --batch-size 32 "
+                        "--checkpoint-activations --optimizer adam --seed 1"),
+              HasSubstr("fairseq or metaseq"));
+  EXPECT_THAT(complaint("deepspeed --num_gpus 8 finetune.py --model-parallel-size 1 --mode finetune --batch-size 4 "
+                        "--checkpoint-activations --zero-stage 1 --skip-init --fp16"),
+              HasSubstr("SwissArmyTransformer"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,98 @@
+// Reads the command line of ms-swift's Megatron as Megatron-LM's flags.
+//
+// Names and defaults: modelscope/ms-swift v3, swift/megatron/argument/{megatron_args,train_args}.py.
+#include "sim/io/import/launch/megatron/swift_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/model_names.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+constexpr std::pair<std::string_view, const char*> kNames[] = {
+    {"max-length", "seq-length"},
+    {"lora-rank", "lora-r"},
+    {"target-modules", "lora-target-modules"},
+};
+
+/// Arguments of the data, the checkpoints and the adapters that say nothing more about a step.
+constexpr std::string_view kWithoutEffect =
+    " split-dataset-ratio dataset-num-proc load-from-cache-file load-safetensors save-safetensors model-author "
+    "model-name "
+    "max-epochs train-type tuner-type tuner-backend streaming dataset-shuffle torch-dtype model template "
+    "truncation-strategy "
+    "lazy-tokenize no-save-optim no-save-rng no-load-optim no-load-rng use-hf system loss-scale agent-template packing "
+    "merge-lora lora-dropout freeze-llm freeze-vit freeze-aligner vit-gradient-checkpointing strict attn-impl "
+    "train-dataloader-shuffle val-dataset cached-dataset padding-free columns ";
+
+const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
+                                  [&](const Argument& argument) { return argument.name == name; });
+  return found == arguments.rend() ? nullptr : &*found;
+}
+
+std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const Argument* const found = last_of(arguments, name);
+  return found == nullptr || found->values.empty() ? std::string() : found->values.front();
+}
+
+}  // namespace
+
+bool is_swift_command(const shell::Command& command) {
+  if (command.words.size() < 2 || std::filesystem::path(command.words[0]).filename() != "megatron") return false;
+  const std::string& kind = command.words[1];
+  return kind == "sft" || kind == "pt" || kind == "rlhf";
+}
+
+void become_megatron(std::vector<Argument>& arguments) {
+  const std::string type = value_of(arguments, "torch-dtype"), method = value_of(arguments, "train-type"),
+                    newer = value_of(arguments, "tuner-type");
+  const bool lora = method == "lora" || newer == "lora";
+  if (!lora) std::erase_if(arguments, [](const Argument& one) { return one.name.starts_with("lora-"); });
+  for (Argument& argument : arguments)
+    for (const auto& [own, name] : kNames)
+      if (argument.name == own) argument.name = name;
+  std::erase_if(arguments, [](const Argument& one) {
+    return kWithoutEffect.find(" " + one.name + " ") != kWithoutEffect.npos ||
+           (one.name == "lora-target-modules" && one.values.empty());
+  });
+  const auto usual = [&](const char* name, std::vector<std::string> values) {
+    if (last_of(arguments, name) == nullptr) arguments.push_back({name, std::move(values), "a default of ms-swift"});
+  };
+  if (type == "float16")
+    usual("fp16", {});
+  else if (type != "float32" && last_of(arguments, "fp16") == nullptr)
+    usual("bf16", {});
+  usual("use-distributed-optimizer", {});
+  usual("micro-batch-size", {"1"});
+  usual("global-batch-size", {"16"});
+  usual("recompute-granularity", {"selective"});
+  usual("attention-backend", {"flash"});
+  usual("use-mcore-models", {});
+  usual("expert-tensor-parallel-size", {"1"});
+  if (lora) usual("lora-r", {"8"});
+}
+
+void map_swift_model(const shell::Command& command, const std::vector<Argument>& arguments, Report& report) {
+  const auto of_model = [](const std::string& key) { return key == "model" || key.starts_with("model."); };
+  report.remove("model");
+  std::erase_if(report.mapped, [&](const Mapped& one) { return of_model(one.key); });
+  std::erase_if(report.assumed, [&](const Assumed& one) { return of_model(one.key); });
+  std::erase_if(report.asked, [&](const Asked& one) { return of_model(one.key); });
+  const bool named = last_of(arguments, "model") != nullptr;
+  const std::string name = value_of(arguments, named ? "model" : "load");
+  map_named_model(name.empty() ? "?" : name, named ? "--model" : "--load", report);
+  if (name.find("-VL") != name.npos || name.find("Omni") != name.npos)
+    report.refuse("--model", "multimodal: not a language model", command.place());
+  if (command.words[1] == "rlhf") report.refuse("rlhf", "preference or RL stage, not plain training", command.place());
+  if (const std::string method = value_of(arguments, "train-type");
+      !method.empty() && method != "lora" && method != "full")
+    report.refuse("--train-type", "other weights train than with LoRA: " + printable(method, 40), command.place());
+}
+
+}  // namespace foretoken::io::launch::megatron
