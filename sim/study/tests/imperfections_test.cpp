@@ -350,6 +350,21 @@ TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
   }
 }
 
+TEST(Imperfections, TimeThatLinksAddToAPassIsCommunication) {
+  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
+      "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
+  const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
+  for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
+    const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
+    const observe::StageSplit &usual = equal.observations.busiest, &longer = uneven.observations.busiest;
+    EXPECT_NEAR(static_cast<double>((longer.comm[Axis::kTensor] - usual.comm[Axis::kTensor]).ps),
+                static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), 10);
+    EXPECT_NEAR(static_cast<double>(longer.host.ps), static_cast<double>(usual.host.ps), 10);
+    EXPECT_EQ(longer.compute.ps, usual.compute.ps);
+  }
+}
+
 constexpr const char* kTorn =
     R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
 
