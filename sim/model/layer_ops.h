@@ -28,6 +28,7 @@ enum class OpRole : std::uint8_t {
   kNorm,
   kActivation,
   kElementwise,
+  kRouting,  ///< chooses experts, and copies tokens for them and back
   kEmbedding,
   kHead,
   kLoss,

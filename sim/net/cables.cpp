@@ -117,7 +117,7 @@ std::vector<Gpus> ends_on_nodes(const RankGrid& grid, int domain) {
 
 /// Returns the least links of any group of GPUs. `groups_in(domain)` lists the groups on nodes of `domain` GPUs.
 template <class GroupsIn>
-NodeLinks links_among(const Cluster& cluster, const GroupsIn& groups_in) {
+NodeLinks least_links(const Cluster& cluster, const GroupsIn& groups_in) {
   NodeLinks links = cluster.links;
   const std::vector<NvlinkCables> all = cables_of(cluster);
   if (all.empty()) return links;
@@ -160,19 +160,28 @@ int most_cables(const std::vector<NvlinkCables>& cables) {
 
 NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups) {
   if (spread_out(groups, cluster.links.gpus)) return cluster.links;
-  return links_among(cluster, [&](int domain) { return groups_on_nodes(groups, domain); });
+  return least_links(cluster, [&](int domain) { return groups_on_nodes(groups, domain); });
+}
+
+NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>>& on_nodes) {
+  return least_links(cluster, [&](int) {
+    std::vector<Gpus> joined;
+    for (const Gpus& gpus : on_nodes)
+      if (gpus.size() > 1) joined.push_back(gpus);
+    return joined;
+  });
 }
 
 NodeLinks message_links(const Cluster& cluster, const RankGroups& groups) {
   if (spread_out(groups, cluster.links.gpus)) return cluster.links;
-  return links_among(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); });
+  return least_links(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); });
 }
 
 NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid) {
   const Rank on_first = grid.rank_of(Stage{}, StageRank{});
   const Rank on_last = grid.rank_of(id_of<Stage>(grid.degree(Axis::kPipeline) - 1), StageRank{});
   if (on_last.number() - on_first.number() >= cluster.links.gpus) return cluster.links;
-  return links_among(cluster, [&](int domain) { return ends_on_nodes(grid, domain); });
+  return least_links(cluster, [&](int domain) { return ends_on_nodes(grid, domain); });
 }
 
 bool lacks_cables(const Cluster& cluster, const RankGroups& groups) {

@@ -31,6 +31,9 @@ namespace foretoken::net {
 /// be joined to half of the others; then a ring exists (Dirac's theorem).
 [[nodiscard]] NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups);
 
+/// Returns the links of one group by its GPUs, counted in each node that it touches. Ranks may stand in any order.
+[[nodiscard]] NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>>& on_nodes);
+
 /// Returns the links for messages between neighbours of a group; the last and the first are neighbours too. NVLink is
 /// the cables between the two. It is zero where any two on one node have no cable.
 [[nodiscard]] NodeLinks message_links(const Cluster& cluster, const RankGroups& groups);

@@ -21,6 +21,10 @@ void StageSpans::add_pass(Interval span, Duration stretched) {
   stretched_ += stretched;
 }
 
+void StageSpans::add_links(const PerAxis<Duration>& longer) {
+  for (const auto& [axis, name] : kAxisNames) links_[axis] += longer[axis];
+}
+
 void StageSpans::add_task(TaskMeaning kind, Interval span) {
   switch (kind) {
     case TaskMeaning::kPass:
@@ -46,17 +50,27 @@ void StageSpans::add_communication(const step::Communication& row, Interval span
 
 StageSplit StageSpans::split(Duration length) && {
   StageSplit split = inside_;
+  // A pass is longer than its work by slow GPUs, by its links, and where it waits for parameters or for the host to
+  // issue a unit.
+  Coverage coverage;
+  std::int64_t longer = coverage.add(std::move(passes_)) - work_.ps;
+  std::int64_t known = stretched_.ps;
+  for (const auto& [axis, name] : kAxisNames) known += links_[axis].ps;
+  const bool all = longer >= 0 ? known >= 0 && known <= longer : known <= 0 && known >= longer;
+  // Takes the time of a cause. Kernels may hide a part of it.
+  const auto explained = [&](std::int64_t cause) {
+    const std::int64_t least = std::min<std::int64_t>(0, longer), most = std::max<std::int64_t>(0, longer);
+    const std::int64_t part = all ? cause : std::clamp(cause, least, most);
+    longer -= part;
+    return part;
+  };
+  split.compute.ps += explained(stretched_.ps);
+  for (const auto& [axis, name] : kAxisNames) split.comm[axis].ps += explained(links_[axis].ps);
+  const std::int64_t waited = longer;
+
   // The exchanges of experts are one part of an answer, over either of their axes.
   split.comm[Axis::kExpert] += split.comm[Axis::kExpertTensor];
   split.comm[Axis::kExpertTensor] = {};
-
-  // A pass that waits for parameters, or for the host to issue a unit, is longer than its work.
-  Coverage coverage;
-  const std::int64_t longer = coverage.add(std::move(passes_)) - work_.ps;
-  const std::int64_t stretched =
-      std::clamp<std::int64_t>(longer, std::min<std::int64_t>(0, stretched_.ps), stretched_.ps);
-  split.compute.ps += stretched;
-  const std::int64_t waited = longer - stretched;
 
   std::vector<Interval>& data = moving_[Axis::kData];
   Coverage beside;

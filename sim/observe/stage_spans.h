@@ -25,6 +25,9 @@ class StageSpans {
   void add_work(const step::PassTiming& timing, std::int64_t times = 1);
   /// Adds the span of a pass, with the time that slow GPUs added to it.
   void add_pass(Interval span, des::Duration stretched = {});
+  /// Adds the time by which shared, slow or other links made exchanges inside a pass longer. It is negative where they
+  /// made them shorter.
+  void add_links(const PerAxis<des::Duration>& longer);
   /// Adds a task of the stage that moves nothing between GPUs.
   void add_task(step::TaskMeaning kind, Interval span);
   /// Adds a communication that the stage takes part in, or a copy between its GPU and the host.
@@ -36,6 +39,7 @@ class StageSpans {
  private:
   StageSplit inside_;  // compute, communication and host of the passes
   des::Duration work_, stretched_;
+  PerAxis<des::Duration> links_;  // what links added to exchanges inside passes
   std::vector<Interval> passes_;
   // Tasks of the stage by kind: the parts of passes, the gaps between them, and others.
   std::vector<Interval> parts_, between_, optimizer_, other_;

@@ -2,6 +2,7 @@
 #include "sim/observe/stage_times.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/intervals.h"
@@ -51,6 +52,28 @@ Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload,
     if (workload.meaning[task].kind == TaskMeaning::kPass) sum += stretch[task];
   }
   return sum;
+}
+
+// Returns the time that links added to the exchanges of a pass's task. A whole pass exchanges over several axes in
+// turn; its own times say how much of it each has.
+PerAxis<Duration> longer_by_links(std::uint32_t task, const step::LoweredStep& step, const des::RunResult& run,
+                                  std::span<const Duration> stretch) {
+  PerAxis<Duration> longer;
+  const Meaning& meaning = step.workload.meaning[task];
+  Duration all = run.end[task] - run.start[task] - step.workload.graph.duration({task});
+  if (!stretch.empty()) all = all - stretch[task];
+  if (all.ps == 0) return longer;
+  if (meaning.op != nullptr) {
+    if (meaning.op->axis) longer[*meaning.op->axis] = all;
+    return longer;
+  }
+  const PerAxis<Duration>& comm = step.passes->timing(meaning.stage, meaning.chunk, meaning.pass).comm;
+  double sum = 0;
+  for (const auto& [axis, name] : kAxisNames) sum += static_cast<double>(comm[axis].ps);
+  for (const auto& [axis, name] : kAxisNames)
+    if (comm[axis].ps > 0)
+      longer[axis].ps = std::llround(static_cast<double>(all.ps) * (static_cast<double>(comm[axis].ps) / sum));
+  return longer;
 }
 
 StageActivity activity_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
@@ -119,6 +142,9 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
     if (!window.has(span)) continue;
     spans.add_work(step.passes->timing(stage, pass.op.chunk, pass.op.kind));
     spans.add_pass(span, stretch_of(pass, step.workload, stretch));
+    for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task)
+      if (step.workload.meaning[task].kind == TaskMeaning::kPass && step.workload.meaning[task].stage == stage)
+        spans.add_links(longer_by_links(task, step, run, stretch));
   }
   add_tasks_of(stage, spans, step.workload, run, window);
   const StageSplit split = std::move(spans).split({window.length()});

@@ -9,6 +9,7 @@
 
 #include "sim/base/check.h"
 #include "sim/cost/collectives/network_share.h"
+#include "sim/net/cables.h"
 #include "sim/step/duration.h"
 #include "sim/step/lower.h"
 
@@ -75,8 +76,6 @@ net::FabricGpu Transfers::gpu_of(const Kind& here, Rank rank) const {
   return in_fabric(job_.imperfections.gpu_of(rank), here.side);
 }
 
-// A placement may tear a group from one node. The group then sends over the network the bytes that it would send inside
-// the node.
 Alone Transfers::alone(const step::Site& site) {
   const GroupShape& group = site.group;
   const NodeLinks& links = site.links;
@@ -99,7 +98,7 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
 
 const Transfers::Kept& Transfers::of_row(step::CommunicationId id, Stage stage, des::Duration moving,
                                          std::span<const StageRank> members) {
-  const Key key{id, stage, members.front(), members.size(), moving.ps};
+  const Key key{id, nullptr, stage, members.front(), members.size(), moving.ps};
   auto found = kept_.find(key);
   if (found == kept_.end())
     found = kept_.emplace(key, laid_out(workload_.communications[id], stage, moving, members)).first;
@@ -111,7 +110,7 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage,
   switch (row.purpose) {
     case step::Purpose::kPass:
     case step::Purpose::kNormGradients:
-      return members.size() > 1 ? in_groups(row, stage, moving, members) : Kept{};
+      return members.size() > 1 ? in_groups({{&row, 1}}, stage, moving, members) : Kept{};
     case step::Purpose::kActivations:
     case step::Purpose::kActivationGradients:
     case step::Purpose::kMovedActivations:
@@ -147,25 +146,89 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
   before = std::max(des::Duration{}, before);  // parts may round up
   for (const auto& [axis, name] : kAxisNames) {
     if (moving[axis].ps == 0) continue;
-    const Kept& kept = of_row(workload_.pass_row(meaning.stage, axis), meaning.stage, moving[axis], members);
-    found_.push_back({before, &kept.legs});
+    const Key key{workload_.pass_row(meaning.stage, axis),
+                  &timing,
+                  meaning.stage,
+                  members.front(),
+                  members.size(),
+                  moving[axis].ps};
+    auto found = kept_.find(key);
+    if (found == kept_.end())
+      found = kept_.emplace(key, in_groups(rows_of(meaning, axis, passes), meaning.stage, moving[axis], members)).first;
+    found_.push_back({before + found->second.latency, &found->second.legs});
     before = {};
   }
 }
 
-Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage, des::Duration moving,
+const Transfers::Rows& Transfers::rows_of(const step::Meaning& meaning, Axis axis, const step::Passes& passes) {
+  const auto [found, is_new] = rows_.try_emplace({&passes.timing(meaning.stage, meaning.chunk, meaning.pass), axis});
+  if (!is_new) return found->second;
+  std::map<step::CommunicationId, int> times;
+  for (const step::TimedOps* block : passes.blocks(meaning.stage, meaning.chunk, meaning.pass))
+    for (const step::TimedOp& op : *block)
+      if (op.axis == axis) ++times[op.communication.value()];
+  for (const auto& [id, count] : times) found->second.emplace_back(&passes.communications(meaning.stage)[id], count);
+  return found->second;
+}
+
+// A placement may move a group to other nodes. It then costs what a group of its shape costs there. Of uneven numbers
+// on nodes the least decides, because that node has the fewest NICs for the group. Exchanges of a library keep their
+// cost, because it has the copies for each node in it.
+step::Site Transfers::placed(const step::Site& site, const Kind& here, std::span<const Rank> ranks,
+                             std::span<const net::FabricGpu> gpus) {
+  std::vector<net::FabricGpu> in_order;
+  for (const Rank rank : ranks) in_order.push_back(in_fabric(Gpu{rank.value}, here.side));
+  const net::Cluster& cluster = here.part.cluster;
+  const int domain = cluster.links.gpus;
+  const net::Members members = net::members_of(gpus, domain), planned = net::members_of(in_order, domain);
+  const auto same_size = [](const auto& a, const auto& b) { return a.size() == b.size(); };
+  if (std::ranges::equal(members, planned, same_size)) return site;
+  const auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  step::Site real = site;
+  real.group.nodes = static_cast<int>(members.size());
+  real.group.ranks_per_node = static_cast<int>(std::ranges::min_element(members, smaller)->size());
+  real.group.groups_per_node =
+      std::max(1, site.group.groups_per_node * site.group.ranks_per_node / real.group.ranks_per_node);
+  std::vector<std::vector<int>> on_nodes;
+  for (const auto& node : members)
+    for (on_nodes.emplace_back(); const net::FabricGpu gpu : node) on_nodes.back().push_back(gpu.number() % domain);
+  real.links = net::links_among(cluster, on_nodes);
+  return real;
+}
+
+Transfers::Kept Transfers::in_groups(const Rows& rows, Stage stage, des::Duration moving,
                                      std::span<const StageRank> members) {
   Kind& here = kind_of(stage);
-  const net::RankGroups ranks = here.part.grid().groups(row.axes);
-  std::map<Rank, std::vector<net::FabricGpu>> groups;  // by lowest rank, numbered as on the first stage
-  for (const StageRank member : members)
-    groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
-  const bool messages = row.axes == Axis::kExpert && row.collective == CollectiveKind::kAllToAll;
-  const Seconds transfer = des::to_seconds(moving);
-  const Alone usual = alone(row.site);
+  const step::Communication& first = *rows.front().first;
+  const net::RankGroups all = here.part.grid().groups(first.axes);
+  std::map<Rank, std::vector<Rank>> groups;  // by lowest rank, numbered as on the first stage
+  for (const StageRank member : members) groups[all.first_of(Rank{member.value})].push_back(rank_of(stage, member));
+  const bool messages = first.axes == Axis::kExpert && first.collective == CollectiveKind::kAllToAll;
+
+  const auto sum = [&](const auto& time, const auto& site_of_row) {
+    Seconds whole(0);
+    for (const auto& [row, times] : rows) {
+      step::Communication there = *row;
+      there.site = site_of_row(row->site);
+      there.site.stage = stage;
+      whole = whole + times * time(there, costs_);
+    }
+    return whole;
+  };
+  const Seconds in_order = sum(step::cost_of, [](const step::Site& site) { return site; });
+  const double part = in_order > Seconds(0) ? des::to_seconds(moving) / in_order : 0;
+
   Kept kept;
-  for (auto& [name, gpus] : groups) {
-    std::sort(gpus.begin(), gpus.end());
+  for (const auto& group : groups) {
+    const std::vector<Rank>& ranks = group.second;
+    const std::vector<net::FabricGpu> gpus = gpus_of(here, ranks);
+    const auto site = [&](const step::Site& in_order_of_ranks) {
+      return first.exchange ? in_order_of_ranks : placed(in_order_of_ranks, here, ranks, gpus);
+    };
+    const Seconds transfer = part * sum(step::transfer_of, site);
+    const Seconds latency = std::max(Seconds(0), part * sum(step::cost_of, site) - transfer);
+    kept.latency = std::max(kept.latency, step::duration_of(latency));
+    const Alone usual = alone(site(first.site));
     for (Leg& leg :
          messages ? here.exchanges.legs(gpus, transfer, usual) : here.wires.pipelined_ring(gpus, transfer, usual))
       kept.legs.push_back(std::move(leg));
@@ -180,7 +243,7 @@ Transfers::Kept Transfers::message(const step::Communication& row, des::Duration
   step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
   bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
   bytes.overhead = Seconds(0);
-  const Seconds latency = step::latency_of(bytes, costs_), transfer = step::cost_of(bytes, costs_) - latency;
+  const Seconds transfer = step::transfer_of(bytes, costs_), latency = step::cost_of(bytes, costs_) - transfer;
   return {step::duration_of(row.overhead + latency), here.wires.message(from, to, transfer, sending_rate(row.site))};
 }
 
@@ -212,16 +275,28 @@ std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds trans
 Transfers::Kept Transfers::collective(const step::Communication& row, des::Duration duration,
                                       std::span<const StageRank> members) {
   if (!row.other_sites.empty()) return pair_across(row, duration, members.front());
-  const Seconds whole = des::to_seconds(duration);
-  const Seconds latency = std::min(whole, step::latency_of(row, costs_));
   std::vector<Rank> ranks;
   for (const StageRank member : members) {
     ranks.push_back(rank_of(row.from, member));
     if (row.to != row.from) ranks.push_back(rank_of(row.to, member));
   }
   std::sort(ranks.begin(), ranks.end());
-  return {step::duration_of(latency),
-          as_nccl(kind_of(row.from), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
+  Kind& here = kind_of(row.from);
+  const std::vector<net::FabricGpu> gpus = gpus_of(here, ranks);
+  step::Communication there = row;
+  there.site = placed(row.site, here, ranks, gpus);
+  const Seconds moved = step::cost_of(there, costs_) - step::cost_of(row, costs_);
+  const Seconds whole = std::max(Seconds(0), des::to_seconds(duration) + moved);
+  const Seconds transfer = std::min(whole, step::transfer_of(there, costs_));
+  return {step::duration_of(whole - transfer),
+          as_nccl(here, *row.collective, row.payload, gpus, transfer, alone(there.site))};
+}
+
+std::vector<net::FabricGpu> Transfers::gpus_of(const Kind& here, std::span<const Rank> ranks) const {
+  std::vector<net::FabricGpu> gpus;
+  for (const Rank rank : ranks) gpus.push_back(gpu_of(here, rank));
+  std::sort(gpus.begin(), gpus.end());
+  return gpus;
 }
 
 // Makes a ring of two. Both ranks send equally many bytes.
@@ -234,23 +309,17 @@ Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Dura
 }
 
 // Rings move the bytes that a rank sends over every hop. The bytes of another algorithm are chosen to take as long as
-// its cost: it is laid out with every rank on the GPU of its number. The same bytes then move between the real places
-// of the ranks.
-std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
-                                    Seconds transfer, Alone alone) {
-  std::vector<net::FabricGpu> gpus, in_order;
-  for (const Rank rank : ranks) gpus.push_back(gpu_of(here, rank));
-  for (const Rank rank : ranks) in_order.push_back(in_fabric(Gpu{rank.value}, here.side));
-  std::sort(gpus.begin(), gpus.end());
+// its cost.
+std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload,
+                                    std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone) {
   Wires& wires = here.wires;
-  const int domain = here.part.cluster.links.gpus;
-  const net::Members members = net::members_of(gpus, domain), planned = net::members_of(in_order, domain);
-  if (!here.nccl || !even(members) || !even(planned)) return wires.ring(gpus, transfer, alone);
+  const net::Members members = net::members_of(gpus, here.part.cluster.links.gpus);
+  if (!here.nccl || !even(members)) return wires.ring(gpus, transfer, alone);
   const cost::NcclAlgorithm algorithm = here.nccl->choice(kind, payload, members).algorithm;
   if (algorithm == cost::NcclAlgorithm::kRing || algorithm == cost::NcclAlgorithm::kPat)
     return wires.ring(gpus, transfer, alone);
   const Bytes one(1);
-  const Seconds for_one = wires.time_alone(here.nccl->pipelines(algorithm, {kind, one, one}, planned), alone);
+  const Seconds for_one = wires.time_alone(here.nccl->pipelines(algorithm, {kind, one, one}, members), alone);
   const Bytes all = (transfer / for_one) * one;
   std::vector<Leg> legs;
   for (const Pipeline& pipeline : here.nccl->pipelines(algorithm, {kind, all, all}, members))

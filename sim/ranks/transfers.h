@@ -63,18 +63,24 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
-  // Row, stage, first member, members, duration.
-  using Key = std::tuple<step::CommunicationId, Stage, StageRank, std::size_t, std::int64_t>;
+  /// Rows that a task exchanges, with the times that it does so.
+  using Rows = std::vector<std::pair<const step::Communication*, int>>;
+  // Row, pass (nullptr: only the row), stage, first member, members, duration.
+  using Key = std::tuple<step::CommunicationId, const step::PassTiming*, Stage, StageRank, std::size_t, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const StageRank> members);
+  /// Returns what a pass exchanges over `axis`. All its rows have the same axes.
+  [[nodiscard]] const Rows& rows_of(const step::Meaning& meaning, Axis axis, const step::Passes& passes);
   /// Returns the transfers of a row among stage ranks `members` of `stage`. They take `moving` without other traffic.
   [[nodiscard]] const Kept& of_row(step::CommunicationId id, Stage stage, des::Duration moving,
                                    std::span<const StageRank> members);
   [[nodiscard]] Kept laid_out(const step::Communication& row, Stage stage, des::Duration moving,
                               std::span<const StageRank> members);
-  /// Makes flows of all groups of the row's axes among `members`.
-  [[nodiscard]] Kept in_groups(const step::Communication& row, Stage stage, des::Duration moving,
-                               std::span<const StageRank> members);
+  /// Makes flows of all groups of the rows' axes among `members`. They take `moving` where ranks are in order.
+  [[nodiscard]] Kept in_groups(const Rows& rows, Stage stage, des::Duration moving, std::span<const StageRank> members);
+  /// Returns the site of a row's group on `gpus` (ascending), where a placement puts `ranks` (ascending).
+  [[nodiscard]] static step::Site placed(const step::Site& site, const Kind& here, std::span<const Rank> ranks,
+                                         std::span<const net::FabricGpu> gpus);
   [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, StageRank rank);
   [[nodiscard]] Kept message_across(const step::Communication& row, des::Duration duration, StageRank rank);
   [[nodiscard]] Kept collective(const step::Communication& row, des::Duration duration,
@@ -82,9 +88,11 @@ class Transfers {
   /// Makes a collective of a pair of ranks on nodes of different kinds.
   [[nodiscard]] Kept pair_across(const step::Communication& row, des::Duration duration, StageRank rank);
   [[nodiscard]] End end_at(const step::Site& site, StageRank rank);
-  /// Makes flows of NCCL's algorithm over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
-  [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
-                                         Seconds transfer, Alone alone);
+  /// Makes flows of NCCL's algorithm over `gpus` (ascending) on nodes of this kind.
+  [[nodiscard]] static std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload,
+                                                std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone);
+  /// Returns the GPUs of ranks, ascending.
+  [[nodiscard]] std::vector<net::FabricGpu> gpus_of(const Kind& here, std::span<const Rank> ranks) const;
   [[nodiscard]] static Alone alone(const step::Site& site);
   [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
   [[nodiscard]] Kind& kind_of(Stage stage);
@@ -101,6 +109,7 @@ class Transfers {
   std::deque<Kind> kinds_;  // in order of stages
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
+  std::map<std::pair<const step::PassTiming*, Axis>, Rows> rows_;
   std::vector<Transfer> found_;
 };
 

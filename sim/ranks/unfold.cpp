@@ -210,6 +210,11 @@ class Unfolder {
     }
     Instance whole = hold(first.before);
     for (const Transfer& transfer : transfers) {
+      if (&transfer != &first && transfer.before.ps > 0) {
+        const TaskId latency = hold(transfer.before).end;
+        graph.add_dependency(whole.end, latency);
+        whole.end = latency;
+      }
       const TaskId end = hold({}).begin;
       for (const Leg& leg : *transfer.legs) {
         const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});

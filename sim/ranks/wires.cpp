@@ -1,9 +1,9 @@
 // Lays the links and flows of a job's cluster.
 //
-// A flow between nodes carries wire bytes. These are the modelled time of its transfer, times the rate that the cost
-// model gives it under its usual traffic. Bytes, protocol overhead and the profile's measured efficiency stay in one
-// place this way. An undisturbed flow takes exactly the modelled time. Shared, slow or oversubscribed links show as
-// sharing.
+// A flow carries wire bytes. These are the modelled time of its transfer without latency (step::transfer_of), times the
+// rate that the cost model gives it under its usual traffic. Bytes, protocol overhead and the profile's measured
+// efficiency stay in one place this way. An undisturbed flow takes exactly the modelled time. Shared, slow or
+// oversubscribed links show as sharing.
 #include "sim/ranks/wires.h"
 
 #include <fmt/format.h>

@@ -50,6 +50,8 @@ std::string_view kernel_word(model::OpRole role) {
       return "embedding";
     case OpRole::kLoss:
       return "cross_entropy";
+    case OpRole::kRouting:
+      return "moe";
     case OpRole::kComm:
       return "nccl";
     case OpRole::kActivation:
@@ -88,6 +90,13 @@ bool belongs_to(const Meaning& meaning, const Communication* row, Stage stage) {
 
 std::string microseconds_text(std::int64_t ps) { return fmt::format("{}.{:03}", ps / 1'000'000, ps / 1000 % 1000); }
 
+// Returns false for waits, and for work of the host.
+bool is_kernel(const Meaning& meaning) {
+  if (meaning.op != nullptr && meaning.op->kind == step::KernelKind::kWait) return false;
+  return meaning.kind != TaskMeaning::kHostIssue && meaning.kind != TaskMeaning::kPassOverhead &&
+         meaning.kind != TaskMeaning::kHostUpdate;
+}
+
 // The head of the document, and the mark of its only step.
 std::string head_text(const TraceInput& input, const job::Job& job, Stage stage) {
   const int rank = job.grid().rank_of(stage, StageRank{0}).number();
@@ -124,8 +133,7 @@ void write_kineto(const TraceInput& input, const job::Job& job, Stage stage, con
   std::string out = head_text(input, job, stage);
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
-    const bool no_kernel = meaning.kind == TaskMeaning::kHostIssue || meaning.kind == TaskMeaning::kPassOverhead;
-    if (no_kernel || input.run.start[task] == input.run.end[task]) continue;
+    if (!is_kernel(meaning) || input.run.start[task] == input.run.end[task]) continue;
     if (!belongs_to(meaning, workload.communication_of(meaning), stage)) continue;
     out += span_text(input, task);
     if (out.size() < kBlock) continue;

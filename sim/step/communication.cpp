@@ -77,4 +77,11 @@ Seconds cost_of(const Communication& row, const job::Job& job) { return slowest(
 
 Seconds latency_of(const Communication& row, const job::Job& job) { return slowest(row, Bytes(0), job); }
 
+Seconds transfer_of(const Communication& row, const job::Job& job) {
+  const Seconds moving = std::max(Seconds(0), cost_of(row, job) - latency_of(row, job));
+  if (row.site.group.nodes > 1 || row.exchange || row.host_path) return moving;
+  constexpr double kMany = 1 << 30;  // times its bytes: nothing counts beside the rate
+  return std::min(moving, slowest(row, kMany * row.payload, job) / kMany);
+}
+
 }  // namespace foretoken::step

@@ -91,4 +91,9 @@ using Communications = Table<CommunicationId, Communication>;
 /// Returns the time before its bytes move: cost_of() a row without bytes.
 [[nodiscard]] Seconds latency_of(const Communication& row, const job::Job& job);
 
+/// Returns the time in which its bytes use their links. Between nodes it is all but the latency. Inside a node it is
+/// inversely proportional to the rate of the links; the filling of pipelines, and slower protocols of small payloads,
+/// count as latency.
+[[nodiscard]] Seconds transfer_of(const Communication& row, const job::Job& job);
+
 }  // namespace foretoken::step

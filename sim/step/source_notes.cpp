@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "sim/step/profile_uses.h"
@@ -31,6 +32,14 @@ std::optional<std::string> missing_law(const cost::Profile& profile, const cost:
       profile.name, foretoken::name_of(law->first));
 }
 
+/// Returns true when the job's passes use the number that a note of its runtime is about.
+bool is_used(std::string_view note, const job::Job& job) {
+  if (note.starts_with("host_update_bytes")) return job.offload.optimizer.any();
+  if (note.starts_with("expert_")) return job.model.experts.has_value();
+  if (note.starts_with("fp8_")) return job.precision == Precision::kFp8;
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> source_notes(const job::Job& job) {
@@ -50,8 +59,7 @@ std::vector<std::string> source_notes(const job::Job& job) {
                     "stream in fp32",
                     foretoken::name_of(job.precision)));
   for (const std::string& note : job.runtime.notes)
-    if (job.offload.optimizer.any() || !note.starts_with("host_update_bytes"))
-      notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));
+    if (is_used(note, job)) notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));
   return notes;
 }
 

@@ -100,7 +100,7 @@ std::string table_text(const Rows& rows, const Paint& paint) {
                {"MFU"},
                {"bubble"},
                {"ideal", Table::Align::kRight, 1},
-               {"peak GiB"},
+               {"GiB"},
                {"fits", Table::Align::kLeft},
                {"sent a stage", Table::Align::kRight, 2}});
   for (const study::TriedSchedule& row : rows) {
@@ -114,7 +114,7 @@ std::string table_text(const Rows& rows, const Paint& paint) {
     table.add({label, report::time_text(m.step_time),
                &row == &rows[*best] ? (m.memory.fits ? "best" : "fastest") : fmt::format("{:+.1f} %", behind * 100),
                report::significant(m.tokens_per_s), report::percent(m.mfu), report::percent(m.bubble_fraction),
-               report::percent(m.ideal_bubble_fraction), report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
+               report::percent(m.ideal_bubble_fraction), report::gib(m.memory.needed()), m.memory.fits ? "yes" : "NO",
                report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
   }
   return table.text(paint);
@@ -144,8 +144,9 @@ std::string text_of(const std::string& name, const Rows& rows, const Options& op
   text += paint.paragraph("  ",
                           "bubble: idle time of the pipeline over the work of its busiest stage; ideal: with equal "
                           "stages and free messages");
-  text += paint.paragraph(
-      "  ", "peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step");
+  text += paint.paragraph("  ",
+                          "GiB: memory that the fullest GPU needs; sent a stage: pipeline messages of one GPU of the "
+                          "busiest stage in a step");
   if (std::any_of(rows.begin(), rows.end(), [](const study::TriedSchedule& row) { return row.is_own; }))
     text += "  *: the scenario's own schedule\n";
   for (const study::TriedSchedule& row : rows)

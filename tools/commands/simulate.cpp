@@ -29,6 +29,7 @@
 #include "tools/options/question_options.h"
 #include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
+#include "tools/output/progress_line.h"
 #include "tools/output/step_files.h"
 #include "tools/text/simulate_text.h"
 
@@ -125,8 +126,11 @@ io::ScriptVariables variables_of(const Options& options) {
 Question question_without_file(const Options& options, const trust::Evidence& evidence) {
   StatedQuestion stated = stated_question(options.asked, options.sets, "foretoken simulate");
   const io::OpenScenario open = io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options));
-  const study::QuickChoice chosen =
-      study::choose_quickly(open, evidence, std::max(1U, std::thread::hardware_concurrency()));
+  ProgressLine line("configurations", /*lines_in_files=*/false);
+  const study::QuickChoice chosen = study::choose_quickly(
+      open, evidence, std::max(1U, std::thread::hardware_concurrency()),
+      {.progress = [&](std::size_t done, std::size_t total) { line.show(done, total); }, .stop = nullptr});
+  line.clear();
   stated.assumptions.push_back(
       fmt::format("The fastest of {} configurations: {} (state --tp, --pp, --dp, --cp or --micro-batch to choose).",
                   chosen.considered, chosen.words));

@@ -44,6 +44,17 @@ TEST(WhatIf, AnotherClusterBringsItsOwnCosts) {
   EXPECT_EQ(json::parse(ran.out)["rows"][0]["result"]["step_time_s"], json::parse(own.out)["step_time_s"]);
 }
 
+TEST(WhatIf, MemoryIsWhatSimulateAndCompareShow) {
+  const auto memory = json::parse(run_foretoken({"simulate", "gpt-7.5b-128-a100", "--json"}).out)["memory"];
+  const double needed = memory["peak_bytes"].get<double>() + memory["outside_allocator_bytes"].get<double>();
+  const std::string cell = fmt::format("  {:.1f}  ", needed / (1024.0 * 1024 * 1024));
+  const Ran whatif = run_foretoken({"whatif", "gpt-7.5b-128-a100", "--vary", "batch.micro=1,2"});
+  EXPECT_THAT(whatif.out, testing::HasSubstr(cell));
+  EXPECT_THAT(whatif.out, testing::HasSubstr("GiB: memory that the fullest GPU needs"));
+  const Ran compare = run_foretoken({"compare", "gpt-39b-512-a100", "--schedules", "1f1b"});
+  EXPECT_THAT(compare.out, testing::HasSubstr("GiB: memory that the fullest GPU needs"));
+}
+
 // The scenario states a price with its own cluster. aws-p5 has a list price, dgx-h100-ndr has none.
 TEST(WhatIf, AStatedPriceBelongsToItsCluster) {
   const auto costs = [](std::vector<std::string> more) {

@@ -39,7 +39,7 @@ void add_row(Table& table, std::vector<std::string> cells, const report::Metrics
   cells.push_back(report::significant(m.tokens_per_s));
   cells.push_back(report::percent(m.mfu));
   cells.push_back(report::percent(m.bubble_fraction));
-  cells.push_back(report::gib(m.memory.peak));
+  cells.push_back(report::gib(m.memory.needed()));
   cells.emplace_back(m.memory.fits ? "yes" : "NO");
   if (base.run) cells.push_back(m.run ? report::significant(m.run->days) : "");
   if (base.run && base.run->cost) cells.push_back(m.run && m.run->cost ? report::in_words3(*m.run->cost) : "");
@@ -51,7 +51,7 @@ std::string rows_text(const study::WhatIf& whatif, const Paint& paint) {
   for (std::size_t k = 0; k < whatif.keys.size(); ++k) columns.push_back({short_name(whatif.keys, k)});
   for (const auto& [head, spare] : {std::pair{"step", 0}, {"to base", 0}, {"tokens/s", 2}, {"MFU", 1}, {"bubble", 3}})
     columns.push_back({head, Table::Align::kRight, spare});
-  columns.insert(columns.end(), {{"peak GiB"}, {"fits"}});
+  columns.insert(columns.end(), {{"GiB"}, {"fits"}});
   if (whatif.base.run) columns.push_back({"days"});
   if (whatif.base.run && whatif.base.run->cost) columns.push_back({whatif.base.run->currency});
   Table table(columns);
@@ -66,7 +66,7 @@ std::string rows_text(const study::WhatIf& whatif, const Paint& paint) {
     else
       table.add_note(std::move(cells), study::reason(row.impossible.front()));
   }
-  return table.text(paint, 2, "--csv and --json");
+  return table.text(paint, 2, "--csv and --json") + paint.paragraph("  ", "GiB: memory that the fullest GPU needs");
 }
 
 std::string knee_text(const std::string& key, const study::Knee& knee) {

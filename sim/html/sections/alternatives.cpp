@@ -16,19 +16,19 @@ std::string table_of(const std::vector<study::Variant>& variants, Seconds base) 
                {"tokens/s"},
                {"MFU"},
                {"bubble"},
-               {"peak GiB"},
+               {"GiB"},
                {"fits", false}});
   for (const study::Variant& each : variants) {
     const report::Metrics& m = *each.metrics;
     const double change = m.step_time / base - 1;
-    table.add(
-        {Table::text(each.label), Table::number(m.step_time.value(), report::significant(m.step_time.value())),
-         Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
-         Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
-         Table::number(m.mfu, report::percent(m.mfu)),
-         Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
-         Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
-        each.is_base);
+    table.add({Table::text(each.label), Table::number(m.step_time.value(), report::significant(m.step_time.value())),
+               Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
+               Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
+               Table::number(m.mfu, report::percent(m.mfu)),
+               Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
+               Table::number(m.memory.needed().value(), report::gib(m.memory.needed())),
+               Table::text(m.memory.fits ? "yes" : "no")},
+              each.is_base);
   }
   return table.html(true);
 }
@@ -46,7 +46,9 @@ std::string alternatives(const ReportData& data) {
   const Seconds base = data.base.metrics.step_time;
   std::string html;
   if (!data.found.empty())
-    html += paragraph("The fastest configurations that fit, of all that the same GPUs, batch and software allow.") +
+    html += paragraph(
+                "The fastest configurations that fit, of all that the same GPUs, batch and software allow. GiB: "
+                "memory that the fullest GPU needs.") +
             "<p class=\"remark needs-script\">Click a column's head to sort by it.</p>\n" + table_of(data.found, base);
   else
     html += paragraph(why_nothing_found(data.base.job));

@@ -16,14 +16,14 @@ namespace {
 void add_row(Table& table, const study::Variant& variant, Seconds base) {
   const report::Metrics& m = *variant.metrics;
   const double change = m.step_time / base - 1;
-  table.add(
-      {Table::text(variant.label), Table::number(m.step_time.value(), report::time_text(m.step_time)),
-       Table::number(change, variant.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
-       Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
-       Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
-       Table::number(m.ideal_bubble_fraction, report::percent(m.ideal_bubble_fraction)),
-       Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
-      variant.is_base);
+  table.add({Table::text(variant.label), Table::number(m.step_time.value(), report::time_text(m.step_time)),
+             Table::number(change, variant.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
+             Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
+             Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
+             Table::number(m.ideal_bubble_fraction, report::percent(m.ideal_bubble_fraction)),
+             Table::number(m.memory.needed().value(), report::gib(m.memory.needed())),
+             Table::text(m.memory.fits ? "yes" : "no")},
+            variant.is_base);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::string schedules(const ReportData& data) {
                {"tokens/s"},
                {"bubble"},
                {"ideal"},
-               {"peak GiB"},
+               {"GiB"},
                {"fits", false}});
   std::vector<report::Gantt> charts;
   for (const study::Variant& each : data.schedules) {
@@ -49,7 +49,9 @@ std::string schedules(const ReportData& data) {
   }
   return paragraph(
              "The same job with other schedules and no other change. Bubble: idle time of the pipeline over the "
-             "work of its busiest stage; ideal: with equal stages and free messages, (p - 1) / (v m) for 1F1B.") +
+             "work of its busiest stage; ideal: with equal stages and free messages, (p - 1) / (v m) for 1F1B. GiB: "
+             "memory "
+             "that the fullest GPU needs.") +
          table.html() + pipeline_legend(charts) + paragraph(draw::density_words() + ".", "remark") +
          "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }

@@ -91,8 +91,10 @@ std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const st
                                      std::span<const std::string> sets) {
   for (Complaint& complaint : complaints)
     for (const std::string& assignment : sets)  // the last one holds
-      if (complaint.file == file && states(assignment, complaint.pointer))
-        complaint.option = "--set " + printable(assignment, 60);
+      if (complaint.file == file && states(assignment, complaint.pointer)) {
+        const std::string inside = complaint.pointer.substr(1 + assignment.find('='));  // where the value is an object
+        complaint.option = "--set " + printable(assignment, 60) + (inside.empty() ? "" : ": " + printable(inside));
+      }
   return complaints;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -140,13 +141,48 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   return OpenScenario(std::move(question), document, std::move(findings.files));
 }
 
+/// Returns the name of a reference: a name, or the base or name of an object.
+std::string name_of_reference(const nlohmann::json& document, const char* key) {
+  if (!document.is_object() || !document.contains(key)) return "";
+  const nlohmann::json& value = document.at(key);
+  if (value.is_string()) return value.get<std::string>();
+  for (const char* const part : {"base", "name"})
+    if (value.is_object() && value.contains(part) && value.at(part).is_string())
+      return value.at(part).get<std::string>();
+  return "";
+}
+
+/// Returns true when an override states `key`, a part of it, or an object that it is in.
+bool is_set(std::span<const std::string> sets, std::string_view key) {
+  return std::any_of(sets.begin(), sets.end(), [&](std::string_view set) {
+    const std::string_view stated = set.substr(0, set.find('='));
+    return stated == key || (key.starts_with(stated) && key.substr(stated.size()).starts_with('.'));
+  });
+}
+
+/// Applies overrides. A price belongs to the cluster that it was stated with, so an override of the cluster leaves it
+/// out, unless another override states a price.
+void apply_sets(nlohmann::json& value, std::span<const std::string> sets, Findings& findings) {
+  static const nlohmann::json::json_pointer kPrice("/run/price_per_gpu_hour");
+  const std::string cluster = name_of_reference(value, "cluster");
+  for (const std::string& assignment : sets) apply_set(value, assignment, findings);
+  const std::string other = name_of_reference(value, "cluster");
+  if (cluster.empty() || other.empty() || other == cluster || is_set(sets, "run.price_per_gpu_hour")) return;
+  if (!value.contains(kPrice) || !value.at(kPrice).is_number()) return;
+  findings.notes.assumptions.push_back(
+      fmt::format("price: the scenario's {} per GPU hour belongs to cluster {}, and is left out; state "
+                  "run.price_per_gpu_hour",
+                  value.at(kPrice).dump(), printable(cluster)));
+  value["run"].erase("price_per_gpu_hour");
+}
+
 /// Returns the document with its bases and overrides. Throws when a file or an override is wrong.
 Document complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
   if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);
   findings.throw_if_wrong();
   document->source.notes_defaults = true;
-  for (const std::string& assignment : sets) apply_set(document->value, assignment, findings);
+  apply_sets(document->value, sets, findings);
   findings.throw_if_wrong();
   return std::move(*document);
 }

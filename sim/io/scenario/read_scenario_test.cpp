@@ -64,7 +64,8 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_THAT(notes.defaulted, Not(Contains("/batch/micro")));
   EXPECT_THAT(notes.defaulted, Not(Contains(HasSubstr("tie_word"))));
   EXPECT_THAT(notes.assumptions, Contains(HasSubstr("18 bytes per parameter")));
-  EXPECT_THAT(step::source_notes(scenario), Contains(HasSubstr("runtime megatron-core: fp8_backward_factor = ")));
+  EXPECT_THAT(step::source_notes(read(kLeast, {"precision=fp8"})),
+              Contains(HasSubstr("runtime megatron-core: fp8_backward_factor = ")));
 }
 
 TEST(ReadScenario, AutocastOverFp32WeightsIsSaid) {
@@ -397,6 +398,43 @@ TEST(ReadScenario, ASequenceBeyondTheAttentionWindowIsRefused) {
       "attention is not supported; try --set model.sliding_window=null (full attention)");
   EXPECT_EQ(read({mistral, "model.sliding_window=2048", "model.sliding_window=null", "batch.sequence_length=4096"}),
             "");
+}
+
+TEST(ReadScenario, OnlyConstantsOfUseHaveNotes) {
+  const auto notes = [](const std::string& text, const std::vector<std::string>& sets) {
+    std::string all;
+    for (const std::string& note : step::source_notes(made(text, sets).job)) all += note + '\n';
+    return all;
+  };
+  EXPECT_THAT(notes(kLeast, {}), Not(HasSubstr("expert_")));
+  EXPECT_THAT(notes(kLeast, {}), Not(HasSubstr("fp8_backward_factor")));
+  EXPECT_THAT(notes(kLeast, {"precision=fp8"}), HasSubstr("fp8_backward_factor"));
+  EXPECT_THAT(notes(kLeast, {"model=mixtral-8x7b", "parallelism.expert=8"}), HasSubstr("expert_wait_us"));
+}
+
+TEST(ReadScenario, LoraOfAProductAndItsPartsIsRefused) {
+  const auto with = [](const char* targets) {
+    return complaints(kLeast, {std::string(R"(training={"method": "lora", "rank": 16, "targets": )") + targets + "}"});
+  };
+  EXPECT_EQ(with(R"(["linear_qkv", "linear_fc1"])"), "");
+  EXPECT_THAT(with(R"(["linear_qkv", "q_proj"])"),
+              HasSubstr("/targets: expected one product or its parts, found qkv and its parts"));
+  EXPECT_THAT(with(R"(["gate_up_proj", "up_proj"])"),
+              HasSubstr("/targets: expected one product or its parts, found fc1 and its parts"));
+}
+
+TEST(ReadScenario, AStatedPriceBelongsToItsCluster) {
+  const std::string text = R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 8,
+      "batch": {"micro": 1, "global": 64, "sequence_length": 8192}, "run": {"tokens": 1e9, "price_per_gpu_hour": 2}})";
+  const auto price = [&](const std::vector<std::string>& sets) { return made(text, sets).job.run->price_per_gpu_hour; };
+  EXPECT_EQ(price({}), 2);
+  EXPECT_EQ(price({"cluster.node.nics.gb_per_s=25"}), 2) << "the same cluster, changed";
+  EXPECT_EQ(price({"cluster=dgx-a100-80gb-hdr"}), std::nullopt);
+  EXPECT_EQ(price({"cluster=dgx-a100-80gb-hdr", "run.price_per_gpu_hour=3"}), 3);
+  EXPECT_EQ(price({"cluster=aws-p5"}), made(kLeast, {"cluster=aws-p5"}).job.cluster.price_per_gpu_hour);
+  EXPECT_THAT(made(text, {"cluster=dgx-a100-80gb-hdr"}).notes.assumptions,
+              Contains("price: the scenario's 2 per GPU hour belongs to cluster dgx-h100-ndr, and is left out; state "
+                       "run.price_per_gpu_hour"));
 }
 
 TEST(ReadScenario, AClusterWithAnotherPriceSaysIt) {

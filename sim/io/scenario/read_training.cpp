@@ -31,6 +31,10 @@ model::LoraTargets read_targets(const Node& training) {
     training.complain("targets", "expected at least one product, found an empty array");
   if (named)
     for (const Node& name : *named) targets = targets | read_target(name);
+  const bool qkv_twice = targets.fused_qkv && (targets.queries || targets.keys || targets.values);
+  if (qkv_twice || (targets.fused_fc1 && (targets.gate || targets.up)))
+    training.complain(
+        "targets", fmt::format("expected one product or its parts, found {} and its parts", qkv_twice ? "qkv" : "fc1"));
   return targets;
 }
 

@@ -53,6 +53,7 @@ TensorId add_router(const Mixture& mix, TensorId input) {
   mix.block.add(std::move(product));
   // Reads scores; writes probabilities and the choice.
   mix.block.add(Op{.name = "choose experts",
+                   .role = OpRole::kRouting,
                    .work = MemoryBound{12 * scores, 12 * scores, "chosen experts gradient"},
                    .reads = {logits},
                    .writes = {chosen},
@@ -65,6 +66,7 @@ TensorId add_router(const Mixture& mix, TensorId input) {
 void add_copy(const Mixture& mix, std::string_view name, std::string_view backward, double bytes, TensorId from,
               TensorId to) {
   mix.block.add(Op{.name = name,
+                   .role = OpRole::kRouting,
                    .work = MemoryBound{bytes, bytes, backward},
                    .reads = {from},
                    .writes = {to},

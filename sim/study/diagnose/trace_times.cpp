@@ -90,6 +90,8 @@ Work work_of_op(const step::TimedOp& op) {
       return Work::kEmbedding;
     case OpRole::kLoss:
       return Work::kLoss;
+    case OpRole::kRouting:
+      return Work::kRouting;
     case OpRole::kComm:
       return Work::kCommunication;
     case OpRole::kActivation:
@@ -162,11 +164,12 @@ PredictedTimes predicted_times(const Prediction& prediction, const GpuTrace& tra
           sums[static_cast<std::size_t>(work_of_op(op))] += des::to_seconds(op.duration).value();
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
-    if (meaning.stage != times.stage) continue;
     const double seconds = des::to_seconds(prediction.run.end[task] - prediction.run.start[task]).value();
-    if (meaning.kind == step::TaskMeaning::kCommunication)
+    // Both ends of a message run a kernel.
+    if (meaning.kind == step::TaskMeaning::kCommunication && workload.communication_of(meaning)->involves(times.stage))
       sums[static_cast<std::size_t>(Work::kCommunication)] += seconds;
-    if (meaning.kind == step::TaskMeaning::kOptimizer) sums[static_cast<std::size_t>(Work::kOptimizer)] += seconds;
+    if (meaning.kind == step::TaskMeaning::kOptimizer && meaning.stage == times.stage)
+      sums[static_cast<std::size_t>(Work::kOptimizer)] += seconds;
   }
   const double steps = prediction.step.steady ? prediction.step.steady->steps() : 1;
   const double factor = prediction.metrics.bias_factor() / steps;

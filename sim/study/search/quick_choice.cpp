@@ -9,12 +9,16 @@
 
 namespace foretoken::study {
 
-QuickChoice choose_quickly(const io::OpenScenario& question, const trust::Evidence& evidence, std::size_t threads) {
+QuickChoice choose_quickly(const io::OpenScenario& question, const trust::Evidence& evidence, std::size_t threads,
+                           const Watch& watch) {
   const SearchRequest request{.question = question.question(), .inputs = {}, .space = {}, .top = 1};
   const search::Space space(question, request.space);
   if (space.candidates().empty()) throw ConfigError(why_none_is_valid(question, request.space));
+  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = nullptr};
+  hooks.progress = [&](const search::Progress& progress) { watch.show(progress.decided, progress.total); };
   const search::SearchResult result = run_search(
-      space, {.objective = request.objective, .top = 1, .axes = request.axes, .require_fit = true, .threads = threads});
+      space, {.objective = request.objective, .top = 1, .axes = request.axes, .require_fit = true, .threads = threads},
+      hooks);
   if (result.ranking.count(search::Verdict::kInvalid) == space.candidates().size())
     throw ConfigError(why_none_is_valid(question, request.space));
   const SearchAnswer answer =

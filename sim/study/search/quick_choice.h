@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "sim/base/process/watch.h"
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/trust/evidence.h"
 
@@ -15,8 +16,9 @@ struct QuickChoice {
   std::size_t considered = 0;  ///< configurations
 };
 
-/// Returns the fastest configuration that fits. Throws ConfigError when none is valid or none fits.
+/// Returns the fastest configuration that fits. Shows its progress to `watch`, which cannot stop it. Throws ConfigError
+/// when none is valid or none fits.
 [[nodiscard]] QuickChoice choose_quickly(const io::OpenScenario& question, const trust::Evidence& evidence,
-                                         std::size_t threads);
+                                         std::size_t threads, const Watch& watch = {});
 
 }  // namespace foretoken::study

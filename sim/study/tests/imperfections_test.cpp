@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "sim/base/error.h"
@@ -321,11 +322,16 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
               16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
 
-// Returns the time of all communication of layers in one micro-batch of stage 0.
-double tensor_comm_ps(const Prediction& prediction) {
+// Sums `time` over the tensor-parallel exchanges of one micro-batch of stage 0, in picoseconds.
+template <class Time>
+double tensor_sum_ps(const Prediction& prediction, const Time& time) {
   const auto& passes = *prediction.step.passes;
-  return static_cast<double>(passes.timing(Stage{0}, Chunk{0}, OpKind::kForward).comm[Axis::kTensor].ps +
-                             passes.timing(Stage{0}, Chunk{0}, OpKind::kBackward).comm[Axis::kTensor].ps);
+  double sum = 0;
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
+    for (const step::TimedOps* block : passes.blocks(Stage{0}, Chunk{0}, kind))
+      for (const step::TimedOp& op : *block)
+        if (op.axis == Axis::kTensor) sum += 1e12 * time(passes.communications(Stage{0})[*op.communication]).value();
+  return sum;
 }
 
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
@@ -336,26 +342,79 @@ TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
     const Prediction folded = predict(job(text), {.fidelity = fidelity});
     const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
     const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
-    const double took = tensor_comm_ps(equal);
-    ASSERT_GT(took, 0);
-    EXPECT_NEAR(static_cast<double>(equal.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * took);
-    // Every all-reduce lasts as long as its slowest channel.
-    EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), took, 1e-6 * took);
+    const double moving = tensor_sum_ps(equal, [&](const auto& row) { return step::transfer_of(row, equal.job); });
+    ASSERT_GT(moving, 0);
+    EXPECT_NEAR(static_cast<double>(equal.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * moving);
+    // The bytes of every all-reduce take as long as on its slowest channel. Its latency stays.
+    EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), moving, 1e-6 * moving);
   }
 }
 
-TEST(Imperfections, APlacementThatTearsTensorGroupsPutsThemOnTheNetwork) {
+TEST(Imperfections, TimeThatLinksAddToAPassIsCommunication) {
+  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
+      "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
+  const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
+  for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
+    const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
+    const observe::StageSplit &usual = equal.observations.busiest, &longer = uneven.observations.busiest;
+    EXPECT_NEAR(static_cast<double>((longer.comm[Axis::kTensor] - usual.comm[Axis::kTensor]).ps),
+                static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), 10);
+    EXPECT_NEAR(static_cast<double>(longer.host.ps), static_cast<double>(usual.host.ps), 10);
+    EXPECT_EQ(longer.compute.ps, usual.compute.ps);
+  }
+}
+
+constexpr const char* kTorn =
+    R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
+
+TEST(Imperfections, GroupsThatAPlacementMovesCostWhatTheyCostThere) {
   const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 2, "data": 8},
       "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
-  const std::string torn =
-      R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
   const Prediction usual = predict(job(text), How{.unfolded = true});
-  const Prediction torn_groups = predict(job(text + torn));
-  const NodeLinks& links = usual.job.cluster.links;
-  const double took = tensor_comm_ps(usual);
-  // The same bytes through one NIC instead of NVLink.
-  EXPECT_NEAR(static_cast<double>(torn_groups.run.makespan.ps - usual.run.makespan.ps),
-              (links.nvlink_per_gpu / links.nic - 1) * took, 1e-6 * took);
+  const Prediction torn_groups = predict(job(text + kTorn));
+  const auto on_shape = [&](step::Communication row, GroupShape shape) {
+    row.site.group = shape;
+    return step::cost_of(row, usual.job);
+  };
+  const auto in_order = [&](const step::Communication& row) { return step::cost_of(row, usual.job); };
+  // Every tensor group has a GPU on each node. The GPUs of a node reduce gradients.
+  double expected = tensor_sum_ps(usual, [&](const auto& row) { return on_shape(row, {2, 2, 1, 8}) - in_order(row); });
+  for (const step::Communication& row : usual.step.workload.communications)
+    if (row.purpose == step::Purpose::kGradients)
+      expected += 1e12 * (on_shape(row, {8, 1, 8, 1}) - in_order(row)).value();
+  EXPECT_NEAR(static_cast<double>(torn_groups.run.makespan.ps - usual.run.makespan.ps), expected,
+              1e-6 * std::abs(expected));
+}
+
+TEST(Imperfections, AFasterNvlinkNeverLengthensAStep) {
+  struct Case {
+    const char* name;
+    std::string more;
+  };
+  const std::string failed =
+      R"(, "imperfections": {"failed_links": [{"between": ["node 0 gpu 5", "node 0 nvswitch 0"]}]})";
+  const auto layout = [](const std::string& degrees) {
+    return R"(, "gpus": 16, "parallelism": {)" + degrees +
+           R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 256})";
+  };
+  const Case cases[] = {
+      {"a placement over two nodes tears every tensor group", layout(R"("tensor": 8, "data": 2)") + kTorn},
+      {"gradients are reduced where tensor groups were", layout(R"("tensor": 2, "data": 8)") + kTorn},
+      {"messages cross nodes by placement", layout(R"("tensor": 4, "pipeline": 2, "data": 2)") + kTorn},
+      {"a tensor group goes over PCIe", layout(R"("tensor": 8, "data": 2)") + failed},
+      {"messages go over PCIe", layout(R"("tensor": 1, "pipeline": 8, "data": 2)") + failed}};
+  for (const auto& [name, more] : cases)
+    for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
+      SCOPED_TRACE(name);
+      std::int64_t before = std::numeric_limits<std::int64_t>::max();
+      for (const int rate : {150, 300, 1200, 4800}) {
+        const std::string links = R"(, "node": {"nvlink": {"gb_per_s_per_gpu": )" + std::to_string(rate) + "}}";
+        const Prediction prediction = predict(job(on(links) + more), How{.fidelity = fidelity, .unfolded = true});
+        EXPECT_LE(prediction.run.makespan.ps, before) << rate << " GB/s";
+        before = prediction.run.makespan.ps;
+      }
+    }
 }
 
 TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
