@@ -7,8 +7,8 @@
 // Each side first ends its frontier: its last pass, and the messages that it waited for since. After a wait, the next
 // pass depends on the message.
 //
-// The caller decides about the tasks. lower_pipeline appends them to a graph. PipelinePlan records them for replays. A
-// `Tasks` has
+// The caller decides about the tasks: lower_pipeline appends them to a graph. fast::StageWalk follows the same rules
+// without one. A `Tasks` has
 //
 //   TaskId message(const MessageKey&, Neighbour link);  // after the messages before it on the sender's link
 //   TaskId pass(Stage, const StageOp&, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks&);
