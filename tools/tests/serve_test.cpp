@@ -367,6 +367,12 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
   EXPECT_THAT(contents(folder.file("none.html")), HasSubstr("does not fit into the memory"));
 }
 
+TEST(ServiceReport, AnEncoderHasNoCache) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_foretoken({"report", "bert-base-a100", "-o", folder.file("bert.html")}).status, 0);
+  EXPECT_THAT(contents(folder.file("bert.html")), Not(HasSubstr("cache bf16")));
+}
+
 TEST(ServeCommand, PoolsNeedANetworkBetweenNodes) {
   const Ran ran =
       run_foretoken(with_sets({"serve", "llama-3-70b-8-h100"}, {"cluster=rtx4090-24gb", "parallelism=null", "gpus=null",

@@ -36,6 +36,12 @@ std::string batching_words(const Service& service) {
                      engine.chunks_prompts ? "" : ", prompts whole");
 }
 
+std::string precision_words(const Service& service) {
+  const std::string weights(name_of(service.precision));
+  if (service.model.encoder) return weights;  // it has no cache
+  return fmt::format("weights {}, cache {}", weights, service.cache_precision);
+}
+
 std::string share_words(const Service& service) {
   const serve::Engine& engine = service.engine;
   std::string words = fmt::format("{:.3g} % of a GPU's", 100 * engine.memory_fraction);
@@ -112,7 +118,7 @@ std::vector<std::pair<std::string, std::string>> question_rows(const Service& se
       {"cluster", fmt::format("{} of {} ({})", report::counted(service.gpus(), "GPU"), service.cluster.name,
                               service.cluster.gpu.name)},
       {"engine", service.engine.name},
-      {"precision", fmt::format("weights {}, cache {}", name_of(service.precision), service.cache_precision)},
+      {"precision", precision_words(service)},
       {"parallelism", parallelism_words(service)},
       {"requests", arrivals_words(service.requests)},
       {"batching", batching_words(service)},
