@@ -436,7 +436,9 @@ TEST(ServeCommand, FitsOneScreenAndEndsWithCommandsToRun) {
     const std::vector<std::string> lines = lines_of(run_foretoken(words).out);
     ASSERT_LE(lines.size(), 25U) << testing::PrintToString(lines);
     for (const std::string& line : lines)
-      if (!line.starts_with("  foretoken")) EXPECT_LE(report::columns_of(line), 80U) << line;
+      if (!line.starts_with("  foretoken")) {
+        EXPECT_LE(report::columns_of(line), 80U) << line;
+      }
     EXPECT_THAT(lines.back(), testing::StartsWith("  foretoken serve "));
     EXPECT_THAT(lines.back(), HasSubstr(" --details"));
   }
