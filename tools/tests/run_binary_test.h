@@ -105,4 +105,13 @@ inline void expect_refused(const Wrong& wrong) {
   EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
 }
 
+/// Returns the words with `--set` before each of `sets`.
+inline std::vector<std::string> with_sets(std::vector<std::string> words, const std::vector<std::string>& sets) {
+  for (const std::string& assignment : sets) {
+    words.emplace_back("--set");
+    words.push_back(assignment);
+  }
+  return words;
+}
+
 }  // namespace foretoken::tools
