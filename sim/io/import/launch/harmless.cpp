@@ -13,7 +13,8 @@ namespace {
 // Parted by spaces, with one before the first and behind the last.
 constexpr std::string_view kHarmless =
     " account addr address answer api author bos cache callback callbacks chat clip column columns comet comment conv "
-    "conversation corpus dashboard data dataset datasets date decay demo description dialogue dir dirs domain early "
+    "conversation corpus dashboard data dataset datasets date debug decay demo description dialogue dir dirs domain "
+    "early "
     "email entity eos eps epoch epochs epsilon eval evaluate evaluation exp experiment field fields file filename "
     "files filter folder folders hf host hub index indices input inputs instruction interval key label labels lang "
     "language "
@@ -34,7 +35,7 @@ constexpr std::string_view kCostly =
     "optimizers orpo pack packed packing pad padding parallel parallelism peft pixel pp ppo precision preference "
     "prefix pretrained process processes prune pruning ptuning qat qlora quant quantization quantize quantized random "
     "rank ranks ratio recompute ref reference relora reward ring rl rlhf rope sample samples scratch seq sequence "
-    "shard sharded sharding size sizes soft sp sparse sparsity spectrum speculative speech stage steps student sync "
+    "shard sharded sharding size sizes soft sp sparse sparsity spectrum speculative speech stage student sync "
     "teacher topk tower tpable triton tune tuned ulysses unfreeze unfrozen unsloth video videos vision "
     "vocab vocabulary weight weights width window world zero ";
 

@@ -166,6 +166,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
                  gpus, 1, report);
   map_trainer_precision(settings, report);
   const bool factory = settings.has({"finetuning_type"});
+  if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
   report.map("recompute.granularity", checkpointed ? "full" : "none",

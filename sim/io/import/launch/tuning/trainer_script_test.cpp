@@ -394,5 +394,38 @@ TEST(TrainerScript, GpusAreCountedByGrep) {
   EXPECT_EQ(report.whole("gpus"), 6);
 }
 
+TEST(TrainerScript, VisibleDevicesAreTheGpusOfLaunchersThatReadThem) {
+  const Folder folder;
+  const auto gpus_of = [&](const std::string& launch) {
+    return folder.read("export CUDA_VISIBLE_DEVICES=0,1,6,7\n" + launch + " train.py" + kArguments).whole("gpus");
+  };
+  EXPECT_EQ(gpus_of("deepspeed"), 4);
+  EXPECT_EQ(gpus_of("deepspeed --num_gpus 2"), 2);
+  EXPECT_EQ(gpus_of("deepspeed --include localhost:0"), 1);
+  EXPECT_FALSE(gpus_of("deepspeed --hostfile a").has_value());
+  EXPECT_EQ(gpus_of("accelerate launch --mixed_precision bf16"), 4);
+  EXPECT_EQ(gpus_of("accelerate launch --num_processes 2"), 2);
+  EXPECT_EQ(gpus_of("torchrun --nproc_per_node=auto"), 4);
+  EXPECT_EQ(gpus_of("nohup python"), 1) << "nohup is no launcher";
+  EXPECT_EQ(folder
+                .read("CUDA_VISIBLE_DEVICES=0,1 nohup llamafactory-cli train --stage sft --finetuning_type full "
+                      "--gradient_checkpointing true" +
+                      std::string(kArguments))
+                .whole("gpus"),
+            2);
+}
+
+TEST(TrainerScript, LlamaFactoryHasAKeyOfItsOwnForRecomputing) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read("CUDA_VISIBLE_DEVICES=0 llamafactory-cli train --stage sft --finetuning_type full " + flags +
+                       kArguments);
+  };
+  const Report report = with("--gradient_checkpointing true --training_debug_steps 20");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(with("--disable_gradient_checkpointing true").at("recompute.granularity"), Json("none"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
