@@ -125,8 +125,9 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
 
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report) {
   const std::string lower = lower_case(name);
-  for (const char* other : {"muon", "adafactor", "galore", "apollo", "sgd", "lomo", "onebit", "zeroone", "sophia",
-                            "shampoo", "adagrad", "rmsprop", "grokadamw", "ademamix", "lisa", "schedule_free", "came"})
+  for (const char* other :
+       {"muon", "adafactor", "galore", "apollo", "sgd", "lomo", "onebit", "zeroone", "sophia", "shampoo", "adagrad",
+        "rmsprop", "grokadamw", "ademamix", "lisa", "schedule_free", "schedulefree", "came"})
     if (holds(lower, other))
       return report.refuse(from, in_quotes(name) + " has other costs and memory than Adam", from);
   if (holds(lower, "lamb")) return report.map("optimizer.name", "lamb", from);

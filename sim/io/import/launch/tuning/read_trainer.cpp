@@ -2,6 +2,9 @@
 //
 // Names and defaults: huggingface/transformers, src/transformers/training_args.py; hiyouga/LLaMA-Factory,
 // src/llamafactory/hparams; huggingface/trl, trl/trainer.
+#include <algorithm>
+#include <cctype>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -13,7 +16,13 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
+std::string lower_cased(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 constexpr KeyRule kTrainerKeys[] = {
+    {"freeze_vit freeze_aligner freeze_vision_tower freeze_multi_modal_projector", "a multimodal model", true},
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
@@ -41,8 +50,8 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   if (stage != "sft" && stage != "pt")
     report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
-  if (kind == "oft" || kind == "freeze")
-    report.refuse("finetuning_type " + kind, "other weights train than with LoRA", "finetuning_type");
+  if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
+    report.refuse("finetuning_type " + printable(kind, 40), "other weights train than with LoRA", "finetuning_type");
   const std::string name = settings.text({"model_name_or_path"}).value_or("");
   for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ"})
     if (name.find(base) != name.npos)
@@ -98,7 +107,9 @@ void map_trainer_method(const Settings& settings, Report& report) {
       !whole &&
       (narrow || (stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
   (void)settings.at("peft_method");
-  const auto rank = settings.whole({"lora_rank", "lora_r"});
+  const auto type = settings.text({"peft_type"});  // beside it lora_dim is a plain rank
+  const auto rank =
+      type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
   const bool four = narrow || settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
@@ -107,7 +118,9 @@ void map_trainer_method(const Settings& settings, Report& report) {
     (void)settings.at(key);
   const std::string targets =
       settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
-  if (kind ? *kind == "lora" : peft)
+  if (type && !peft && lower_cased(*type) != "lora")
+    return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
+  if (kind ? *kind == "lora" : peft || type)
     map_adapter({.method = four || eight ? "qlora" : "lora",
                  .from = kind ? "finetuning_type" : "use_peft",
                  .rank = rank,
@@ -129,6 +142,9 @@ void map_model_of(const Settings& settings, Report& report) {
     if (model_of_name(*name)) return map_named_model(*name, key, report);
     if (first.empty()) first = key;
   }
+  // run_clm.py makes a model of a kind without a name: the kind's default configuration.
+  if (first.empty() && settings.text({"model_type"}).value_or("") == "gpt2")
+    return map_named_model("gpt2", "model_type", report);
   if (first.empty()) return report.ask("model", "the arguments name no model; state --model");
   map_named_model(settings.text({first}).value_or("?"), first, report);
 }

@@ -427,5 +427,30 @@ TEST(TrainerScript, LlamaFactoryHasAKeyOfItsOwnForRecomputing) {
   EXPECT_EQ(with("--disable_gradient_checkpointing true").at("recompute.granularity"), Json("none"));
 }
 
+TEST(TrainerScript, OtherAdaptersAndModelsOfImagesAreRefused) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags);
+  };
+  EXPECT_THAT(refusals_of(with("--finetuning_type p_tuning")), HasSubstr("finetuning_type p_tuning"));
+  EXPECT_THAT(refusals_of(with("--peft_type prefix")), HasSubstr("peft_type prefix"));
+  EXPECT_THAT(refusals_of(with("--freeze_vit true")), HasSubstr("multimodal"));
+  EXPECT_THAT(refusals_of(with("--optim adamw_schedulefree")), HasSubstr("other costs"));
+  const Report lora = with("--peft_type lora --lora_dim 8");
+  EXPECT_EQ(refusals_of(lora), "");
+  EXPECT_EQ(lora.at("training.method"), Json("lora"));
+  EXPECT_EQ(lora.whole("training.rank"), 8);
+}
+
+TEST(TrainerScript, AModelOfAKindHasItsDefaultConfiguration) {
+  const Folder folder;
+  EXPECT_EQ(
+      folder
+          .read("torchrun --nproc_per_node 4 run_clm.py --model_type gpt2 --tokenizer_name gpt2 --block_size 1024 "
+                "--per_device_train_batch_size 32 --fp16")
+          .at("model"),
+      Json("gpt2"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
