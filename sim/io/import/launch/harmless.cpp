@@ -12,32 +12,30 @@ namespace {
 
 // Parted by spaces, with one before the first and behind the last.
 constexpr std::string_view kHarmless =
-    " account addr address answer api author bos cache callback callbacks chat clip column columns comet comment conv "
-    "conversation corpus dashboard data dataset datasets date debug decay demo description dialogue dir dirs domain "
-    "early "
-    "email entity eos eps epoch epochs epsilon eval evaluate evaluation exp experiment field fields file filename "
-    "files filter folder folders hf host hub index indices input inputs instruction interval key label labels lang "
-    "language "
-    "learning log logger loggers logging logs lr merge metric metrics mlflow monitor name names note notes org out "
-    "output outputs overwrite patience path paths port predict print progress project prompt prompts push query "
-    "question report response resume role roles root run save saving scheduler seed separator shuffle source splits "
-    "split style swanlab system tag tags target targets task tasks template tensorboard test text time timeout title "
-    "token tokenizer track tracking upload url user username valid validation verbose version wandb warmup worker "
-    "workers ";
+    " account addr address answer api assistant author bos cache callback callbacks chat clip column columns comet "
+    "comment conv conversation corpus dashboard data dataset datasets date debug decay demo description dialogue "
+    "dir dirs domain early email entity eos epoch epochs eps epsilon eval evaluate evaluation exp experiment field "
+    "fields file filename files filter folder folders hf host hub index indices input inputs instruction interval "
+    "key label labels lang language learning log logger loggers logging logs lr merge metric metrics mlflow "
+    "monitor name names note notes org out output outputs overwrite path paths patience port predict print "
+    "progress project prompt prompts push query question report response resume role roles root run save saving "
+    "scheduler seed separator shuffle source split splits style swanlab system tag tags target targets task tasks "
+    "template tensorboard test text time timeout title token tokenizer tokens track tracking trainer upload url "
+    "user username valid validation verbose version wandb warmup worker workers ";
 constexpr std::string_view kCostly =
-    " 16bit 4bit 8bit accumulation actor adapter adapters amp apollo attention attn audio batch bf16 bit bits block bs "
-    "bsz checkpoint checkpointing ckpt clips compile compress compression context contrastive count cp critic "
-    "curriculum ddp deepspeed depth dim dims distill distillation dora dp dpo draft dropout dtype embed "
-    "embedding embeddings ep expand expert experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse "
-    "fused galore gpu gpus gradient gradients grad group grpo half head heads hidden image images init int4 int8 "
-    "kernel kernels kl kto kv layer layers len length liger lisa loop lora mask max medusa memory mezo min mixture mm "
-    "modal model models moe multimodal muon mxfp n nf4 noise node nodes num offload offloading optim optimizer "
+    " 16bit 4bit 8bit accumulation activation activations actor adapter adapters amp apollo attention attn audio "
+    "batch bf16 bit bits block bs bsz checkpointing clips compile compress compression context contrastive count "
+    "cp critic curriculum ddp deepspeed depth dim dims distill distillation dora dp dpo draft dropout dtype embed "
+    "embedding embeddings ep expand expert experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused "
+    "galore gpu gpus grad gradient gradients group grpo half head heads hidden image images init int4 int8 kernel "
+    "kernels kl kto kv layer layers len length liger lisa loop lora mask max medusa memory mezo mixture mm modal "
+    "model models moe multimodal muon mxfp n nf4 node nodes noise num offload offloading optim optimizer "
     "optimizers orpo pack packed packing pad padding parallel parallelism peft pixel pp ppo precision preference "
-    "prefix pretrained process processes prune pruning ptuning qat qlora quant quantization quantize quantized random "
-    "rank ranks ratio recompute ref reference relora reward ring rl rlhf rope sample samples scratch seq sequence "
-    "shard sharded sharding size sizes soft sp sparse sparsity spectrum speculative speech stage student sync "
-    "teacher topk tower tpable triton tune tuned ulysses unfreeze unfrozen unsloth video videos vision "
-    "vocab vocabulary weight weights width window world zero ";
+    "prefix pretrained process processes prune pruning ptuning qat qlora quant quantization quantize quantized "
+    "random rank ranks ratio recompute ref reference relora reward ring rl rlhf rope sample samples scratch seq "
+    "sequence shard sharded sharding size sizes soft sp sparse sparsity spectrum speculative speech stage student "
+    "sync teacher topk tower tpable triton tune tuned ulysses unfreeze unfrozen unsloth video videos vision vocab "
+    "vocabulary weight weights width window world zero ";
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 

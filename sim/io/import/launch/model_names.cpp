@@ -150,6 +150,7 @@ Json config_of_model(const Sized& model, std::string_view name) {
 
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b".
 std::string plain_name(std::string_view name) {
+  while (name.ends_with('/')) name.remove_suffix(1);
   name = name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
   std::string plain;
   for (const char c : name)

@@ -1,10 +1,11 @@
 // Renames the arguments of programs that train as the Trainer does.
 //
 // Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py; meta-llama/llama-recipes,
-// src/llama_recipes/configs/training.py, fsdp.py and peft.py.
+// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py.
 #include "sim/io/import/launch/tuning/other_programs.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <span>
@@ -108,6 +109,23 @@ void take_llama_recipes(std::vector<Argument>& arguments) {
   std::erase_if(arguments, [&](const Argument& one) { return std::ranges::find(kRead, one.name) != std::end(kRead); });
 }
 
+// artidoro/qlora, qlora.py: adapters of rank 64 beside all products, weights of 4 bits, paged AdamW, recomputing.
+void add_defaults_of_qlora(std::vector<Argument>& arguments) {
+  if (is_on(arguments, "full-finetune")) return;
+  constexpr Renamed kDefaults[] = {{"lora-r", "64"},
+                                   {"bits", "4"},
+                                   {"gradient-checkpointing", "true"},
+                                   {"optim", "paged_adamw_32bit"},
+                                   {"gradient-accumulation-steps", "16"}};
+  for (const auto& [name, value] : kDefaults)
+    if (argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+  constexpr Renamed kLengths[] = {{"source-max-len", "1024"}, {"target-max-len", "256"}};
+  const bool stated = std::ranges::any_of(std::array{"max-length", "max-seq-length", "model-max-length"},
+                                          [&](const char* name) { return argument_of(arguments, name) != nullptr; });
+  for (const auto& [name, value] : kLengths)
+    if (!stated && argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+}
+
 bool is_open_rlhf(const std::vector<Argument>& arguments) { return argument_of(arguments, kRlhfBatch) != nullptr; }
 
 bool is_llama_recipes(const std::vector<Argument>& arguments) {
@@ -124,7 +142,9 @@ bool is_other_program(const std::vector<Argument>& arguments) {
   return is_open_rlhf(arguments) || is_llama_recipes(arguments);
 }
 
-void take_names_of_trainer(std::vector<Argument>& arguments) {
+void take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
+  if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py")
+    add_defaults_of_qlora(arguments);
   if (is_open_rlhf(arguments)) return take_open_rlhf(arguments);
   if (is_llama_recipes(arguments)) take_llama_recipes(arguments);
 }

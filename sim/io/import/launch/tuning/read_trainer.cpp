@@ -68,7 +68,8 @@ void map_length(const Settings& settings, Report& report) {
   if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
                          "batch.sequence_length"))
     return;
-  const auto source = settings.whole({"max_source_length"}), target = settings.whole({"max_target_length"});
+  const auto source = settings.whole({"max_source_length", "source_max_len"}),
+             target = settings.whole({"max_target_length", "target_max_len"});
   constexpr std::int64_t kLongest = 1 << 30;
   if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
     return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
@@ -100,7 +101,8 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
   // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
   const Names kSwitches = {"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"};
-  const Names kNarrow = {"use_qlora", "qlora", "q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
+  const Names kNarrow = {"use_qlora", "qlora", "q_lora",
+                         "use_q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
   const bool narrow = settings.on(kNarrow), whole = settings.on({"full_finetune"});
   const bool stated = settings.has(kSwitches);
   const bool peft =
@@ -113,8 +115,8 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
   const bool four = narrow || settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
-  for (const char* key :
-       {"quantization_method", "double_quantization", "double_quant", "quant_type", "lora_alpha", "lora_dropout"})
+  for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
+                          "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
   const std::string targets =
       settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");

@@ -210,7 +210,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
-  take_names_of_trainer(arguments);
+  take_names_of_trainer(launched.program, arguments);
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});

@@ -452,5 +452,23 @@ TEST(TrainerScript, AModelOfAKindHasItsDefaultConfiguration) {
       Json("gpt2"));
 }
 
+TEST(TrainerScript, QloraHasItsOwnDefaults) {
+  const Folder folder;
+  const Report report = folder.read(
+      "python qlora.py --model_name_or_path a/Llama-2-7b-hf/ --per_device_train_batch_size 1 --bf16 --do_train "
+      "--source_max_len 512 --max_memory_MB 49000 --min_assistant_tokens 8\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("model"), Json("llama-2-7b")) << "a folder may end in a stroke";
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(report.whole("training.rank"), 64);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512 + 256);
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  const Report whole = folder.read(
+      "python qlora.py --full_finetune True --model_name_or_path a/Llama-2-7b-hf "
+      "--per_device_train_batch_size 1 --bf16 --max_length 512\n");
+  EXPECT_FALSE(whole.has("training.method"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
