@@ -178,9 +178,9 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_length(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
   const auto all = settings.whole({"global_train_batch_size"});
-  map_data_batch({settings.whole({"per_device_train_batch_size"}),
-                  all ? std::nullopt : std::optional(settings.whole({"gradient_accumulation_steps"}).value_or(1)), all,
-                  "per_device_train_batch_size"},
+  auto accumulation = settings.whole({"gradient_accumulation_steps"});
+  if (!settings.has({"gradient_accumulation_steps"}) && !all) accumulation = 1;
+  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size"},
                  gpus, 1, report);
   map_trainer_precision(settings, report);
   const bool factory = settings.has({"finetuning_type"});

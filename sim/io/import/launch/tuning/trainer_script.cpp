@@ -70,7 +70,9 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
                                                 "block_size",
                                                 "model_name_or_path"};
     const bool needs = std::ranges::find(kNeedValues, key) != std::end(kNeedValues);
-    if (shell::is_unknown(value))
+    if (shell::is_unknown(value) && key == "gradient_accumulation_steps")
+      document[key] = "auto";  // nobody knows it: it is not the default
+    else if (shell::is_unknown(value))
       report.approximate("--" + printable(argument.name, 80),
                          "its value is " + printable(shell::why_unknown(value), 120) + ", and taken as not stated");
     else if (argument.values.empty() && needs)

@@ -470,5 +470,16 @@ TEST(TrainerScript, QloraHasItsOwnDefaults) {
   EXPECT_FALSE(whole.has("training.method"));
 }
 
+TEST(TrainerScript, AnAccumulationThatNobodyKnowsIsNotOne) {
+  const Folder folder;
+  const Report report = folder.read(
+      "N=$(nvidia-smi -L | wc -l)\nexport STEPS=$((64/$N))\ntorchrun --nproc_per_node 8 train.py "
+      "--model_name_or_path a/Llama-2-7b-hf --per_device_train_batch_size 1 --max_length 512 --bf16 "
+      "--gradient_accumulation_steps $STEPS --checkpointing_steps epoch\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_FALSE(report.has("batch.global"));
+  EXPECT_THAT(report.asked, testing::Contains(testing::Field(&Asked::key, "batch.global")));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
