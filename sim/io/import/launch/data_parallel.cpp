@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <vector>
 
 #include "sim/base/text.h"
 #include "sim/model/tuning/fine_tuning.h"
@@ -26,6 +27,29 @@ std::string lower_case(std::string text) {
 constexpr std::pair<std::string_view, std::string_view> kTargetLists[] = {
     {"all", "all-linear"}, {"all-linear", "all-linear"}, {"attention", "attention"}, {"mlp", "mlp"}};
 
+// Products by the names of other families: Llama's own code and InternLM2 (w1 the gate, w2 down, w3 up), Qwen of 2023
+// (w1 and w2 the first halves, c_proj behind attention and behind the MLP), Baichuan, ChatGLM, GPT-NeoX, Falcon and
+// OPT.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"wqkv", "qkv_proj"},   {"W_pack", "qkv_proj"},
+    {"wq", "q_proj"},       {"wk", "k_proj"},
+    {"wv", "v_proj"},       {"wo", "o_proj"},
+    {"out_proj", "o_proj"}, {"dense", "o_proj"},
+    {"fc2", "down_proj"},   {"dense_4h_to_h", "down_proj"},
+    {"w1", "gate_proj"},    {"w3", "up_proj"},
+    {"fc1", "linear_fc1"},  {"dense_h_to_4h", "linear_fc1"}};
+
+// Returns the names that one name of another family stands for; nothing for an unknown name.
+std::vector<std::string_view> other_names(std::string_view name, const std::string& all) {
+  const bool three = holds(" " + all + " ", " w3 ");
+  if (name == "w2") return {three ? "down_proj" : "up_proj"};
+  if (name == "c_proj") return {"o_proj", "down_proj"};
+  if (name == "c_fc") return {"linear_fc1"};
+  for (const auto& [other, ours] : kOtherNames)
+    if (other == name) return {ours};
+  return {};
+}
+
 // Returns the targets as a scenario states them. Refuses products beside which no adapter is modelled.
 Json targets_of(std::string text, const std::string& from, Report& report) {
   std::ranges::replace(text, ',', ' ');
@@ -42,6 +66,11 @@ Json targets_of(std::string text, const std::string& from, Report& report) {
       targets.push_back(std::string(list->second));
     else if (known)
       targets.push_back(name);
+    else if (const auto others = other_names(name, text); !others.empty())
+      for (const std::string_view other : others) {
+        if (std::ranges::find(targets, Json(std::string(other))) == targets.end())
+          targets.push_back(std::string(other));
+      }
     else
       report.refuse("targets " + printable(name, 40), "no adapter is modelled beside this product", from);
   }
@@ -96,8 +125,9 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
 
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report) {
   const std::string lower = lower_case(name);
-  for (const char* other : {"muon", "adafactor", "galore", "apollo", "sgd", "lomo", "onebit", "zeroone", "sophia",
-                            "shampoo", "adagrad", "rmsprop", "grokadamw", "ademamix", "lisa", "schedule_free", "came"})
+  for (const char* other :
+       {"muon", "adafactor", "galore", "apollo", "sgd", "lomo", "onebit", "zeroone", "sophia", "shampoo", "adagrad",
+        "rmsprop", "grokadamw", "ademamix", "lisa", "schedule_free", "schedulefree", "came"})
     if (holds(lower, other))
       return report.refuse(from, in_quotes(name) + " has other costs and memory than Adam", from);
   if (holds(lower, "lamb")) return report.map("optimizer.name", "lamb", from);

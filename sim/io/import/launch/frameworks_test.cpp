@@ -206,6 +206,60 @@ TEST(Frameworks, APerfMatrixHasARunForEachType) {
   EXPECT_THAT(questions_of(read_as("llama3_8b_llm_pretrain.yaml", matrix)), HasSubstr("row"));
 }
 
+constexpr const char* kOlmo = R"(run_name: a
+model: {d_model: 2048, n_heads: 16, n_layers: 16, mlp_ratio: 8, weight_tying: true, rope: true, flash_attention: true,
+        include_bias: false, block_type: sequential, layer_norm_type: default, activation_type: swiglu,
+        max_sequence_length: 2048, vocab_size: 50280, embedding_size: 50304, init_device: meta}
+compile: null
+optimizer: {name: adamw, learning_rate: 4.0e-4}
+tokenizer: {identifier: a.json}
+save_folder: ${path.choose:${oc.env:SCRATCH_DIR,no_exist}/checkpoints,/results}/a
+global_train_batch_size: 2048
+device_train_microbatch_size: 4
+precision: amp_bf16
+fsdp: {wrapping_strategy: null, precision: mixed}
+inject_indices_map: a.pkl
+)";
+
+TEST(Frameworks, OlmoHalvesTheWidthOfItsGatedMlp) {
+  const Report report = read_as("olmo.yaml", std::string(kOlmo) + "data: {paths: [a.npy]}\n");
+  EXPECT_EQ(report.framework, "OLMo");
+  EXPECT_EQ(report.at("model.ffn_hidden_size"), Json(8192));
+  EXPECT_EQ(report.at("model.vocab_size"), Json(50304)) << "embedding_size";
+  EXPECT_EQ(report.at("model.untie_embeddings_and_output_weights"), Json(false));
+  EXPECT_EQ(report.at("model.add_bias_linear"), Json(false));
+  EXPECT_EQ(report.at("batch.global"), Json(2048));
+  EXPECT_EQ(report.at("batch.micro"), Json(4));
+  EXPECT_EQ(report.at("batch.sequence_length"), Json(2048));
+  EXPECT_EQ(report.at("optimizer.zero_stage"), Json(3));
+  EXPECT_EQ(report.at("recompute.granularity"), Json("none"));
+  EXPECT_FALSE(report.has("precision_recipe.reduce")) << "mixed reduces in fp32";
+  EXPECT_THAT(questions_of(report), HasSubstr("gpus"));
+  EXPECT_EQ(refusals_of(report), "");
+  const Report recomputed = read_as("olmo.yaml", std::string(kOlmo) + "activation_checkpointing: whole_layer\n");
+  EXPECT_EQ(recomputed.at("recompute.granularity"), Json("full"));
+}
+
+TEST(Frameworks, PlacesOfATemplateAreNotKnown) {
+  const Report report = read_as("a.yaml",
+                                "model: {_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 8, "
+                                "lora_attn_modules: ['q_proj']}\n"
+                                "tokenizer:\n  _component_: torchtune.models.llama3.llama3_tokenizer\n"
+                                "  path: {{model_dir}}/tokenizer.model\n  max_seq_len: {{ length }}\n"
+                                "batch_size: 2\ngradient_accumulation_steps: 4\ndtype: bf16\n");
+  EXPECT_EQ(report.at("batch.micro"), Json(2));
+  EXPECT_THAT(questions_of(report), HasSubstr("batch.sequence_length"));
+}
+
+TEST(Frameworks, SectionsOfTorchtitanAreTakenByTheirNames) {
+  const Report report = read_as("a.toml",
+                                "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[tokenizer]\ntokenizer_path = \"a\"\n"
+                                "[data]\ndataset = \"c4\"\n[training]\nbatch_size = 8\nseq_len = 4096\n"
+                                "[parallelism]\ndata_parallel_shard_degree = 8\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("batch.global"), Json(64));
+}
+
 struct RefusedCase {
   const char *what, *file, *text, *words;
 };

@@ -72,7 +72,8 @@ bool is_launcher_module(const std::string& module) {
 std::optional<std::size_t> program_at(const Words& words, const std::function<bool(std::string_view)>& is_programs) {
   std::optional<std::size_t> program;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "-m" && i + 1 < words.size() && !is_launcher_module(words[i + 1])) return i + 1;
+    if ((words[i] == "-m" || words[i] == "--module") && i + 1 < words.size() && !is_launcher_module(words[i + 1]))
+      return i + 1;
     if (words[i].ends_with(".py")) program = i;
     const auto flag = arguments_of({words[i]}, "");
     if (!flag.empty() && !is_count(flag.front().name) && is_programs(flag.front().name)) break;

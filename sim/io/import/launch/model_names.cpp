@@ -76,6 +76,17 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"smollm2135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, true},
                                   {"smollm2360m", "llama", 32, 960, 15, 5, 64, 2560, 49152, true},
                                   {"smollm217b", "llama", 24, 2048, 32, 32, 64, 8192, 49152, true},
+                                  {"deepseekmath7b", "llama", 30, 4096, 32, 32, 128, 11008, 102400},
+                                  {"deepseekmath7brl", "llama", 30, 4096, 32, 32, 128, 11008, 102400},
+                                  {"deepseekcoder13b", "llama", 24, 2048, 16, 16, 128, 5504, 32256},
+                                  {"deepseekcoder67b", "llama", 32, 4096, 32, 32, 128, 11008, 32256},
+                                  {"deepseekcoder33b", "llama", 62, 7168, 56, 8, 128, 19200, 32256},
+                                  {"openllama3b", "llama", 26, 3200, 32, 32, 100, 8640, 32000},
+                                  {"openllama7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"openllama13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  {"yi156b", "llama", 32, 4096, 32, 4, 128, 11008, 64000},
+                                  {"yi159b", "llama", 48, 4096, 32, 4, 128, 11008, 64000},
+                                  {"yi1534b", "llama", 60, 7168, 56, 8, 128, 20480, 64000},
                                   {"deepseekllm7b", "llama", 30, 4096, 32, 32, 128, 11008, 102400},
                                   {"deepseekr1distillqwen7b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
                                   {"deepseekr1distillqwen14b", "qwen2", 48, 5120, 40, 8, 128, 13824, 152064},
@@ -92,6 +103,14 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"qwen215b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, true},
                                   {"qwen2515b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, true},
                                   {"qwen253b", "qwen2", 36, 2048, 16, 2, 128, 11008, 151936, true},
+                                  {"qwen25math15b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, true},
+                                  {"qwen25math7b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
+                                  {"qwen25coder05b", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, true},
+                                  {"qwen25coder15b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, true},
+                                  {"qwen25coder3b", "qwen2", 36, 2048, 16, 2, 128, 11008, 151936, true},
+                                  {"qwen25coder7b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
+                                  {"qwen25coder14b", "qwen2", 48, 5120, 40, 8, 128, 13824, 152064},
+                                  {"qwen25coder32b", "qwen2", 64, 5120, 40, 8, 128, 27648, 152064},
                                   {"qwen27b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
                                   {"qwen257b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
                                   {"qwen2514b", "qwen2", 48, 5120, 40, 8, 128, 13824, 152064},
@@ -131,6 +150,7 @@ Json config_of_model(const Sized& model, std::string_view name) {
 
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b".
 std::string plain_name(std::string_view name) {
+  while (name.ends_with('/')) name.remove_suffix(1);
   name = name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
   std::string plain;
   for (const char c : name)

@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
+#include "sim/io/import/launch/olmo/read_olmo.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/settings.h"
@@ -29,6 +30,7 @@
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/torchtitan/primus.h"
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
+#include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -45,7 +47,7 @@ constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
 constexpr const char* kExpected =
     "expected a launch of Megatron-LM, NeMo, Megatron-Bridge, DeepSpeed, torchtitan, nanotron, MLPerf, llm-foundry, "
-    "GPT-NeoX, accelerate, axolotl, torchtune, LLaMA-Factory or the Trainer";
+    "GPT-NeoX, OLMo, accelerate, axolotl, torchtune, LLaMA-Factory or the Trainer";
 
 void complain(Findings& findings, const fs::path& path, std::string message) {
   findings.complaints.push_back({printable(path.string()), "", std::move(message)});
@@ -186,6 +188,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
+  for (const shell::Command& command : script->commands)
+    for (const std::string& word : command.words)
+      if (const std::string method = word.ends_with(".py") ? tuning::other_method_of(word) : ""; !method.empty())
+        return report.refuse(method, "the script starts " + printable(word, 80) +
+                                         ": preferences, rewards or distillation, not plain training");
   read_named_file(path, files_of_script(*script, folder), missing_configuration(*script), flags, launch, report,
                   findings);
 }
@@ -214,6 +221,7 @@ void read_document(const Json& document, const std::string& text, const fs::path
   if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
   if (tuning::is_trainer(document)) return tuning::read_trainer(document, gpus, report);
   if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
+  if (olmo::is_olmo(document)) return olmo::read_olmo(document, gpus, report);
   if (deepspeed::is_accelerate(document)) return deepspeed::read_accelerate(document, path, gpus, report);
   if (neox::is_neox(document)) return neox::read_neox(neox::merged_neox({document}), gpus, report);
   if (deepspeed::is_deepspeed(document)) return deepspeed::read_deepspeed(document, gpus, report);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/harmless.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -143,7 +144,7 @@ std::vector<std::pair<std::string, const Json*>> Settings::leaves() const {
   return all;
 }
 
-void Settings::sort_rest(std::span<const KeyRule> rules) const {
+void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const {
   for (const auto& [key, value] : leaves()) {
     if (was_asked(key)) continue;
     const bool inside = std::ranges::any_of(asked_, [&key = key](const std::string& asked) {
@@ -163,6 +164,8 @@ void Settings::sort_rest(std::span<const KeyRule> rules) const {
                      (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
     if (off || (rule != rules.end() && rule->because.empty()))
       report_.ignore(setting, "");
+    else if (rule == rules.end() && unknown == Unknown::kByName && is_harmless_name(key))
+      report_.approximate(setting, kHarmlessByName);
     else if (rule == rules.end())
       report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
     else if (rule->refused)

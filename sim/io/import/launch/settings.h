@@ -1,6 +1,7 @@
 // Looks up the settings of a configuration file by dotted keys, and sorts the ones that no rule reads.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -22,6 +23,9 @@ struct KeyRule {
   std::string_view keys, because = "";
   bool refused = false;
 };
+
+/// What happens to keys without a rule: all are refused, or those whose name tells that they may matter.
+enum class Unknown : std::uint8_t { kRefused, kByName };
 
 /// Returns true when `keys` lists the key.
 [[nodiscard]] bool lists_key(std::string_view keys, std::string_view key);
@@ -63,7 +67,7 @@ class Settings {
 
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is
   /// refused where it is on. A parallel degree of 1 is off.
-  void sort_rest(std::span<const KeyRule> rules) const;
+  void sort_rest(std::span<const KeyRule> rules, Unknown unknown = Unknown::kRefused) const;
 
   /// Returns all leaves with their dotted keys; a list of scalars is one leaf.
   [[nodiscard]] std::vector<std::pair<std::string, const Json*>> leaves() const;

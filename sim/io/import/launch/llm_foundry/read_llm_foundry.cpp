@@ -35,7 +35,8 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.init_device model.pretrained* model.tokenizer_name model.use_pretrained model.use_auth_token model.device "
      "model.norm_eps model.use_cache model.allow_embedding_resizing model.max_position_embeddings "
      "model.should_save_peft_only run_event* flatten_* "
-     "model.name model.model_type model.trust_remote_code model.use_train_metrics model.use_logits model.gradient_checkpointing "
+     "model.name model.model_type model.trust_remote_code model.use_train_metrics model.use_logits "
+     "model.gradient_checkpointing "
      "model.no_bias model.resid_pdrop model.emb_pdrop model.init_config.* model.verbose model.learned_pos_emb "
      "model.model_config.* model.additional_* metadata.* compute.* cluster gpu_type scheduling.* precision "
      "accumulate_train_batch_on_tokens max_seq_len count_flops prelimiter "
@@ -169,7 +170,7 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
              "model.attn_config.attn_impl");
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   refuse_foundry(settings, report);
-  settings.sort_rest(kFoundryKeys);
+  settings.sort_rest(kFoundryKeys, Unknown::kByName);
 }
 
 }  // namespace foretoken::io::launch::llm_foundry

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <set>
 
@@ -113,6 +114,13 @@ constexpr std::string_view kNoEffect[] = {"ddp_bucket_cap_mb",
                                           "dtype",
                                           "seed"};
 
+bool text_is(const Json& value, std::string_view word) {
+  if (!value.is_string()) return false;
+  std::string text = value.get<std::string>();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text == word;
+}
+
 void Section::sort_rest(Report& report) const {
   for (const auto& [key, value] : values_.items()) {
     const std::string setting = printable(name_ + "." + key, 80);
@@ -122,6 +130,8 @@ void Section::sort_rest(Report& report) const {
       report.ignore(setting, "");
     else if (key == "tp_recompute_allgather")
       report.approximate(setting, "the runtime nanotron was fitted on such runs");
+    else if (key == "recompute_granularity" && text_is(value, "SELECTIVE"))
+      report.approximate(setting, "fused attention makes its scores anew by itself");
     else if (key == "_use_doc_masking")
       report.approximate(setting, "attention sees the whole sequence");
     else

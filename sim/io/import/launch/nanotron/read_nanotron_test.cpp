@@ -28,6 +28,23 @@ TEST(ReadNanotron, AConfigurationBecomesAScenario) {
   EXPECT_EQ(report.at("runtime"), Json("nanotron"));
 }
 
+TEST(ReadNanotron, FusedAttentionNeedsNoSelectiveRecomputing) {
+  const auto refusals = [](const std::string& how) {
+    const auto document =
+        Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
+                                          "tokens": {},
+                                          "parallelism": {"recompute_granularity": ")" +
+                    how + "\"}}");
+    Report report;
+    nanotron::read_nanotron(document, report);
+    std::string refused;
+    for (const Refused& one : report.refused) refused += one.setting + "\n";
+    return refused;
+  };
+  EXPECT_EQ(refusals("SELECTIVE"), "");
+  EXPECT_THAT(refusals("FULL"), HasSubstr("parallelism.recompute_granularity"));
+}
+
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   const auto document = Json::parse(R"({"model": {"dtype": "float8", "model_config": {"is_mamba_config": "true"}},
                                         "parallelism": {"tp": "two", "mystery": "3"}, "tokens": {}, "doremi": {"a": "1"}})");

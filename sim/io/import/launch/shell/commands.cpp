@@ -267,29 +267,72 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   return Outcome::kOpen;
 }
 
+// nohup, setsid, time and "uv run" start what stands behind them.
+Texts without_wrappers(Texts words) {
+  while (words.size() > 1) {
+    const bool alone = is_one_of(words[0], {"nohup", "setsid", "time", "unbuffer"});
+    const bool runner = is_one_of(words[0], {"uv", "poetry", "pipenv"}) && words[1] == "run" && words.size() > 2;
+    if (!alone && !runner) break;
+    if (words[runner ? 2 : 1].starts_with('-')) break;  // its own options
+    words.erase(words.begin(), words.begin() + (runner ? 2 : 1));
+  }
+  return words;
+}
+
+// Returns true for a launcher that starts a process for each visible device, unless an option says otherwise:
+// deepspeed/launcher/runner.py; accelerate/commands/launch.py without a configuration file.
+bool takes_visible_devices(const Texts& words) {
+  const std::string program = fs::path(words.front()).filename().string();
+  const bool deepspeed = program == "deepspeed", accelerate = program == "accelerate";
+  if (!deepspeed && !accelerate) return false;
+  for (const std::string& word : words) {
+    if (word.ends_with(".py")) break;
+    const std::string option = word.substr(0, word.find('='));
+    if (is_one_of(option, {"--include", "-i", "--exclude", "-e", "--num_gpus", "--num_nodes", "--hostfile", "-H",
+                           "--num_processes", "--num_machines", "--config_file", "--multi_node", "--nnodes"}))
+      return false;
+  }
+  return true;
+}
+
+// --nproc_per_node=auto counts the visible devices.
+void state_automatic_count(Texts& words, std::int64_t devices) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (const char* option : {"--nproc_per_node", "--nproc-per-node"})
+      for (const char* value : {"auto", "gpu"}) {
+        if (words[i] == std::string(option) + "=" + value)
+          words[i] = std::string(option) + "=" + std::to_string(devices);
+        if (i > 0 && words[i - 1] == option && words[i] == value) words[i] = std::to_string(devices);
+      }
+}
+
 // Command lines that start torchrun by themselves take its counts from variables: hiyouga/LLaMA-Factory,
 // src/llamafactory/launcher.py; modelscope/ms-swift, swift/cli/main.py.
-void Interpreter::add_counts_of_variables(const Texts& words, std::map<std::string, std::string>& options) const {
+void Interpreter::add_counts_of_variables(Texts& words, std::map<std::string, std::string>& options) const {
   const std::string program = fs::path(words.front()).filename().string();
   const bool factory = program == "llamafactory-cli";
-  if (!factory && program != "swift" && program != "megatron") return;
   const auto set = [&](const char* variable) -> std::optional<std::string> {
     const auto found = script_.variables.values.find(variable);
     if (found == script_.variables.values.end() || found->second.size() != 1 || is_unknown(found->second.front()))
       return std::nullopt;
     return found->second.front();
   };
+  const auto visible = set("CUDA_VISIBLE_DEVICES");
+  const std::int64_t devices = visible && !visible->empty() ? 1 + std::ranges::count(*visible, ',') : 0;
+  if (devices > 0) state_automatic_count(words, devices);
+  if (devices > 0 && takes_visible_devices(words)) options["nproc-per-node"] = std::to_string(devices);
+  if (!factory && program != "swift" && program != "megatron") return;
   if (const auto nodes = set("NNODES")) options["nnodes"] = *nodes;
   if (const auto each = set("NPROC_PER_NODE")) {
     options["nproc-per-node"] = *each;
-  } else if (const auto visible = set("CUDA_VISIBLE_DEVICES"); visible && !visible->empty()) {
+  } else if (devices > 0 && (factory || devices == 1)) {
     // LLaMA-Factory starts a process for each of them. ms-swift deals the layers of a model out to several.
-    const auto devices = 1 + std::ranges::count(*visible, ',');
-    if (factory || devices == 1) options["nproc-per-node"] = std::to_string(devices);
+    options["nproc-per-node"] = std::to_string(devices);
   }
 }
 
-void Interpreter::record(const Texts& words, Mode mode) {
+void Interpreter::record(const Texts& stated, Mode mode) {
+  Texts words = without_wrappers(stated);
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size();
   budget_.take(size);
@@ -298,7 +341,7 @@ void Interpreter::record(const Texts& words, Mode mode) {
   options.insert(job_.begin(), job_.end());
   add_counts_of_variables(words, options);
   budget_.take(options.size());
-  script_.commands.push_back({words, file_, 0, mode == Mode::kRun, std::move(options)});
+  script_.commands.push_back({std::move(words), file_, 0, mode == Mode::kRun, std::move(options)});
 }
 
 // A text that a shell reads again: of eval in this shell, of sh -c in another one.

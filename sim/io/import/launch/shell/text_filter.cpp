@@ -124,6 +124,17 @@ std::optional<std::string> calculated(const Texts& words, std::string input) {
   return value ? std::optional(fmt::format("{}\n", *value)) : std::nullopt;
 }
 
+// grep -o ",": every match in a line of its own. The pattern has no signs of a regular expression.
+std::optional<std::string> matches_of(const Texts& words, const std::string& input) {
+  if (words.size() != 3 || words[1] != "-o" || words[2].empty()) return std::nullopt;
+  const std::string& pattern = words[2];
+  if (pattern.find_first_of("\\^$.[]*+?{}|()\n") != pattern.npos) return std::nullopt;
+  std::string result;
+  for (std::size_t at = input.find(pattern); at != input.npos; at = input.find(pattern, at + pattern.size()))
+    result += pattern + "\n";
+  return result;
+}
+
 // awk -F',' '{print NF}'
 std::optional<std::string> number_of_fields(const Texts& words, const std::string& input) {
   const auto mark = option_of(words, "-F");
@@ -147,6 +158,7 @@ std::optional<std::string> filtered(const Texts& words, const std::string& input
   if (words[0] == "wc") return counted(words, input);
   if (words[0] == "head") return first_lines(words, input);
   if (words[0] == "bc") return calculated(words, input);
+  if (words[0] == "grep") return matches_of(words, input);
   if (words[0] == "awk") return number_of_fields(words, input);
   return std::nullopt;
 }

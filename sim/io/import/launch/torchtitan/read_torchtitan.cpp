@@ -12,6 +12,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/torchtitan/models.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
 
@@ -270,6 +271,8 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
       report.approximate(path, "communication is arranged as the runtime does it");
     } else if (value.is_string() && !switch_of(value.get<std::string>()).value_or(true)) {
       report.ignore(printable(path, 80), "");  // a switch that is off
+    } else if (!settings.was_asked(path) && is_harmless_name(key)) {
+      report.approximate(printable(path, 80), kHarmlessByName);
     } else if (!settings.was_asked(path)) {
       report.refuse(printable(path, 80), "an unknown key; if it changes neither time nor memory, allow it");
     }
@@ -289,6 +292,8 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
     else if (section == "fault_tolerance" && content.is_object() &&
              content.value("enable", std::string("false")) == "false")
       report.ignore("[fault_tolerance]", "");
+    else if (std::ranges::find(kRead, section) == std::end(kRead) && is_harmless_name(section))
+      report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))
       report.refuse("[" + printable(section, 60) + "]",
                     "an unknown section; if it changes neither time nor memory, allow it");

@@ -44,7 +44,8 @@ void map_axolotl_sharding(const Settings& settings, Report& report) {
   const Names kDeepSpeed = {"deepspeed"};
   if (const auto file = settings.text(kDeepSpeed)) {
     if (map_named_zero(*file, report)) return;
-    return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
+    return report.ask("optimizer.zero_stage",
+                      "the file " + in_quotes(*file) + " decides about ZeRO, and its name says no stage");
   }
   const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
   const bool sharded = settings.has({"fsdp"}) || settings.has({"fsdp_config"}) || settings.has({"fsdp_version"});
@@ -109,7 +110,7 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   map_axolotl_method(settings, report);
   if (!settings.on({"sample_packing"}) && !settings.on({"pad_to_sequence_len"}))
     report.approximate("sample_packing", kNotPacked);
-  settings.sort_rest(kAxolotlKeys);
+  settings.sort_rest(kAxolotlKeys, Unknown::kByName);
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -2,6 +2,9 @@
 //
 // Names and defaults: huggingface/transformers, src/transformers/training_args.py; hiyouga/LLaMA-Factory,
 // src/llamafactory/hparams; huggingface/trl, trl/trainer.
+#include <algorithm>
+#include <cctype>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -13,7 +16,13 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
+std::string lower_cased(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 constexpr KeyRule kTrainerKeys[] = {
+    {"freeze_vit freeze_aligner freeze_vision_tower freeze_multi_modal_projector", "a multimodal model", true},
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
@@ -25,7 +34,9 @@ constexpr KeyRule kTrainerKeys[] = {
     {"train_from_scratch", "it may count on other initial weights"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
     {"quantization_type", "the type of 4-bit weights is NF4"},
-    {"train_mm_proj_only vision_tower mm_projector* mm_vision* image_folder image_tower", "a multimodal model", true},
+    {"train_mm_proj_only tune_mm_mlp_adapter freeze_mm_mlp_adapter pretrain_mm_mlp_adapter vision_tower mm_projector* "
+     "mm_vision* image_folder image_tower",
+     "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
     {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_liger* torch_compile* optim_args "
      "attn_implementation "
@@ -39,14 +50,14 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   if (stage != "sft" && stage != "pt")
     report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
-  if (kind == "oft" || kind == "freeze")
-    report.refuse("finetuning_type " + kind, "other weights train than with LoRA", "finetuning_type");
+  if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
+    report.refuse("finetuning_type " + printable(kind, 40), "other weights train than with LoRA", "finetuning_type");
   const std::string name = settings.text({"model_name_or_path"}).value_or("");
   for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ"})
     if (name.find(base) != name.npos)
       report.refuse("model_name_or_path", std::string("base weights already quantised (") + base + "): own kernels");
-  for (const char* other : {"-VL-", "VLM", "llava", "Omni", "-Vision"})
-    if (name.find(other) != name.npos) report.refuse("model_name_or_path", "multimodal: not a language model");
+  for (const char* other : {"-VL-", "VLM", "llava", "-Omni-", "-Omni/", "-Vision"})
+    if ((name + "/").find(other) != name.npos) report.refuse("model_name_or_path", "multimodal: not a language model");
   for (const char* key : {"beta", "loss_type", "pref_beta", "pref_loss", "reward_funcs", "num_generations"})
     if (settings.has({key}) && stage == "sft" && !settings.has({"finetuning_type"}))
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
@@ -57,7 +68,8 @@ void map_length(const Settings& settings, Report& report) {
   if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
                          "batch.sequence_length"))
     return;
-  const auto source = settings.whole({"max_source_length"}), target = settings.whole({"max_target_length"});
+  const auto source = settings.whole({"max_source_length", "source_max_len"}),
+             target = settings.whole({"max_target_length", "target_max_len"});
   constexpr std::int64_t kLongest = 1 << 30;
   if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
     return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
@@ -74,7 +86,8 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
   }
   if (const auto file = settings.text({"deepspeed"})) {
     if (map_named_zero(*file, report)) return;
-    return report.refuse("deepspeed", "its file decides about ZeRO, and its name says no stage: " + in_quotes(*file));
+    return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
+                                                  " decides about ZeRO; it is not there, and its name says no stage");
   }
   const auto fsdp = settings.text({"fsdp"});
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
@@ -87,17 +100,29 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
   // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
-  const Names kSwitches = {"use_peft", "use_lora", "lora_enable"};
+  const Names kSwitches = {"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"};
+  const Names kNarrow = {"use_qlora", "qlora", "q_lora",
+                         "use_q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
+  const bool narrow = settings.on(kNarrow), whole = settings.on({"full_finetune"});
   const bool stated = settings.has(kSwitches);
-  const bool peft = stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"});
-  const auto rank = settings.whole({"lora_rank", "lora_r"});
-  const auto bits = settings.whole({"quantization_bit", "load_in_bits"});
-  const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
+  const bool peft =
+      !whole &&
+      (narrow || (stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
+  (void)settings.at("peft_method");
+  const auto type = settings.text({"peft_type"});  // beside it lora_dim is a plain rank
+  const auto rank =
+      type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
+  const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
+  const bool four = narrow || settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
-  for (const char* key : {"quantization_method", "double_quantization", "lora_alpha", "lora_dropout"})
+  for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
+                          "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const std::string targets = settings.text({"lora_target", "lora_target_modules", "target_modules"}).value_or("all");
-  if (kind ? *kind == "lora" : peft)
+  const std::string targets =
+      settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
+  if (type && !peft && lower_cased(*type) != "lora")
+    return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
+  if (kind ? *kind == "lora" : peft || type)
     map_adapter({.method = four || eight ? "qlora" : "lora",
                  .from = kind ? "finetuning_type" : "use_peft",
                  .rank = rank,
@@ -108,11 +133,35 @@ void map_trainer_method(const Settings& settings, Report& report) {
                 report);
 }
 
-// Older scripts of TRL and PEFT call it model_name.
+// Programs of their own call it otherwise. A model_name may be no more than a title beside a path.
 void map_model_of(const Settings& settings, Report& report) {
-  const Names kModel = {"model_name_or_path", "model_name", "model_id"};
-  const std::string from = settings.from(kModel);
-  map_named_model(settings.text(kModel).value_or("?"), from.empty() ? "model_name_or_path" : from, report);
+  std::string first;
+  for (const char* key :
+       {"model_name_or_path", "model_name", "model_id", "model_path", "base_model", "pretrained_model_name_or_path",
+        "pretrained_model_path", "pretrained_model", "pretrain", "base_model_name_or_path", "llm_path", "model"}) {
+    const auto name = settings.text({key});
+    if (!name) continue;
+    if (model_of_name(*name)) return map_named_model(*name, key, report);
+    if (first.empty()) first = key;
+  }
+  // run_clm.py makes a model of a kind without a name: the kind's default configuration.
+  if (first.empty() && settings.text({"model_type"}).value_or("") == "gpt2")
+    return map_named_model("gpt2", "model_type", report);
+  if (first.empty()) return report.ask("model", "the arguments name no model; state --model");
+  map_named_model(settings.text({first}).value_or("?"), first, report);
+}
+
+/// The precision of the arguments: switches, or a type by name.
+void map_trainer_precision(const Settings& settings, Report& report) {
+  const Names kTypes = {"torch_dtype", "dtype", "mixed_precision", "precision"};
+  const std::string type = settings.text(kTypes).value_or("");
+  const auto has = [&](std::string_view word) { return type.find(word) != type.npos; };
+  const bool half = settings.on({"fp16"}), brain = settings.on({"bf16", "pure_bf16"}) || has("bfloat16") || has("bf16");
+  if (brain || half) return report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
+  // Weights that are loaded in fp16 train in fp32 parts under AMP only where fp16 is on, too.
+  if (!settings.has({"torch_dtype"}) && (has("fp16") || has("float16")))
+    return report.map("precision", "fp16", settings.from(kTypes));
+  report.ask("precision", "the arguments state neither bf16 nor fp16");
 }
 
 }  // namespace
@@ -128,18 +177,14 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_model_of(settings, report);
   map_length(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
-  map_data_batch({settings.whole({"per_device_train_batch_size"}),
-                  settings.whole({"gradient_accumulation_steps"}).value_or(1),
-                  {},
-                  "per_device_train_batch_size"},
+  const auto all = settings.whole({"global_train_batch_size"});
+  auto accumulation = settings.whole({"gradient_accumulation_steps"});
+  if (!settings.has({"gradient_accumulation_steps"}) && !all) accumulation = 1;
+  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size"},
                  gpus, 1, report);
-  const bool half = settings.on({"fp16"}),
-             brain = settings.on({"bf16", "pure_bf16"}) || settings.text({"torch_dtype"}).value_or("") == "bfloat16";
-  if (half || brain)
-    report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
-  else
-    report.ask("precision", "the arguments state neither bf16 nor fp16");
+  map_trainer_precision(settings, report);
   const bool factory = settings.has({"finetuning_type"});
+  if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
   report.map("recompute.granularity", checkpointed ? "full" : "none",
@@ -151,7 +196,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_trainer_sharding(settings, deepspeed, report);
   map_trainer_method(settings, report);
   if (!settings.on({"packing", "neat_packing"})) report.approximate("packing", kNotPacked);
-  settings.sort_rest(kTrainerKeys);
+  settings.sort_rest(kTrainerKeys, Unknown::kByName);
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "sim/base/text.h"
@@ -13,6 +14,7 @@
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/swift.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -32,7 +34,7 @@ bool trains(const shell::Command& command) {
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
-  return is_swift(command) || (has(kBatch) && !has("num-layers"));
+  return is_swift(command) || ((has(kBatch) || is_other_program(arguments)) && !has("num-layers"));
 }
 
 bool starts_with_word(const shell::Command& command, std::string_view word) {
@@ -68,7 +70,9 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
                                                 "block_size",
                                                 "model_name_or_path"};
     const bool needs = std::ranges::find(kNeedValues, key) != std::end(kNeedValues);
-    if (shell::is_unknown(value))
+    if (shell::is_unknown(value) && key == "gradient_accumulation_steps")
+      document[key] = "auto";  // nobody knows it: it is not the default
+    else if (shell::is_unknown(value))
       report.approximate("--" + printable(argument.name, 80),
                          "its value is " + printable(shell::why_unknown(value), 120) + ", and taken as not stated");
     else if (argument.values.empty() && needs)
@@ -98,9 +102,15 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   const std::string said = (stage == nullptr ? "0" : joined(*stage));
   if (shell::is_unknown(said))
     report.ask("optimizer.zero_stage", "--zero_stage is " + printable(shell::why_unknown(said), 120));
-  const std::string offload = last_of(arguments, "offload") == nullptr ? "" : "_offload";
+  const std::string offload = last_of(arguments, "adam-offload") != nullptr ? "_offload_optimizer"
+                              : last_of(arguments, "offload") != nullptr    ? "_offload"
+                                                                            : "";
+  // DeepSpeed-Chat trains in fp16 unless --dtype says otherwise: training/utils/ds_utils.py.
+  const bool typed = std::ranges::any_of(std::array{"dtype", "bf16", "fp16"},
+                                         [&](const char* name) { return last_of(arguments, name) != nullptr; });
+  if (stage != nullptr && !typed) arguments.push_back({"dtype", {"fp16"}, ""});
   std::erase_if(arguments, [](const Argument& one) {
-    return one.name == "deepspeed" || one.name == "zero-stage" || one.name == "offload";
+    return one.name == "deepspeed" || one.name == "zero-stage" || one.name == "offload" || one.name == "adam-offload";
   });
   arguments.push_back({"deepspeed", {"zero" + said + offload}, ""});
   return std::nullopt;
@@ -140,9 +150,18 @@ void add_fsdp_config(const shell::Script& script, const std::string& folder, Jso
     document["gradient_checkpointing"] = "true";
 }
 
+/// Returns the devices of accelerate's options as a name of a DeepSpeed file has them.
+template <class Option>
+std::string offload_words(const Option& option) {
+  const auto is_moved = [&](const char* name) { return option(name) == "cpu" || option(name) == "nvme"; };
+  const bool optimizer = is_moved("offload-optimizer-device"), parameters = is_moved("offload-param-device");
+  return std::string(optimizer || parameters ? "_offload" : "") + (optimizer ? "_optimizer" : "") +
+         (parameters ? "_param" : "");
+}
+
 /// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
 Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,
-                      Json& document, Report& report) {
+                      bool with_config, Json& document, Report& report) {
   const auto option = [&](const char* name) {
     const Argument* const found = last_of(launched.options, name);
     return found == nullptr ? std::string() : joined(*found);
@@ -158,10 +177,14 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
   const auto stage = file.whole("optimizer.zero_stage");
   std::string said = stage ? std::to_string(*stage) : "";
   if (launched.has("use-deepspeed"))  // stage 2 by default: accelerate/utils/dataclasses.py, DeepSpeedPlugin
-    said = option("zero-stage").empty() ? "2" : option("zero-stage");
-  const bool decided = document.contains("deepspeed") || document.contains("fsdp");
+    said = (option("zero-stage").empty() ? "2" : option("zero-stage")) + offload_words(option);
+  if (const std::string strategy = option("fsdp-sharding-strategy"); strategy == "2" || strategy == "SHARD_GRAD_OP")
+    said = "2";
+  const std::string moved = option("fsdp-offload-params") == "true" ? " offload" : "";
+  if (option("fsdp-activation-checkpointing") == "true") document["gradient_checkpointing"] = "true";
+  const bool decided = with_config || document.contains("deepspeed") || document.contains("fsdp");
   if (!decided && by_fsdp)
-    document["fsdp"] = said == "2" ? "shard_grad_op" : "full_shard";
+    document["fsdp"] = (said == "2" ? "shard_grad_op" : "full_shard") + moved;
   else if (!decided && !said.empty())
     document["deepspeed"] = "zero" + said;
   // The Trainer takes it over from accelerate's file: transformers/trainer.py, create_accelerator_and_postprocess.
@@ -188,13 +211,19 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   const LaunchedProgram launched = launched_program(command.words, place, is_programs);
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
+  refuse_other_methods(launched.program, report);
+  take_names_of_trainer(launched.program, arguments);
+  // The file behind accelerate's option decides as one behind the program's own does.
+  if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
+    if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
   if (!stated) gpus = megatron::gpus_of_counts(counts_of(command, launched));
   Json document = document_of(arguments, report);
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   Report accelerate;
-  if (starts_with_word(command, "accelerate")) accelerate = add_accelerate(script, launched, folder, document, report);
+  if (starts_with_word(command, "accelerate"))
+    accelerate = add_accelerate(script, launched, folder, deepspeed.has_value(), document, report);
   add_fsdp_config(script, folder, document, report);
   if (!gpus) gpus = accelerate.whole("gpus");
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);

@@ -93,8 +93,9 @@ TEST(TrainerScript, TheFileOfDeepSpeedDecides) {
   const Report bare =
       folder.read(std::string("deepspeed --num_gpus 8 main.py --deepspeed --zero_stage 3") + kArguments);
   EXPECT_EQ(bare.whole("optimizer.zero_stage"), 3);
-  EXPECT_THAT(refusals_of(folder.read(std::string("deepspeed --num_gpus 8 a.py --deepspeed other.json") + kArguments)),
-              HasSubstr("its name says no stage"));
+  const Report unnamed = folder.read(std::string("deepspeed --num_gpus 8 a.py --deepspeed other.json") + kArguments);
+  EXPECT_EQ(refusals_of(unnamed), "");
+  EXPECT_FALSE(unnamed.has("optimizer.zero_stage")) << "nobody knows what a missing file decides";
 }
 
 TEST(TrainerScript, RecomputingOfFsdpIsThatOfItsFiles) {
@@ -231,8 +232,253 @@ TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
     return refusals_of(folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags));
   };
   EXPECT_THAT(with("--new_thing 3"), HasSubstr("new_thing: an unknown key"));
+  EXPECT_THAT(with("--teacher_name a"), HasSubstr("teacher_name")) << "a word of its name may matter";
   EXPECT_THAT(with("--lora_dim 128 --only_optimize_lora"), HasSubstr("DeepSpeed-Chat"));
   EXPECT_THAT(with("--num_padding_at_beginning 1"), HasSubstr("a reward model"));
+}
+
+TEST(TrainerScript, SettingsOfTheProgramItselfAreTakenByTheirNames) {
+  const Folder folder;
+  const Report report = folder.read(std::string("torchrun --nproc_per_node 8 train.py --exp_name a --with_tracking "
+                                                "--merge_and_push --task b --prompt_type c --model_prompt d") +
+                                    kArguments);
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_THAT(report.assumed, testing::Contains(testing::Field(&Assumed::key, "exp_name"))) << "the answer says so";
+}
+
+TEST(TrainerScript, DeepSpeedOptionsOfAccelerateDecide) {
+  const Folder folder;
+  const auto with = [&](const std::string& options) {
+    return folder.read("accelerate launch --mixed_precision bf16 --num_processes 4 --use_deepspeed " + options +
+                       " train.py" + kArguments);
+  };
+  folder.write("ds3.conf", R"({"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}})");
+  EXPECT_EQ(with("--deepspeed_config_file configs/ds3.conf").whole("optimizer.zero_stage"), 3);
+  const Report named = with("--deepspeed_config_file ds_configs/stage3_offloading_accelerate.conf");
+  EXPECT_EQ(named.whole("optimizer.zero_stage"), 3) << "by its name, where it is not there";
+  EXPECT_EQ(named.at("offload"), (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(with("").whole("optimizer.zero_stage"), 2) << "accelerate's default";
+  const Report moved = with("--zero_stage 3 --offload_optimizer_device cpu --offload_param_device none");
+  EXPECT_EQ(moved.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(moved.at("offload"), (Json{{"optimizer", "cpu"}}));
+}
+
+TEST(TrainerScript, DeepSpeedChatTrainsInHalfPrecisionUnlessItSaysOtherwise) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(
+        "deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --max_seq_len 512 "
+        "--per_device_train_batch_size 4 --zero_stage 2 --deepspeed " +
+        flags);
+  };
+  EXPECT_EQ(with("").at("precision"), Json("fp16"));
+  EXPECT_EQ(with("--dtype bf16").at("precision"), Json("bf16"));
+  EXPECT_EQ(refusals_of(with("--dtype bf16")), "");
+}
+
+TEST(TrainerScript, QloraHasSwitchesOfItsOwn) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags);
+  };
+  EXPECT_EQ(with("--lora_r 16 --qlora True").at("training.method"), Json("qlora"));
+  EXPECT_EQ(with("--lora_r 16 --q_lora False").at("training.method"), Json("lora"));
+  EXPECT_EQ(with("--lora_r 16 --bits 4 --double_quant True").at("training.method"), Json("qlora"));
+  EXPECT_FALSE(with("--full_finetune True --lora_r 64").has("training.method"));
+}
+
+TEST(TrainerScript, TheModelStandsBehindManyNames) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(
+        "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 1 --max_length 1024 --bf16 " + flags);
+  };
+  EXPECT_EQ(with("--model_path /a/Llama-2-7b-hf").at("model"), Json("llama-2-7b"));
+  EXPECT_EQ(with("--base_model meta-llama/Llama-2-7b-hf").at("model"), Json("llama-2-7b"));
+  EXPECT_EQ(with("--model_name mine --model_path /a/Llama-2-7b-hf").at("model"), Json("llama-2-7b"));
+}
+
+TEST(TrainerScript, OpenRlhfTrainsPlainly) {
+  const Folder folder;
+  const std::string flags =
+      " --pretrain Qwen/Qwen2.5-14B-Instruct --train_batch_size 128 --micro_train_batch_size 1 --max_len 8192 --bf16 "
+      "--zero_stage 3 --flash_attn --packing_samples --adam_offload --gradient_checkpointing --learning_rate 5e-7 "
+      "--max_epochs 1 --input_key a";
+  const Report report =
+      folder.read("deepspeed --include localhost:0,1,2,3,4,5,6,7 --module openrlhf.cli.train_sft" + flags);
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.whole("batch.global"), 128);
+  EXPECT_EQ(report.whole("batch.micro"), 1);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("offload"), (Json{{"optimizer", "cpu"}}));
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_THAT(refusals_of(folder.read("deepspeed --num_gpus 8 --module openrlhf.cli.train_dpo" + flags)),
+              HasSubstr("dpo: preferences"));
+}
+
+TEST(TrainerScript, LlamaRecipesShardsAndRecomputesUnlessItSaysOtherwise) {
+  const Folder folder;
+  const Report report = folder.read(
+      "torchrun --nproc_per_node 4 finetuning.py --enable_fsdp --use_peft --peft_method lora --pure_bf16 "
+      "--model_name a/llama-2-70b-hf --batch_size_training 8 --context_length 2048 --fsdp_cpu_offload --num_epochs 1 "
+      "--lr 2e-5 --dist_checkpoint_root_folder b\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("model"), Json("llama-2-70b"));
+  EXPECT_EQ(report.whole("batch.micro"), 8);
+  EXPECT_EQ(report.whole("batch.global"), 32);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.at("training.targets"), Json({"q_proj", "v_proj"}));
+  EXPECT_EQ(report.at("offload.parameters"), Json("cpu"));
+  const Report cut = folder.read(
+      "torchrun --nproc_per_node 2 finetuning.py --enable_fsdp --model_name a/Llama-2-7b-hf "
+      "--batch_size_training 8 --micro_batch_size 2\n");
+  EXPECT_EQ(cut.whole("batch.micro"), 2);
+  EXPECT_EQ(cut.whole("batch.global"), 16);
+}
+
+TEST(TrainerScript, ProgramsThatDoNotTrainPlainlyAreRefusedByTheirName) {
+  const Folder folder;
+  for (const char* program : {"scripts/run_dpo.py", "src/grpo_value.py", "examples/reward_trainer.py"})
+    EXPECT_THAT(refusals_of(folder.read("torchrun --nproc_per_node 8 " + std::string(program) + kArguments)),
+                HasSubstr("not plain training"))
+        << program;
+  EXPECT_THAT(refusals_of(folder.read("accelerate launch --config_file gone/zero2.yaml src/grpo.py --config a.yaml\n")),
+              HasSubstr("not plain training"))
+      << "a missing file is no matter then";
+}
+
+TEST(TrainerScript, AdaptersStandBesideProductsOfOtherFamilies) {
+  const Folder folder;
+  const auto with = [&](const std::string& targets) {
+    return folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " --lora_r 8 --lora_target " +
+                       targets);
+  };
+  EXPECT_EQ(with("wo,wqkv,w1,w2,w3").at("training.targets"),
+            Json({"o_proj", "qkv_proj", "gate_proj", "down_proj", "up_proj"}));
+  EXPECT_EQ(with("c_attn,c_proj,w1,w2").at("training.targets"),
+            Json({"c_attn", "o_proj", "down_proj", "gate_proj", "up_proj"}));
+  EXPECT_EQ(with("W_pack").at("training.targets"), Json({"qkv_proj"}));
+}
+
+TEST(TrainerScript, ASwitchThatIsOffLeavesItsMethodAlone) {
+  const Folder folder;
+  const Report report = folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments +
+                                    " --use_peft False --peft_method lora --lora_r 16 --train_data_path a");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_FALSE(report.has("training.method"));
+}
+
+TEST(TrainerScript, OmniQuantIsNoMultimodalModel) {
+  const Folder folder;
+  const auto with = [&](const std::string& model) {
+    return refusals_of(
+        folder.read("torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 1 --max_length "
+                    "512 --bf16 --model_name_or_path " +
+                    model));
+  };
+  EXPECT_EQ(with("a/MagicLM-3B-OmniQuant"), "");
+  EXPECT_THAT(with("Qwen/Qwen2.5-Omni-7B"), HasSubstr("multimodal"));
+}
+
+TEST(TrainerScript, GpusAreCountedByGrep) {
+  const Folder folder;
+  const Report report = folder.read(std::string("IDS=1,3,4,5,6,7\nN=$(($(echo $IDS | grep -o \",\" | wc -l)+1))\n"
+                                                "torchrun --nproc_per_node=$N train.py") +
+                                    kArguments);
+  EXPECT_EQ(report.whole("gpus"), 6);
+}
+
+TEST(TrainerScript, VisibleDevicesAreTheGpusOfLaunchersThatReadThem) {
+  const Folder folder;
+  const auto gpus_of = [&](const std::string& launch) {
+    return folder.read("export CUDA_VISIBLE_DEVICES=0,1,6,7\n" + launch + " train.py" + kArguments).whole("gpus");
+  };
+  EXPECT_EQ(gpus_of("deepspeed"), 4);
+  EXPECT_EQ(gpus_of("deepspeed --num_gpus 2"), 2);
+  EXPECT_EQ(gpus_of("deepspeed --include localhost:0"), 1);
+  EXPECT_FALSE(gpus_of("deepspeed --hostfile a").has_value());
+  EXPECT_EQ(gpus_of("accelerate launch --mixed_precision bf16"), 4);
+  EXPECT_EQ(gpus_of("accelerate launch --num_processes 2"), 2);
+  EXPECT_EQ(gpus_of("torchrun --nproc_per_node=auto"), 4);
+  EXPECT_EQ(gpus_of("nohup python"), 1) << "nohup is no launcher";
+  EXPECT_EQ(folder
+                .read("CUDA_VISIBLE_DEVICES=0,1 nohup llamafactory-cli train --stage sft --finetuning_type full "
+                      "--gradient_checkpointing true" +
+                      std::string(kArguments))
+                .whole("gpus"),
+            2);
+}
+
+TEST(TrainerScript, LlamaFactoryHasAKeyOfItsOwnForRecomputing) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read("CUDA_VISIBLE_DEVICES=0 llamafactory-cli train --stage sft --finetuning_type full " + flags +
+                       kArguments);
+  };
+  const Report report = with("--gradient_checkpointing true --training_debug_steps 20");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(with("--disable_gradient_checkpointing true").at("recompute.granularity"), Json("none"));
+}
+
+TEST(TrainerScript, OtherAdaptersAndModelsOfImagesAreRefused) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags);
+  };
+  EXPECT_THAT(refusals_of(with("--finetuning_type p_tuning")), HasSubstr("finetuning_type p_tuning"));
+  EXPECT_THAT(refusals_of(with("--peft_type prefix")), HasSubstr("peft_type prefix"));
+  EXPECT_THAT(refusals_of(with("--freeze_vit true")), HasSubstr("multimodal"));
+  EXPECT_THAT(refusals_of(with("--optim adamw_schedulefree")), HasSubstr("other costs"));
+  const Report lora = with("--peft_type lora --lora_dim 8");
+  EXPECT_EQ(refusals_of(lora), "");
+  EXPECT_EQ(lora.at("training.method"), Json("lora"));
+  EXPECT_EQ(lora.whole("training.rank"), 8);
+}
+
+TEST(TrainerScript, AModelOfAKindHasItsDefaultConfiguration) {
+  const Folder folder;
+  EXPECT_EQ(
+      folder
+          .read("torchrun --nproc_per_node 4 run_clm.py --model_type gpt2 --tokenizer_name gpt2 --block_size 1024 "
+                "--per_device_train_batch_size 32 --fp16")
+          .at("model"),
+      Json("gpt2"));
+}
+
+TEST(TrainerScript, QloraHasItsOwnDefaults) {
+  const Folder folder;
+  const Report report = folder.read(
+      "python qlora.py --model_name_or_path a/Llama-2-7b-hf/ --per_device_train_batch_size 1 --bf16 --do_train "
+      "--source_max_len 512 --max_memory_MB 49000 --min_assistant_tokens 8\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("model"), Json("llama-2-7b")) << "a folder may end in a stroke";
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(report.whole("training.rank"), 64);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512 + 256);
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  const Report whole = folder.read(
+      "python qlora.py --full_finetune True --model_name_or_path a/Llama-2-7b-hf "
+      "--per_device_train_batch_size 1 --bf16 --max_length 512\n");
+  EXPECT_FALSE(whole.has("training.method"));
+}
+
+TEST(TrainerScript, AnAccumulationThatNobodyKnowsIsNotOne) {
+  const Folder folder;
+  const Report report = folder.read(
+      "N=$(nvidia-smi -L | wc -l)\nexport STEPS=$((64/$N))\ntorchrun --nproc_per_node 8 train.py "
+      "--model_name_or_path a/Llama-2-7b-hf --per_device_train_batch_size 1 --max_length 512 --bf16 "
+      "--gradient_accumulation_steps $STEPS --checkpointing_steps epoch\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_FALSE(report.has("batch.global"));
+  EXPECT_THAT(report.asked, testing::Contains(testing::Field(&Asked::key, "batch.global")));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <yaml.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <memory>
 
@@ -180,11 +182,31 @@ class Reader {
   std::size_t values_ = 0, characters_ = 0;
 };
 
+// A template that a program fills in later: {{ model_dir }} becomes <model_dir>, a value that nobody knows.
+std::string with_places(std::string_view text) {
+  constexpr std::size_t kLongestName = 60;
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.substr(at, 2) == "{{" ? text.find("}}", at + 2) : text.npos;
+    std::string_view name = end == text.npos ? "" : text.substr(at + 2, std::min(end - at - 2, kLongestName));
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    const bool whole = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+    });
+    if (whole && end - at - 2 < kLongestName)
+      filled += "<" + std::string(name) + ">", at = end + 2;
+    else
+      filled += text[at++];
+  }
+  return filled;
+}
+
 }  // namespace
 
 std::optional<Value> read_yaml(std::string_view text, const std::string& file, Findings& findings) {
   try {
-    return Reader(text).document();
+    return text.find("{{") == text.npos ? Reader(text).document() : Reader(with_places(text)).document();
   } catch (const Mistake& mistake) {
     findings.complaints.push_back(
         {fmt::format("{}:{}:{}", file, mistake.line, mistake.column), "",

@@ -1,0 +1,60 @@
+// Tells by the words of a name what a setting is about.
+//
+// Programs that are written around the Trainer have settings of their own, and no list holds them all. The words come
+// from the settings of axolotl, LLaMA-Factory, torchtune, TRL, llm-foundry and open-instruct.
+#include "sim/io/import/launch/harmless.h"
+
+#include <cctype>
+#include <string>
+
+namespace foretoken::io::launch {
+namespace {
+
+// Parted by spaces, with one before the first and behind the last.
+constexpr std::string_view kHarmless =
+    " account addr address answer api assistant author bos cache callback callbacks chat clip column columns comet "
+    "comment conv conversation corpus dashboard data dataset datasets date debug decay demo description dialogue "
+    "dir dirs domain early email entity eos epoch epochs eps epsilon eval evaluate evaluation exp experiment field "
+    "fields file filename files filter folder folders hf host hub index indices input inputs instruction interval "
+    "key label labels lang language learning log logger loggers logging logs lr merge metric metrics mlflow "
+    "monitor name names note notes org out output outputs overwrite path paths patience port predict print "
+    "progress project prompt prompts push query question report response resume role roles root run save saving "
+    "scheduler seed separator shuffle source split splits style swanlab system tag tags target targets task tasks "
+    "template tensorboard test text time timeout title token tokenizer tokens track tracking trainer upload url "
+    "user username valid validation verbose version wandb warmup worker workers ";
+constexpr std::string_view kCostly =
+    " 16bit 4bit 8bit accumulation activation activations actor adapter adapters amp apollo attention attn audio "
+    "batch bf16 bit bits block bs bsz checkpointing clips compile compress compression context contrastive count "
+    "cp critic curriculum ddp deepspeed depth dim dims distill distillation dora dp dpo draft dropout dtype embed "
+    "embedding embeddings ep expand expert experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused "
+    "galore gpu gpus grad gradient gradients group grpo half head heads hidden image images init int4 int8 kernel "
+    "kernels kl kto kv layer layers len length liger lisa loop lora mask max medusa memory mezo mixture mm modal "
+    "model models moe multimodal muon mxfp n nf4 node nodes noise num offload offloading optim optimizer "
+    "optimizers orpo pack packed packing pad padding parallel parallelism peft pixel pp ppo precision preference "
+    "prefix pretrained process processes prune pruning ptuning qat qlora quant quantization quantize quantized "
+    "random rank ranks ratio recompute ref reference relora reward ring rl rlhf rope sample samples scratch seq "
+    "sequence shard sharded sharding size sizes soft sp sparse sparsity spectrum speculative speech stage student "
+    "sync teacher topk tower tpable triton tune tuned ulysses unfreeze unfrozen unsloth video videos vision vocab "
+    "vocabulary weight weights width window world zero ";
+
+bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
+
+}  // namespace
+
+bool is_harmless_name(std::string_view name) {
+  bool harmless = false;
+  std::string word;
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(i < name.size() ? name[i] : '_');
+    if (std::isalnum(c) != 0) {
+      word += static_cast<char>(std::tolower(c));
+      continue;
+    }
+    if (!word.empty() && holds_word(kCostly, word)) return false;
+    harmless = harmless || (!word.empty() && holds_word(kHarmless, word));
+    word.clear();
+  }
+  return harmless;
+}
+
+}  // namespace foretoken::io::launch

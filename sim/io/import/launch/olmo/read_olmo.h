@@ -1,0 +1,16 @@
+// Reads configurations of OLMo's trainer (allenai/OLMo).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::olmo {
+
+[[nodiscard]] bool is_olmo(const Json& document);
+
+/// Reads the document. The number of GPUs, which the file does not hold, comes from the command line.
+void read_olmo(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+
+}  // namespace foretoken::io::launch::olmo

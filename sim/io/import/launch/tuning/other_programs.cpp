@@ -1,0 +1,179 @@
+// Renames the arguments of programs that train as the Trainer does.
+//
+// Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py; meta-llama/llama-recipes,
+// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py.
+#include "sim/io/import/launch/tuning/other_programs.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using Renamed = std::pair<std::string_view, const char*>;
+
+constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training";
+
+const Argument* argument_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const auto found = std::ranges::find(arguments, name, &Argument::name);
+  return found == arguments.end() ? nullptr : &*found;
+}
+
+std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const Argument* const found = argument_of(arguments, name);
+  return found == nullptr || found->values.empty() ? "" : found->values.front();
+}
+
+bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
+  const Argument* const found = argument_of(arguments, name);
+  return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
+}
+
+void rename(std::vector<Argument>& arguments, std::span<const Renamed> names) {
+  for (Argument& argument : arguments) {
+    const auto found = std::ranges::find(names, argument.name, &Renamed::first);
+    if (found != names.end()) argument.name = found->second;
+  }
+}
+
+void take_open_rlhf(std::vector<Argument>& arguments) {
+  std::erase_if(arguments, [](const Argument& one) {  // rank 0 is none
+    return one.name == "lora-rank" && !one.values.empty() && one.values.front() == "0";
+  });
+  constexpr Renamed kRlhfNames[] = {{kRlhfBatch, "per-device-train-batch-size"},
+                                    {"train-batch-size", "global-train-batch-size"},
+                                    {"max-len", "max-seq-length"},
+                                    {"pretrain", "model-name-or-path"},
+                                    {"packing-samples", "packing"},
+                                    {"lora-rank", "lora-r"},
+                                    {"flash-attn", "use-flash-attn"}};
+  rename(arguments, kRlhfNames);
+  if (argument_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
+  if (argument_of(arguments, "zero-stage") == nullptr) arguments.push_back({"zero-stage", {"2"}, ""});
+}
+
+// The batch of a step and rank is cut into micro-batches in old versions.
+void take_batch_of_recipes(std::vector<Argument>& arguments) {
+  const auto all = whole_of(value_of(arguments, kRecipesBatch)),
+             part = whole_of(value_of(arguments, "micro-batch-size"));
+  constexpr Renamed kNew[] = {{kRecipesBatch, "per-device-train-batch-size"}};
+  constexpr Renamed kOld[] = {{"micro-batch-size", "per-device-train-batch-size"}};
+  if (part && *part > 0) {
+    rename(arguments, kOld);
+    if (all && *all >= *part) arguments.push_back({"gradient-accumulation-steps", {std::to_string(*all / *part)}, ""});
+    std::erase_if(arguments, [](const Argument& one) { return one.name == kRecipesBatch; });
+  } else if (argument_of(arguments, kRecipesBatch) != nullptr) {
+    rename(arguments, kNew);
+  } else {
+    arguments.push_back({"per-device-train-batch-size", {"4"}, ""});
+  }
+}
+
+void take_llama_recipes(std::vector<Argument>& arguments) {
+  take_batch_of_recipes(arguments);
+  constexpr Renamed kRecipesNames[] = {{"context-length", "max-seq-length"}, {"lora-config.r", "lora-r"}};
+  rename(arguments, kRecipesNames);
+  const bool sharded = is_on(arguments, "enable-fsdp"), moved = is_on(arguments, "fsdp-cpu-offload");
+  const Argument* const recomputed = argument_of(arguments, "fsdp-config.fsdp-activation-checkpointing");
+  if (sharded) arguments.push_back({"fsdp", {moved ? "full_shard offload" : "full_shard"}, ""});
+  if (sharded && (recomputed == nullptr || is_on(arguments, recomputed->name)))
+    arguments.push_back({"gradient-checkpointing", {}, ""});
+  if (is_on(arguments, "quantization")) {
+    const bool four = value_of(arguments, "quantization").starts_with("4");
+    arguments.push_back({four ? "load-in-4bit" : "load-in-8bit", {}, ""});
+  }
+  arguments.push_back({is_on(arguments, "use-fp16") ? "fp16" : "bf16", {}, ""});
+  if (is_on(arguments, "use-peft")) arguments.push_back({"target-modules", {"q_proj,v_proj"}, ""});
+  constexpr std::string_view kRead[] = {"enable-fsdp",
+                                        "fsdp-cpu-offload",
+                                        "quantization",
+                                        "use-fp16",
+                                        "pure-bf16",
+                                        "fsdp-config.pure-bf16",
+                                        "mixed-precision",
+                                        "low-cpu-fsdp",
+                                        "use-fast-kernels",
+                                        "val-batch-size",
+                                        "peft-method",
+                                        "batching-strategy",
+                                        "one-gpu",
+                                        "fsdp-config.fsdp-activation-checkpointing",
+                                        "dist-checkpoint-root-folder",
+                                        "dist-checkpoint-folder"};
+  std::erase_if(arguments, [&](const Argument& one) { return std::ranges::find(kRead, one.name) != std::end(kRead); });
+}
+
+// artidoro/qlora, qlora.py: adapters of rank 64 beside all products, weights of 4 bits, paged AdamW, recomputing.
+void add_defaults_of_qlora(std::vector<Argument>& arguments) {
+  if (is_on(arguments, "full-finetune")) return;
+  constexpr Renamed kDefaults[] = {{"lora-r", "64"},
+                                   {"bits", "4"},
+                                   {"gradient-checkpointing", "true"},
+                                   {"optim", "paged_adamw_32bit"},
+                                   {"gradient-accumulation-steps", "16"}};
+  for (const auto& [name, value] : kDefaults)
+    if (argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+  constexpr Renamed kLengths[] = {{"source-max-len", "1024"}, {"target-max-len", "256"}};
+  const bool stated = std::ranges::any_of(std::array{"max-length", "max-seq-length", "model-max-length"},
+                                          [&](const char* name) { return argument_of(arguments, name) != nullptr; });
+  for (const auto& [name, value] : kLengths)
+    if (!stated && argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+}
+
+bool is_open_rlhf(const std::vector<Argument>& arguments) { return argument_of(arguments, kRlhfBatch) != nullptr; }
+
+bool is_llama_recipes(const std::vector<Argument>& arguments) {
+  if (argument_of(arguments, "per-device-train-batch-size") != nullptr) return false;
+  const bool named = argument_of(arguments, "model-name") != nullptr;
+  return named &&
+         (argument_of(arguments, kRecipesBatch) != nullptr || argument_of(arguments, "enable-fsdp") != nullptr ||
+          (argument_of(arguments, "peft-method") != nullptr && argument_of(arguments, "use-peft") != nullptr));
+}
+
+}  // namespace
+
+bool is_other_program(const std::vector<Argument>& arguments) {
+  return is_open_rlhf(arguments) || is_llama_recipes(arguments);
+}
+
+void take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
+  if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py")
+    add_defaults_of_qlora(arguments);
+  if (is_open_rlhf(arguments)) return take_open_rlhf(arguments);
+  if (is_llama_recipes(arguments)) take_llama_recipes(arguments);
+}
+
+std::string other_method_of(const std::string& program) {
+  constexpr std::string_view kOthers =
+      " dpo kto orpo simpo cpo ipo grpo gspo ppo rlhf rloo reinforce reward rm prm "
+      "distill distillation kd gkd ";
+  const std::string name = std::filesystem::path(program).stem().string();
+  const std::string file = program.ends_with(".py") ? name : std::filesystem::path(program).filename().string();
+  std::string word;
+  for (std::size_t i = 0; i <= file.size(); ++i) {
+    const auto c = static_cast<unsigned char>(i < file.size() ? file[i] : '_');
+    if (std::isalnum(c) != 0) {
+      word += static_cast<char>(std::tolower(c));
+      continue;
+    }
+    if (!word.empty() && kOthers.find(" " + word + " ") != kOthers.npos) return word;
+    word.clear();
+  }
+  return "";
+}
+
+void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
+  if (program.empty()) return;
+  const std::string method = other_method_of(program.front());
+  if (!method.empty())
+    report.refuse(method, "preferences, rewards or distillation by the name of the program, " +
+                              printable(program.front(), 80) + ": not plain training");
+}
+
+}  // namespace foretoken::io::launch::tuning
