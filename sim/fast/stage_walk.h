@@ -2,21 +2,10 @@
 // waits for a message whose end is not known.
 //
 // The clock decides what a moment is: an instant (pipeline_walk), or the number of a step of a plan (pipeline_plan).
-// The order of turns never depends on moments. A `Clock` has
-//
-//   Moment            a moment; by default the start of the pipeline
-//   Moments           several of them; by default none
-//   kTakesTurns       true: a stage lets the others go on after each pass
-//   void add(Moments&, Moment);
-//   Moment latest(Moments&);  // the last of them, which then stands for all
-//   Moment message(const MessageKind&, const Moments& posted, Moment free);  // after posts, and those before on its
-//   link Moment pass(const StagePass&, const Moments& after);  // after the stage's last pass, and after `after` Moment
-//   move(Stage, Moment after, Moment free);        // after the moves before it on the stage bool moves() const; //
-//   otherwise moves take no time void finish(Stage, Moments&, std::int64_t sends);     // the end of a stage, and the
-//   number of messages it sent
+// The order of turns never depends on moments.
 #pragma once
 
-#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -49,9 +38,31 @@ struct StagePass {
   Moment last;                       ///< the end of the pass before
 };
 
+/// What a walk asks of its clock.
+template <class Clock>
+concept StageClock = requires(Clock clock, typename Clock::Moment moment, typename Clock::Moments moments,
+                              MessageKind kind, StagePass<typename Clock::Moment> pass, Stage stage) {
+  /// A stage lets the others go on after each pass.
+  { Clock::kTakesTurns } -> std::convertible_to<bool>;
+  /// Adds a moment to several, of which there are none at first.
+  clock.add(moments, moment);
+  /// Returns the last of them, which then stands for all. Without any it is the start of the pipeline.
+  { clock.latest(moments) } -> std::same_as<typename Clock::Moment>;
+  /// Returns the end of a message that was posted at `moments`, on a link that is free at `moment`.
+  { clock.message(kind, moments, moment) } -> std::same_as<typename Clock::Moment>;
+  /// Returns the end of a pass, after the stage's last pass and after `moments`.
+  { clock.pass(pass, moments) } -> std::same_as<typename Clock::Moment>;
+  /// Returns true when moves of activations take time.
+  { clock.moves() } -> std::same_as<bool>;
+  /// Returns the end of a move, after its pass and after the moves before it on the stage.
+  { clock.move(stage, moment, moment) } -> std::same_as<typename Clock::Moment>;
+  /// Takes the end of a stage, and the number of messages that it sent.
+  clock.finish(stage, moments, std::int64_t{});
+};
+
 /// All messages of a program. A message starts when all sides have posted it and those before it on its link have
 /// ended.
-template <class Clock>
+template <StageClock Clock>
 class Mailbox {
  public:
   using Moment = typename Clock::Moment;
@@ -156,7 +167,7 @@ class Mailbox {
 };
 
 /// Walks all stages of a program, which has a flush. `program` and `clock` must outlive the object.
-template <class Clock>
+template <StageClock Clock>
 class StageWalk {
  public:
   using Moment = typename Clock::Moment;

@@ -44,13 +44,18 @@ Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& 
   return {run.start[first.value].ps, run.end[last.value].ps};
 }
 
+// Calls f(task) for the tasks that a pass is made of.
+template <class F>
+void for_each_task(const step::PassTasks& pass, const step::Workload& workload, F f) {
+  for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task)
+    if (workload.meaning[task].kind == TaskMeaning::kPass) f(task);
+}
+
 // Returns the time that slow GPUs added to a pass.
 Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload, std::span<const Duration> stretch) {
   Duration sum;
   if (stretch.empty()) return sum;
-  for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task) {
-    if (workload.meaning[task].kind == TaskMeaning::kPass) sum += stretch[task];
-  }
+  for_each_task(pass, workload, [&](std::uint32_t task) { sum += stretch[task]; });
   return sum;
 }
 
@@ -84,9 +89,14 @@ StageActivity activity_of(Stage stage, const step::LoweredStep& step, const des:
   for (const step::PassTasks& pass : step.workload.passes[stage]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     if (!window.has(span)) continue;
-    // Only the work counts: a pass that waits for parameters lasts longer.
+    // Only the work counts, and what slow GPUs and links add to it. A pass that waits for parameters lasts longer.
     activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
+    for_each_task(pass, step.workload, [&](std::uint32_t task) {
+      if (step.workload.meaning[task].stage != stage) return;
+      const PerAxis<Duration> longer = longer_by_links(task, step, run, stretch);
+      for (const auto& [axis, name] : kAxisNames) activity.busy += longer[axis];
+    });
     const schedule::Results makes = schedule::traits(pass.op.kind).makes;
     if (makes.has(schedule::Result::kOutput) && !seen_forward) {
       activity.first_forward_start = {span.begin};
@@ -142,9 +152,9 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
     if (!window.has(span)) continue;
     spans.add_work(step.passes->timing(stage, pass.op.chunk, pass.op.kind));
     spans.add_pass(span, stretch_of(pass, step.workload, stretch));
-    for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task)
-      if (step.workload.meaning[task].kind == TaskMeaning::kPass && step.workload.meaning[task].stage == stage)
-        spans.add_links(longer_by_links(task, step, run, stretch));
+    for_each_task(pass, step.workload, [&](std::uint32_t task) {
+      if (step.workload.meaning[task].stage == stage) spans.add_links(longer_by_links(task, step, run, stretch));
+    });
   }
   add_tasks_of(stage, spans, step.workload, run, window);
   const StageSplit split = std::move(spans).split({window.length()});

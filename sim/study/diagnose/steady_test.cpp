@@ -181,15 +181,18 @@ TEST(Steady, ABarOfTheTrainingIsReadBesideThoseOfEvaluations) {
   }
 }
 
-TEST(Steady, ACommaMayStandForThePoint) {
-  std::string ms, s;
+TEST(Steady, ACommaMayStandForThePointOrBetweenThousands) {
+  std::string ms, s, grouped;
   for (int step = 1; step < 20; ++step) {
     ms +=
         fmt::format(" iteration {}/ 100 | elapsed time per iteration (ms): 5002,123 | global batch size: 8 |\n", step);
     s += fmt::format(" iteration {}/ 100 | elapsed time per iteration (s): 5,002 | global batch size: 8 |\n", step);
+    grouped +=
+        fmt::format(" iteration {}/ 100 | elapsed time per iteration (ms): 5,002.1 | global batch size: 8 |\n", step);
   }
   EXPECT_NEAR(median_of_text(ms), 5.002, 0.001);
   EXPECT_NEAR(median_of_text(s), 5.002, 0.001);
+  EXPECT_NEAR(median_of_text(grouped), 5.002, 0.001);
 }
 
 TEST(Steady, BarsOfOtherWorkStateNoStep) {

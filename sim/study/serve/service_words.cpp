@@ -27,13 +27,20 @@ std::string parallelism_words(const Service& service) {
                      pool_words(service.disaggregated->decode));
 }
 
+bool has_attention_groups(const Service& service) {
+  if (!service.disaggregated) return service.pool.degrees.attention_data > 1;
+  return service.disaggregated->prefill.degrees.attention_data > 1 ||
+         service.disaggregated->decode.degrees.attention_data > 1;
+}
+
 std::string batching_words(const Service& service) {
   if (service.batching == serve::Batching::kStatic) return "static";
   const serve::Engine& engine = service.engine;
-  return fmt::format("continuous: at most {} a pass and {} at once{}",
+  const bool by_group = engine.limits_each_group && has_attention_groups(service);
+  return fmt::format("continuous: at most {} a pass and {} at once{}{}",
                      report::counted(static_cast<double>(engine.token_budget), "token"),
                      report::counted(static_cast<double>(engine.max_sequences), "request"),
-                     engine.chunks_prompts ? "" : ", prompts whole");
+                     by_group ? " for each attention group" : "", engine.chunks_prompts ? "" : ", prompts whole");
 }
 
 std::string precision_words(const Service& service) {

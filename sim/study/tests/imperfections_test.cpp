@@ -3,31 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
-#include "sim/io/scenario/read_scenario.h"
 #include "sim/study/predict/predict.h"
+#include "sim/study/tests/small_job.h"
 #include "sim/study/tests/with_delays.h"
 
 namespace foretoken::study {
 namespace {
 
 using schedule::OpKind;
-
-job::Job job(const std::string& more) {
-  return io::read_scenario_text(
-             R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
-                 more + "}",
-             "test", {})
-      .job;
-}
-
-std::string on(const std::string& cluster_patch) {
-  return R"("cluster": {"base": "dgx-a100-80gb-hdr")" + cluster_patch + "}";
-}
 
 std::int64_t stretched(des::Duration duration, double compute, double slowdown) {
   return std::llround(static_cast<double>(duration.ps) * (1 + (slowdown - 1) * compute)) - duration.ps;
@@ -45,11 +32,11 @@ double transfer_ps(const job::Job& scenario) {
 }
 
 TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
-  const std::string text = on("") + R"(, "gpus": 4, "parallelism": {"pipeline": 2},
+  const std::string text = a100_with("") + R"(, "gpus": 4, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
-  const Prediction equal = predict(job(text));
+  const Prediction equal = predict(small_job(text));
   const Prediction uneven =  // GPU 1 is stage 0 of the second replica
-      predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
+      predict(small_job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
   const auto& forward = equal.step.passes->timing(Stage{0}, Chunk{0}, OpKind::kForward);
   const auto& backward = equal.step.passes->timing(Stage{0}, Chunk{0}, OpKind::kBackward);
   std::int64_t optimizer = 0;
@@ -66,9 +53,11 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
 }
 
 TEST(Imperfections, EveryPartThatTheStepWaitsForIsNamed) {
-  const std::string text = on("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 16, "sequence_length": 1024})";
-  const Prediction equal = predict(job(text));
-  const Prediction uneven = with_delays(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
+  const std::string text =
+      a100_with("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 16, "sequence_length": 1024})";
+  const Prediction equal = predict(small_job(text));
+  const Prediction uneven =
+      with_delays(small_job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
       {"gpu": 2, "slowdown": 1.01}]})"));
   ASSERT_EQ(uneven.metrics.delays->size(), 3U) << "two GPUs, and both";
   const report::Delay &slowest = (*uneven.metrics.delays)[0], &other = (*uneven.metrics.delays)[1],
@@ -81,7 +70,7 @@ TEST(Imperfections, EveryPartThatTheStepWaitsForIsNamed) {
   EXPECT_EQ(other.on_critical_path->value(), 0);
   // The passes of its four micro-batches and its optimizer.
   std::int64_t path = 0;
-  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
+  for (const auto kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward}) {
     const step::PassTiming& timing = equal.step.passes->timing(Stage{0}, Chunk{0}, kind);
     path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
   }
@@ -102,16 +91,16 @@ TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
         Said{"2", "2 times slower"}, Said{"100", "100 times slower"}, Said{"1000", "1,000 times slower"},
         Said{"0.8", "25 % faster"}, Said{"0.5", "2 times faster"}, Said{"0.01", "100 times faster"}}) {
     const Prediction run =
-        with_delays(job(on("") + R"(, "gpus": 2, "batch": {"micro": 1, "global": 2, "sequence_length": 64},
+        with_delays(small_job(a100_with("") + R"(, "gpus": 2, "batch": {"micro": 1, "global": 2, "sequence_length": 64},
         "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": )" +
-                        slowdown + "}]}"));
+                              slowdown + "}]}"));
     ASSERT_EQ(run.metrics.delays->size(), 1U);
     EXPECT_EQ((*run.metrics.delays)[0].what, std::string("GPU 1 (node 0) is ") + words);
   }
 }
 
 TEST(Imperfections, WhatIsStatedToBeSoundCountsAsNothing) {
-  const job::Job sound = job(on("") + R"(, "gpus": 16,
+  const job::Job sound = small_job(a100_with("") + R"(, "gpus": 16,
       "batch": {"micro": 1, "global": 16, "sequence_length": 64},
       "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1}], "slow_nics": [{"node": 0, "nic": 0, "rate_factor": 1}],
                         "slow_links": [{"between": ["node 1 gpu 3", "node 1 nvswitch 0"], "rate_factor": 1}]})");
@@ -121,10 +110,11 @@ TEST(Imperfections, WhatIsStatedToBeSoundCountsAsNothing) {
 }
 
 TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
-  const std::string text = on("") + R"(, "gpus": 2,
+  const std::string text = a100_with("") + R"(, "gpus": 2,
       "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
-  const Prediction equal = predict(job(text));
-  const Prediction uneven = predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
+  const Prediction equal = predict(small_job(text));
+  const Prediction uneven =
+      predict(small_job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
   const observe::StageSplit &before = equal.observations.busiest, &after = uneven.observations.busiest;
   EXPECT_NEAR(static_cast<double>(after.compute.ps), 1.5 * static_cast<double>(before.compute.ps), 16);
   EXPECT_EQ(after.host, before.host);
@@ -132,12 +122,12 @@ TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
 }
 
 TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
-  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+  const std::string text = a100_with("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
-  const job::Job scenario = job(text);
+  const job::Job scenario = small_job(text);
   const Prediction equal = predict(scenario, How{.unfolded = true});
   const Prediction uneven =
-      predict(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
+      predict(small_job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
   const Prediction named = with_delays(uneven.job);
   ASSERT_EQ(named.metrics.delays->size(), 1U);
   EXPECT_EQ((*named.metrics.delays)[0].what, "NIC 3 of node 1 has 50 % of its rate");
@@ -150,7 +140,7 @@ TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
 
 // Makes two nodes and one micro-batch: one message goes there and one comes back.
 std::string two_nodes(const std::string& fabric = "") {
-  return on(fabric) + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+  return a100_with(fabric) + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
 }
 
@@ -163,9 +153,9 @@ double longer_ps(const Prediction& uneven, const Prediction& equal) {
 }
 
 TEST(Imperfections, AFailedNicGivesItsTrafficToTheNextOne) {
-  const job::Job scenario = job(two_nodes());
+  const job::Job scenario = small_job(two_nodes());
   const Prediction equal = predict(scenario, How{.unfolded = true});
-  const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
+  const Prediction uneven = with_delays(small_job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
   // GPU 11 shares NIC 4 with GPU 12, so both take twice as long, there and back.
   EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4);
   ASSERT_EQ(uneven.metrics.delays->size(), 1U);
@@ -181,9 +171,9 @@ TEST(Imperfections, AFailedNicCostsTheSameOnEveryNode) {
                                         : R"(, "imperfections": {"failed_nics": [{"node": )" + std::to_string(node) +
                                               R"(, "nic": )" + std::to_string(nic) + "}]}";
     const Prediction run =
-        predict(job(R"("cluster": "aws-p5", "profile": "h100-sxm5-80gb", "gpus": 16, "parallelism": {"data": 16},
+        predict(small_job(R"("cluster": "aws-p5", "profile": "h100-sxm5-80gb", "gpus": 16, "parallelism": {"data": 16},
         "batch": {"micro": 1, "global": 16, "sequence_length": 64})" +
-                    failed),
+                          failed),
                 How{.unfolded = true});
     return static_cast<double>(run.run.makespan.ps);
   };
@@ -199,7 +189,7 @@ TEST(Imperfections, AFailedNicIsNotLostAmongManySlowOnes) {
     slow += std::string(slow.empty() ? "" : ", ") + R"({"node": 0, "nic": )" + std::to_string(nic) +
             R"(, "rate_factor": 0.99})";
   const Prediction uneven = with_delays(
-      job(imperfect(two_nodes(), R"("slow_nics": [)" + slow + R"(], "failed_nics": [{"node": 1, "nic": 3}])")));
+      small_job(imperfect(two_nodes(), R"("slow_nics": [)" + slow + R"(], "failed_nics": [{"node": 1, "nic": 3}])")));
   const std::vector<report::Delay>& delays = *uneven.metrics.delays;
   ASSERT_EQ(delays.size(), 10U) << "eight, the rest, and everything";
   EXPECT_EQ(delays[0].what, "NIC 3 of node 1 has failed");
@@ -217,8 +207,8 @@ TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
       failed += std::string(failed.empty() ? "" : ", ") + R"({"between": [")" + node + "gpu " + gpu + R"(", ")" + node +
                 "pcie " + gpu + R"("]})";
     }
-  const Prediction uneven = with_delays(
-      job(imperfect(two_nodes(), R"("slow_gpus": [{"gpu": 5, "slowdown": 1.5}], "failed_links": [)" + failed + "]")));
+  const Prediction uneven = with_delays(small_job(
+      imperfect(two_nodes(), R"("slow_gpus": [{"gpu": 5, "slowdown": 1.5}], "failed_links": [)" + failed + "]")));
   const std::vector<report::Delay>& delays = *uneven.metrics.delays;
   ASSERT_EQ(delays.size(), 10U);
   EXPECT_TRUE(std::any_of(delays.begin(), delays.end(), [](const auto& each) { return each.gpu == Gpu{5}; }));
@@ -226,7 +216,7 @@ TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
 }
 
 TEST(Imperfections, PartsThatShareALinkAreNamedEach) {
-  const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"(
+  const Prediction uneven = with_delays(small_job(imperfect(two_nodes(), R"(
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}],
       "slow_links": [{"between": ["node 1 nic 3", "leaf 3"], "rate_factor": 0.5}])")));
   ASSERT_EQ(uneven.metrics.delays->size(), 3U);
@@ -239,38 +229,38 @@ TEST(Imperfections, PartsThatShareALinkAreNamedEach) {
 TEST(Imperfections, AGpuWithoutPcieSendsThroughItsNeighboursNic) {
   const char* cut = R"("failed_links": [{"between": ["node 0 gpu 0", "node 0 pcie 0"]},
       {"between": ["node 0 pcie 0", "node 0 host 0"]}])";
-  const job::Job scenario = job(two_nodes());
+  const job::Job scenario = small_job(two_nodes());
   const Prediction equal = predict(scenario, How{.unfolded = true});
-  const Prediction uneven = predict(job(imperfect(two_nodes(), cut)));
+  const Prediction uneven = predict(small_job(imperfect(two_nodes(), cut)));
   EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4) << "two GPUs share NIC 1, there and back";
 }
 
 TEST(Imperfections, ASlowCableOfALeafHalvesWhatCrossesIt) {
   const std::string fabric = R"(, "fabric": {"rail_optimized": false, "switch_radix": 16})";  // one node a leaf
-  const job::Job scenario = job(two_nodes(fabric));
+  const job::Job scenario = small_job(two_nodes(fabric));
   const Prediction equal = predict(scenario, How{.unfolded = true});
-  const Prediction uneven = predict(
-      job(imperfect(two_nodes(fabric), R"("slow_links": [{"between": ["spine 0", "leaf 1"], "rate_factor": 0.5}])")));
+  const Prediction uneven = predict(small_job(
+      imperfect(two_nodes(fabric), R"("slow_links": [{"between": ["spine 0", "leaf 1"], "rate_factor": 0.5}])")));
   EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4);
 }
 
 TEST(Imperfections, InsideANodeASlowNvlinkHalvesAndAFailedOneLeavesPcie) {
-  const std::string text = on("") + R"(, "gpus": 2, "parallelism": {"pipeline": 2},
+  const std::string text = a100_with("") + R"(, "gpus": 2, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
-  const job::Job scenario = job(text);
+  const job::Job scenario = small_job(text);
   const Prediction equal = predict(scenario, How{.unfolded = true});
   const char* link = R"({"between": ["node 0 gpu 1", "node 0 nvswitch 0"])";
   const Prediction slow =
-      predict(job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
+      predict(small_job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
   EXPECT_NEAR(longer_ps(slow, equal), 2 * transfer_ps(scenario), 4);
-  const Prediction failed = predict(job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
+  const Prediction failed = predict(small_job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
   const NodeLinks& links = scenario.cluster.links;
   EXPECT_NEAR(longer_ps(failed, equal), 2 * (links.nvlink_per_gpu / links.pcie_per_gpu - 1) * transfer_ps(scenario), 4);
 }
 
 std::string complaint_of(const std::string& text, const How& how = {}) {
   try {
-    (void)predict(job(text), how);
+    (void)predict(small_job(text), how);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -296,19 +286,20 @@ TEST(Imperfections, WhereNoWayIsLeftOneLineSaysSo) {
 
 TEST(Imperfections, AnOversubscribedSpineHalvesTheRateOfAllWhoCrossIt) {
   const auto text = [](const char* fabric) {
-    return on(std::string(R"(, "fabric": {"rail_optimized": false, )") + fabric + "}") +
+    return a100_with(std::string(R"(, "fabric": {"rail_optimized": false, )") + fabric + "}") +
            R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   };
   // One node a leaf: 8 ports down, and 8 or 4 up.
-  const job::Job full = job(text(R"("switch_radix": 16, "oversubscription": 1)"));
+  const job::Job full = small_job(text(R"("switch_radix": 16, "oversubscription": 1)"));
   const Prediction wide = predict(full, How{.unfolded = true});
-  const Prediction narrow = predict(job(text(R"("switch_radix": 12, "oversubscription": 2)")), How{.unfolded = true});
+  const Prediction narrow =
+      predict(small_job(text(R"("switch_radix": 12, "oversubscription": 2)")), How{.unfolded = true});
   EXPECT_NEAR(static_cast<double>(narrow.run.makespan.ps - wide.run.makespan.ps), 2 * transfer_ps(full), 6);
 }
 
 TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
-  const job::Job scenario = job(on("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
+  const job::Job scenario = small_job(a100_with("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
       "batch": {"micro": 1, "global": 3, "sequence_length": 1024})");
   const Prediction prediction = predict(scenario, How{.unfolded = true});
   const GroupShape group = scenario.grid().shape(Axis::kTensor, 8);
@@ -322,111 +313,20 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
               16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
 
-// Sums `time` over the tensor-parallel exchanges of one micro-batch of stage 0, in picoseconds.
-template <class Time>
-double tensor_sum_ps(const Prediction& prediction, const Time& time) {
-  const auto& passes = *prediction.step.passes;
-  double sum = 0;
-  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
-    for (const step::TimedOps* block : passes.blocks(Stage{0}, Chunk{0}, kind))
-      for (const step::TimedOp& op : *block)
-        if (op.axis == Axis::kTensor) sum += 1e12 * time(passes.communications(Stage{0})[*op.communication]).value();
-  return sum;
-}
-
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
-  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
+  const std::string text = a100_with("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
   for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
-    const Prediction folded = predict(job(text), {.fidelity = fidelity});
-    const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
-    const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction folded = predict(small_job(text), {.fidelity = fidelity});
+    const Prediction equal = predict(small_job(text), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction uneven = predict(small_job(text + slow), How{.fidelity = fidelity, .unfolded = true});
     const double moving = tensor_sum_ps(equal, [&](const auto& row) { return step::transfer_of(row, equal.job); });
     ASSERT_GT(moving, 0);
     EXPECT_NEAR(static_cast<double>(equal.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * moving);
     // The bytes of every all-reduce take as long as on its slowest channel. Its latency stays.
     EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), moving, 1e-6 * moving);
   }
-}
-
-TEST(Imperfections, TimeThatLinksAddToAPassIsCommunication) {
-  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
-      "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
-  const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
-  for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
-    const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
-    const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
-    const observe::StageSplit &usual = equal.observations.busiest, &longer = uneven.observations.busiest;
-    EXPECT_NEAR(static_cast<double>((longer.comm[Axis::kTensor] - usual.comm[Axis::kTensor]).ps),
-                static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), 10);
-    EXPECT_NEAR(static_cast<double>(longer.host.ps), static_cast<double>(usual.host.ps), 10);
-    EXPECT_EQ(longer.compute.ps, usual.compute.ps);
-  }
-}
-
-constexpr const char* kTorn =
-    R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
-
-TEST(Imperfections, GroupsThatAPlacementMovesCostWhatTheyCostThere) {
-  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 2, "data": 8},
-      "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
-  const Prediction usual = predict(job(text), How{.unfolded = true});
-  const Prediction torn_groups = predict(job(text + kTorn));
-  const auto on_shape = [&](step::Communication row, GroupShape shape) {
-    row.site.group = shape;
-    return step::cost_of(row, usual.job);
-  };
-  const auto in_order = [&](const step::Communication& row) { return step::cost_of(row, usual.job); };
-  // Every tensor group has a GPU on each node. The GPUs of a node reduce gradients.
-  double expected = tensor_sum_ps(usual, [&](const auto& row) { return on_shape(row, {2, 2, 1, 8}) - in_order(row); });
-  for (const step::Communication& row : usual.step.workload.communications)
-    if (row.purpose == step::Purpose::kGradients)
-      expected += 1e12 * (on_shape(row, {8, 1, 8, 1}) - in_order(row)).value();
-  EXPECT_NEAR(static_cast<double>(torn_groups.run.makespan.ps - usual.run.makespan.ps), expected,
-              1e-6 * std::abs(expected));
-}
-
-TEST(Imperfections, AFasterNvlinkNeverLengthensAStep) {
-  struct Case {
-    const char* name;
-    std::string more;
-  };
-  const std::string failed =
-      R"(, "imperfections": {"failed_links": [{"between": ["node 0 gpu 5", "node 0 nvswitch 0"]}]})";
-  const auto layout = [](const std::string& degrees) {
-    return R"(, "gpus": 16, "parallelism": {)" + degrees +
-           R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 256})";
-  };
-  const Case cases[] = {
-      {"a placement over two nodes tears every tensor group", layout(R"("tensor": 8, "data": 2)") + kTorn},
-      {"gradients are reduced where tensor groups were", layout(R"("tensor": 2, "data": 8)") + kTorn},
-      {"messages cross nodes by placement", layout(R"("tensor": 4, "pipeline": 2, "data": 2)") + kTorn},
-      {"a tensor group goes over PCIe", layout(R"("tensor": 8, "data": 2)") + failed},
-      {"messages go over PCIe", layout(R"("tensor": 1, "pipeline": 8, "data": 2)") + failed}};
-  for (const auto& [name, more] : cases)
-    for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
-      SCOPED_TRACE(name);
-      std::int64_t before = std::numeric_limits<std::int64_t>::max();
-      for (const int rate : {150, 300, 1200, 4800}) {
-        const std::string links = R"(, "node": {"nvlink": {"gb_per_s_per_gpu": )" + std::to_string(rate) + "}}";
-        const Prediction prediction = predict(job(on(links) + more), How{.fidelity = fidelity, .unfolded = true});
-        EXPECT_LE(prediction.run.makespan.ps, before) << rate << " GB/s";
-        before = prediction.run.makespan.ps;
-      }
-    }
-}
-
-TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
-  const auto text = [](const char* placement) {
-    return on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
-      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})" +
-           placement;
-  };
-  const Prediction usual = predict(job(text("")), How{.unfolded = true});
-  const Prediction swapped =
-      predict(job(text(R"(, "imperfections": {"placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]})")));
-  EXPECT_EQ(usual.run.makespan.ps, swapped.run.makespan.ps) << "the nodes are alike";
 }
 
 }  // namespace

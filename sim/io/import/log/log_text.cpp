@@ -103,8 +103,11 @@ std::optional<double> ungrouped_after(std::string_view line, std::string_view ke
   const std::optional<std::string_view> rest = after(line, key);
   if (!rest) return std::nullopt;
   std::string text(rest->substr(0, kLongest));
-  if (const std::size_t comma = text.find_first_not_of("0123456789"); comma < text.size() && text[comma] == ',')
+  if (const std::size_t comma = text.find_first_not_of("0123456789"); comma < text.size() && text[comma] == ',') {
+    const std::size_t end = text.find_first_not_of("0123456789", comma + 1);
+    if (end < text.size() && text[end] == '.') return positive_after(line, key);  // thousands: "1,037.5"
     text[comma] = '.';
+  }
   std::string_view number = text;
   const std::optional<double> value = take_number<double>(number);
   return value && *value > 0 ? value : std::nullopt;
