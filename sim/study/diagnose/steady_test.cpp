@@ -210,6 +210,15 @@ TEST(Steady, BarsOfOtherWorkStateNoStep) {
   }
 }
 
+TEST(Steady, WordsBeforeABarThatAreNotItsNameDoNotCount) {
+  for (const char* front : {"[retrieval-7b] ", "[Test-run 3] ", "{'eval_loss': 1.0} "}) {
+    DrawnBar bar{.total = 40};
+    std::string text;
+    for (int step = 1; step <= 40; ++step) text += "\r" + std::string(front) + bar.step(step, 2).substr(1);
+    EXPECT_NEAR(median_of_text(text), 2, 0.02) << front;
+  }
+}
+
 TEST(Steady, HostileTextsAreRefused) {
   for (const std::string& text :
        {std::string(), std::string(1 << 20, 'x'), std::string(1 << 16, '\0'), std::string("iteration 1/"),

@@ -90,8 +90,8 @@ void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& re
   const auto ranks = quotient(*batch.global, *batch.micro * *batch.accumulation);
   if (!ranks || *ranks < 1 || replica < 1 || *ranks > kMostRanks / replica) return;
   report.map("gpus", *ranks * replica,
-             fmt::format("{} sequences / {} / {} micro-batches, on {} GPUs each", *batch.global, *batch.micro,
-                         *batch.accumulation, replica));
+             fmt::format("{} sequences / {} / {} micro-batches, on {} each", *batch.global, *batch.micro,
+                         *batch.accumulation, replica == 1 ? "one GPU" : fmt::format("{} GPUs", replica)));
 }
 
 }  // namespace
@@ -182,12 +182,21 @@ void map_offload(const std::string& what, const std::string& device, const std::
     report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");
 }
 
+// Returns true where `file` names a stage so. A single letter begins a word: "ds_z2.json" has "z2", "quartz2.json" not.
+bool names_stage(std::string_view file, std::string_view word) {
+  for (std::size_t at = file.find(word); at != file.npos; at = file.find(word, at + 1))
+    if (!word.starts_with("z") || word.starts_with("zero") || at == 0 ||
+        std::isalpha(static_cast<unsigned char>(file[at - 1])) == 0)
+      return true;
+  return false;
+}
+
 NamedZero zero_in_name(const std::string& file) {
   NamedZero named;
   for (const char* word : {"stage", "zero", "z"})
     for (const char* gap : {"", "_", "-"})
       for (std::int64_t stage = 0; stage < 4 && !named.stage; ++stage)
-        if (file.find(fmt::format("{}{}{}", word, gap, stage)) != file.npos) named.stage = stage;
+        if (names_stage(file, fmt::format("{}{}{}", word, gap, stage))) named.stage = stage;
   const bool none = std::ranges::any_of(std::array{"no_", "no-", "no", "wo_", "without_"},
                                         [&](const char* word) { return holds(file, std::string(word) + "offload"); });
   if (!holds(file, "offload") || none) return named;

@@ -47,7 +47,7 @@ constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
 constexpr const char* kExpected =
     "expected a launch of Megatron-LM, NeMo, Megatron-Bridge, DeepSpeed, torchtitan, nanotron, MLPerf, llm-foundry, "
-    "GPT-NeoX, OLMo, accelerate, axolotl, torchtune, LLaMA-Factory or the Trainer";
+    "GPT-NeoX, OLMo, accelerate, axolotl, torchtune, LLaMA-Factory, ms-swift, OpenRLHF, llama-recipes or the Trainer";
 
 void complain(Findings& findings, const fs::path& path, std::string message) {
   findings.complaints.push_back({printable(path.string()), "", std::move(message)});

@@ -46,11 +46,21 @@ std::optional<double> rate_in(std::string_view clock) {
   return slow ? *value : 1 / *value;
 }
 
-// Bars of other work than steps say so in front.
-bool is_other_work(std::string_view label) {
+// Returns the name that a bar has before its percentage, "Evaluating" of "[rank0] Evaluating:  40%"; empty without one.
+std::string_view name_of_bar(std::string_view front) {
+  constexpr std::string_view kPercentage = "0123456789.% ";
+  front = front.substr(0, front.find_last_not_of(kPercentage) + 1);
+  if (!front.ends_with(':')) return {};
+  const std::size_t other = front.find_last_of("]}");
+  return other == front.npos ? front : front.substr(other + 1);
+}
+
+// Bars of other work than steps have its name.
+bool is_other_work(std::string_view front) {
+  const std::string_view name = name_of_bar(front);
   for (const char* word : {"oading", "Eval", "eval", "Map", "Filter", "Generating", "okeniz", "Saving", "Fetching",
                            "Valid", "valid", "Predict", "Test", "Convert", "Pack", "Group", "Merg", "Sampl"})
-    if (has(label, word)) return true;
+    if (has(name, word)) return true;
   return false;
 }
 

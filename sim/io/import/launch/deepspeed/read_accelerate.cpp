@@ -16,7 +16,7 @@ constexpr KeyRule kAccelerateKeys[] = {
     {"iam_role_name ec2_instance_type sagemaker_* image_uri profile region base_job_name num_processes_*",
      "SageMaker launch", true},
     {"deepspeed_config.zero_optimization* deepspeed_config.fp16* deepspeed_config.bf16* deepspeed_config.optimizer.*",
-     "accelerate reads no sections of DeepSpeed here; they belong into a file of deepspeed_config_file", true},
+     "accelerate reads no sections of DeepSpeed here; they belong in a file of deepspeed_config_file", true},
     {"megatron_lm_config.* ipex_config.* mpirun_config.*", "another launcher", true},
     {"max_restarts monitor_interval num_cpu_threads_per_process role log_dir tee module no_python "
      "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "

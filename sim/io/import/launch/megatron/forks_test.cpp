@@ -129,6 +129,16 @@ TEST(MegatronForks, SwiftsOtherStagesAreRefused) {
               HasSubstr("multimodal"));
   EXPECT_THAT(refusals_in_fork(read_text_of_fork(std::string(kSwift) + "--train_type longlora")),
               HasSubstr("longlora"));
+  EXPECT_THAT(refusals_in_fork(read_text_of_fork(std::string(kSwift) + "--freeze_llm true")),
+              HasSubstr("the language model does not train"));
+}
+
+TEST(MegatronForks, SwiftsArgumentsWithoutEffectAreListed) {
+  std::string ignored;
+  for (const auto& one : read_text_of_fork(std::string(kSwift) + "--packing true --merge_lora true").ignored)
+    ignored += one.setting + " ";
+  EXPECT_THAT(ignored, HasSubstr("--packing"));
+  EXPECT_THAT(ignored, HasSubstr("--merge-lora"));
 }
 
 TEST(MegatronForks, OtherProgramsAreToldInOneLine) {

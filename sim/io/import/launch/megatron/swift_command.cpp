@@ -22,13 +22,15 @@ constexpr std::pair<std::string_view, const char*> kNames[] = {
 
 /// Arguments of the data, the checkpoints and the adapters that say nothing more about a step.
 constexpr std::string_view kWithoutEffect =
-    " split-dataset-ratio dataset-num-proc load-from-cache-file load-safetensors save-safetensors model-author "
-    "model-name "
-    "max-epochs train-type tuner-type tuner-backend streaming dataset-shuffle torch-dtype model template "
-    "truncation-strategy "
-    "lazy-tokenize no-save-optim no-save-rng no-load-optim no-load-rng use-hf system loss-scale agent-template packing "
-    "merge-lora lora-dropout freeze-llm freeze-vit freeze-aligner vit-gradient-checkpointing strict attn-impl "
-    "train-dataloader-shuffle val-dataset cached-dataset padding-free columns ";
+    " split-dataset-ratio dataset-num-proc load-from-cache-file load-safetensors save-safetensors model-author"
+    " model-name max-epochs streaming dataset-shuffle template truncation-strategy lazy-tokenize no-save-optim"
+    " no-save-rng no-load-optim no-load-rng use-hf system loss-scale agent-template packing merge-lora lora-dropout"
+    " vit-gradient-checkpointing strict attn-impl train-dataloader-shuffle val-dataset cached-dataset padding-free"
+    " columns tuner-backend ";
+/// Arguments that are read here.
+constexpr std::string_view kRead = " train-type tuner-type torch-dtype model freeze-llm freeze-vit freeze-aligner ";
+
+bool is_among(std::string_view names, const std::string& name) { return names.find(" " + name + " ") != names.npos; }
 
 const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
   const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
@@ -58,7 +60,7 @@ void become_megatron(std::vector<Argument>& arguments) {
     for (const auto& [own, name] : kNames)
       if (argument.name == own) argument.name = name;
   std::erase_if(arguments, [](const Argument& one) {
-    return kWithoutEffect.find(" " + one.name + " ") != kWithoutEffect.npos ||
+    return is_among(kWithoutEffect, one.name) || is_among(kRead, one.name) ||
            (one.name == "lora-target-modules" && one.values.empty());
   });
   const auto usual = [&](const char* name, std::vector<std::string> values) {
@@ -93,6 +95,10 @@ void map_swift_model(const shell::Command& command, const std::vector<Argument>&
   if (const std::string method = value_of(arguments, "train-type");
       !method.empty() && method != "lora" && method != "full")
     report.refuse("--train-type", "other weights train than with LoRA: " + printable(method, 40), command.place());
+  if (value_of(arguments, "freeze-llm") == "true")
+    report.refuse("--freeze-llm", "the language model does not train", command.place());
+  for (const Argument& argument : arguments)
+    if (is_among(kWithoutEffect, argument.name)) report.ignore("--" + argument.name, argument.place);
 }
 
 }  // namespace foretoken::io::launch::megatron
