@@ -243,6 +243,21 @@ TEST(ReadScript, AScriptAtAPlaceOfAnotherMachineStandsBesideItsCaller) {
   EXPECT_THAT(script->commands[0].words, ElementsAre("python", "train.py", "--x", "4"));
 }
 
+TEST(ReadScript, AScriptThatStartsItselfOnEveryHostHasAnEnd) {
+  const std::string folder = testing::TempDir() + "/foretoken-itself";
+  std::filesystem::create_directories(folder);
+  const std::string text =
+      "HOSTS=(a b c)\nif [[ \"$(hostname -I)\" =~ \"${HOSTS[0]}\" ]]; then\n"
+      "for h in ${HOSTS[@]}; do ssh $h \"docker exec x bash -c \\\"cd /y; bash run.sh\\\"\"; done\nfi\n"
+      "python train.py --x 1\n";
+  std::ofstream(std::filesystem::path(folder) / "run.sh") << text;
+  Findings findings;
+  const auto script = read_script_text(text, "run.sh", folder, {}, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  ASSERT_TRUE(script);
+  EXPECT_THAT(script->commands.back().words, ElementsAre("python", "train.py", "--x", "1"));
+}
+
 TEST(ReadScript, NeverExecutes) {
   const std::string file = testing::TempDir() + "/foretoken-executed";
   (void)read("X=$(touch " + file + "); `touch " + file + "`; touch " + file + "; eval \"touch " + file + "\"");
