@@ -24,7 +24,8 @@ constexpr std::string_view kReadFlags =
     "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
     "expert-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
     "num-layers-per-virtual-pipeline-stage "
-    "num-virtual-stages-per-pipeline-rank pipeline-model-parallel-layout decoder-first-pipeline-num-layers "
+    "num-virtual-stages-per-pipeline-rank virtual-pipeline-model-parallel-size pipeline-model-parallel-layout "
+    "decoder-first-pipeline-num-layers "
     "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
     "batch-size global-batch-size seq-length encoder-seq-length decoder-seq-length step-batch-size-schedule bf16 fp16 "
@@ -218,6 +219,7 @@ constexpr Row kPrefixes[] = {{"inference-", "inference, not a training step"},
                              {"actor-", "a step of reinforcement learning"},
                              {"critic-", "a step of reinforcement learning"},
                              {"sglang-", "a step of reinforcement learning"},
+                             {"mm-", "a multimodal model"},
                              {"dpo-", "training on preferences"},
                              {"simpo-", "training on preferences"},
                              {"hetero-", "GPUs of several kinds in one training"},
@@ -252,8 +254,9 @@ bool names_no_work(std::string_view flag) {
   constexpr std::string_view kBegins[] = {
       "experiment-", "exp-",       "swanlab-",      "mlflow-",  "comet-", "clearml-",    "aim-",        "dataset-",
       "tokenizer-",  "loss-mask-", "rope-scaling-", "profile-", "lr-",    "train-data-", "valid-data-", "test-data-"};
-  constexpr std::string_view kEnds[] = {"-path", "-dir",  "-file",         "-name",        "-run-id",      "-token-id",
-                                        "-url",  "-seed", "save-interval", "log-interval", "eval-interval"};
+  constexpr std::string_view kEnds[] = {"-path",         "-dir",         "-file",          "-name", "-run-id",
+                                        "-token-id",     "-hf-tokens",   "special-tokens", "-url",  "-seed",
+                                        "save-interval", "log-interval", "eval-interval"};
   if (std::ranges::any_of(kRuns, [&](std::string_view part) { return flag.find(part) != flag.npos; })) return false;
   return std::ranges::any_of(kBegins, [&](std::string_view part) { return flag.starts_with(part); }) ||
          std::ranges::any_of(kEnds, [&](std::string_view part) { return flag.ends_with(part); });

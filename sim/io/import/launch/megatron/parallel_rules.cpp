@@ -118,14 +118,16 @@ void map_chunks(const Flags& flags) {
                                (flags.on("account-for-loss-in-pipeline-split") ? 1 : 0);
   const char *const kLayers = "num-layers-per-virtual-pipeline-stage", *const kStages =
                                                                            "num-virtual-stages-per-pipeline-rank";
+  const char* const kOfMindSpeed = "virtual-pipeline-model-parallel-size";
+  const char* const stages_flag = flags.find(kOfMindSpeed) != nullptr ? kOfMindSpeed : kStages;
   std::int64_t chunks = 1;
   std::string from;
   if (flags.find("pipeline-model-parallel-layout") != nullptr) {
     chunks = map_layout(flags, stages);
     from = flags.from("pipeline-model-parallel-layout");
-  } else if (const auto rank = flags.whole(kStages, "parallelism.virtual_pipeline")) {
+  } else if (const auto rank = flags.whole(stages_flag, "parallelism.virtual_pipeline")) {
     chunks = *rank;
-    from = flags.from(kStages);
+    from = flags.from(stages_flag);
   } else if (const auto each = flags.whole(kLayers, "parallelism.virtual_pipeline"); each && *each > 0 && stages > 0) {
     from = flags.from(kLayers);
     const std::int64_t of_stage = (layers + counted) / stages;

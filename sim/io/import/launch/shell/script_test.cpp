@@ -258,6 +258,15 @@ TEST(ReadScript, AScriptThatStartsItselfOnEveryHostHasAnEnd) {
   EXPECT_THAT(script->commands.back().words, ElementsAre("python", "train.py", "--x", "1"));
 }
 
+TEST(ReadScript, AnotherShellReadsLineByLine) {
+  const Script script = read(
+      "RUN='torchrun --nproc_per_node 4 a.py --x 1'\nFLAGS='\n--y 2\n--z 3\n'\n"
+      "srun bash -c \"\nexport RANK=\\${SLURM_NODEID}\necho ${RUN}\n${RUN} $FLAGS 2>&1 | tee log\n\"");
+  ASSERT_FALSE(script.commands.empty());
+  EXPECT_THAT(script.commands[0].words,
+              ElementsAre("torchrun", "--nproc_per_node", "4", "a.py", "--x", "1", "--y", "2", "--z", "3"));
+}
+
 TEST(ReadScript, NeverExecutes) {
   const std::string file = testing::TempDir() + "/foretoken-executed";
   (void)read("X=$(touch " + file + "); `touch " + file + "`; touch " + file + "; eval \"touch " + file + "\"");
