@@ -274,8 +274,9 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
     if (lists(row.names, flag)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const Row& row : kPrefixes)
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
-  for (const std::string_view logs : {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-",
-                                      "one-logger-", "dist-ckpt-", "mock-", "rerun-", "error-injection-", "inprocess-"})
+  for (const std::string_view logs :
+       {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
+        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
   if (names_no_work(flag))
     return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};

@@ -81,6 +81,10 @@ constexpr ForkCase kForkCases[] = {
      "\"flash\""},
     {"MindSpeed's chunks", "--pipeline-model-parallel-size 2 --virtual-pipeline-model-parallel-size 3",
      "parallelism.virtual_pipeline", "3"},
+    {"a decoder's own length of the same name", "--decoder-seq-length 2048", "model.num_layers", "24"},
+    {"layers of experts that are computed again", "--num-experts 8 --moe-layer-recompute", "recompute.granularity",
+     "\"selective\""},
+    {"scales of muP", "--mup-input-scale 1.0", "precision", "\"bf16\""},
     {"tokens of a tokenizer", "--extra-hf-tokens 256", "precision", "\"bf16\""},
     {"an attention of a fork", "--use-flash-attn-cutlass", "attention", "\"flash\""},
     {"MindSpeed's LoRA", "--lora-r 16 --lora-target-modules linear_qkv linear_proj", "training.rank", "16"},
@@ -132,6 +136,13 @@ TEST(MegatronForks, PythonAloneIsOneGpuOnlyWhereNothingSaysMore) {
   EXPECT_EQ(gpus("", "--world-size 16"), "16");
   EXPECT_EQ(gpus("", "--use-mpi"), "null");
   EXPECT_EQ(gpus("", "--rank $RANK --world-size $WORLD_SIZE"), "null");
+}
+
+TEST(MegatronForks, PrecisionIsAskedForWhereVariablesOfTheEnvironmentMayHoldIt) {
+  const Report report = read_text_of_fork("run=\"srun python " + std::string(kFlagsOfForks) +
+                                          "--tensor-model-parallel-size ${TP} ${pr_options}\"\neval ${run}");
+  EXPECT_TRUE(report.at("precision").is_null());
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "precision"; }));
 }
 
 TEST(MegatronForks, MindSporesLauncherCountsItsWorkers) {

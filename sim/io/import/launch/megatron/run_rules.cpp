@@ -169,6 +169,11 @@ void map_recompute(const Flags& flags) {
     return set_full(flags, flags.from("checkpoint-activations"), {}, {"checkpoint-num-layers"});
   if (flags.find(kMethod) != nullptr && flags.text(kMethod, "recompute"))
     return set_full(flags, flags.from(kMethod), {kMethod}, {"activations-checkpoint-num-layers"});
+  // megatron/core/transformer/transformer_config.py makes it selective, with the module moe
+  if (const char* const layer = "moe-layer-recompute"; flags.on(layer) && report.has("model.num_experts")) {
+    report.map("recompute.granularity", "selective", flags.from(layer));
+    return map_modules(flags);
+  }
   report.assume("recompute.granularity", "none", kDefault);
 }
 
