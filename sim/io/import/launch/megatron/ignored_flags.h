@@ -96,7 +96,9 @@ inline constexpr std::string_view kIgnoredFlags =
     "load-checkpoint-loosely return-document-ids no-shuffle padded-samples full-shuffle-instruction-dataset "
     "input-jitter embedding-multiplier-scale output-multiplier-scale noisy-gate-policy add-rmsnorm-offset "
     "input-embeds-norm query-pre-attn-scalar skip-bias-add seq-aux norm-init-weight tp-x tp-y nd1-dim1-size "
-    "nd2-dim1-size lora-ckpt-filter qlora-save-dequantize swap-optimizer-times swap-modules max-new-tokens history-turns "
-    "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token md5-validate ";
+    "nd2-dim1-size lora-ckpt-filter qlora-save-dequantize swap-optimizer-times swap-modules max-new-tokens "
+    "history-turns "
+    "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
+    "md5-validate ";
 
 }  // namespace foretoken::io::launch::megatron

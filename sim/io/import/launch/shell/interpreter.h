@@ -125,6 +125,7 @@ class Interpreter {
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
+  bool counts_arguments_ = false;  ///< the text has $#
   Outcome returned_ = Outcome::kOpen;
 
   /// A variable as it was before a function hid it.

@@ -259,6 +259,14 @@ TEST(ReadScript, AScriptThatStartsItselfOnEveryHostHasAnEnd) {
   EXPECT_THAT(script->commands.back().words, ElementsAre("python", "train.py", "--x", "1"));
 }
 
+TEST(ReadScript, ACheckOfUnstatedArgumentsDoesNotEndIt) {
+  const std::string text =
+      "D=''\nwhile [[ $# -gt 0 ]]; do case $1 in --d) D=$2; shift 2;; *) exit 1;; esac; done\n"
+      "if [[ -z \"$D\" ]]; then echo usage; exit 1; fi\npython a.py --x 1\n";
+  ASSERT_EQ(read(text).commands.size(), 1U);
+  EXPECT_EQ(read("if true; then exit 1; fi\npython a.py\n").commands.size(), 0U);
+}
+
 TEST(ReadScript, AnotherShellReadsLineByLine) {
   const Script script = read(
       "RUN='torchrun --nproc_per_node 4 a.py --x 1'\nFLAGS='\n--y 2\n--z 3\n'\n"
