@@ -46,6 +46,11 @@ Words without_mpi(Words words, const std::string& place, std::vector<Argument>& 
   return words;
 }
 
+// MindSpore's msrun counts the processes of all nodes, each with a device, in --worker_num.
+bool is_msrun(const Words& words) {
+  return std::ranges::any_of(words, [](const std::string& word) { return is_named(word, {"msrun"}); });
+}
+
 // The short options of srun: -N 4, -N4, -n 16.
 std::optional<Argument> short_option(const Words& words, std::size_t at, const std::string& place) {
   constexpr std::pair<std::string_view, const char*> kShort[] = {{"-N", "nodes"}, {"-n", "ntasks"}, {"-G", "gpus"}};
@@ -142,6 +147,7 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   launched.program.assign(begin, words.end());
   launched.options = arguments_of(launchers, place);
   for (Argument argument : launched.options) {
+    if (argument.name == "worker-num" && is_msrun(launchers)) argument.name = "gpus";
     if (!is_count(argument.name)) continue;
     // A value is one word: the next launcher may follow it, srun --nodes 4 torchrun.
     if (argument.values.size() > 1) argument.values.resize(1);

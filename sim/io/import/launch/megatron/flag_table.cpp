@@ -24,7 +24,8 @@ constexpr std::string_view kReadFlags =
     "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
     "expert-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
     "num-layers-per-virtual-pipeline-stage "
-    "num-virtual-stages-per-pipeline-rank pipeline-model-parallel-layout decoder-first-pipeline-num-layers "
+    "num-virtual-stages-per-pipeline-rank virtual-pipeline-model-parallel-size pipeline-model-parallel-layout "
+    "decoder-first-pipeline-num-layers "
     "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
     "batch-size global-batch-size seq-length encoder-seq-length decoder-seq-length step-batch-size-schedule bf16 fp16 "
@@ -50,7 +51,8 @@ constexpr std::string_view kReadFlags =
     "ds-sequence-parallel-size context-parallel-algo moe-intermediate-size num-shared-experts n-shared-experts "
     "apply-layernorm-rms use-rms-norm no-tie-embed-logits use-bias parallel-attn multiple-of hidden-dim-multiplier "
     "use-flash-attn-cutlass use-flash-attn-torch use-fusion-attn-v2 world-size lora-r lora-target-modules stage "
-    "moe-layer-recompute spec";
+    "moe-layer-recompute spec first-k-dense-replace num-layer-list multi-head-latent-attention qk-rope-head-dim "
+    "qk-nope-head-dim shared-expert-gate";
 
 /// Flags that change little, and what is taken instead.
 struct Row {
@@ -67,6 +69,9 @@ constexpr Row kNoted[] = {
      "mla-down-proj-fusion attn-logit-softcapping fp16-lm-cross-entropy qk-l2-norm use-tutel split-transformers "
      "scattered-embeddings tile-factor disable-mamba-mem-eff-path use-fused-rmsnorm use-fused-swiglu "
      "use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute use-fused-ring-attention-update "
+     "use-fused-mlp output-layer-slice-num input-layernorm-in-fp32 output-logit-softcapping post-norm "
+     "no-post-layer-norm enable-token-rearrange-opt mla-mm-split mla-fa-without-pad mla-fa-divide-qk "
+     "padded-base-length shape-order use-deter-comp jit-compile gelu-tanh "
      "gemm-gradient-accumulation-fusion rotary-position-embeddings-in-fp32 lora-fusion use-z-loss",
      "kernels are fused as the runtime has them"},
     {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
@@ -93,13 +98,15 @@ constexpr Row kNoted[] = {
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
      "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "
      "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp moe-permutation-async-comm "
-     "use-cp-send-recv-overlap",
+     "use-cp-send-recv-overlap cp-window-size kv-head-repeat-before-uly-alltoall disable-gloo-group "
+     "mla-up-proj-tp-overlap",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
      "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
      "moe-min-capacity moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
-     "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input",
+     "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input "
+     "fix-router",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
@@ -107,9 +114,17 @@ constexpr Row kNoted[] = {
     {"num-distributed-optimizer-instances", "states are sharded over all replicas, which takes less memory"},
     {"make-vocab-size-divisible-by", "the vocabulary is padded to a multiple of 128 x tensor"},
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
-    {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length",
+    {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length "
+     "attention-mask-type cp-attention-mask-type attention-mask-on-cpu sparse-mode pre-tockens next-tockens neat-pack",
      "attention sees the whole sequence"},
-    {"vocab-extra-ids no-rope-freq gas", "it changes the model by less than 0.1 %"},
+    {"recompute-norm recompute-norm-num-layers recompute-activation-function recompute-activation-function-num-layers "
+     "recompute-mla-up-proj recompute-mtp-norm recompute-mtp-layer moe-zero-memory moe-zero-memory-num-layers "
+     "mla-zero-memory mtp-mem-efficient-logits moe-unperm2-mem-optim",
+     "parts of a layer that would be computed again are kept, which takes more memory"},
+    {"enable-recompute-layers-per-pp-rank recompute-in-advance",
+     "the layers that are computed again are counted for each chunk"},
+    {"vocab-extra-ids no-rope-freq gas add-dense-bias add-output-layer-bias",
+     "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations",
@@ -120,9 +135,9 @@ constexpr Row kRefused[] = {
     {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
      "a hybrid of state-space and attention layers"},
     {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
-     "dsa-indexer-loss-coeff attention-output-gate",
+     "dsa-indexer-loss-coeff attention-output-gate enable-dsa-indexer",
      "an experimental attention"},
-    {"window-size sliding-window", "attention to a window of the sequence"},
+    {"window-size sliding-window interleave-sliding-window", "attention to a window of the sequence"},
     {"muon-momentum muon-scale-mode muon-extra-scale-factor", "the Muon optimizer has other costs and memory"},
     {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "
      "disable-vision-class-token dynamic-resolution "
@@ -148,7 +163,7 @@ constexpr Row kRefused[] = {
      "offload-optimizer-states optimizer-offload-policy cpu-optimizer",
      "tensors that move to the host's memory"},
     {"fp32-residual-connection", "a residual stream in fp32"},
-    {"moe-extended-tp", "experts cut by the expert and the tensor ranks together"},
+    {"moe-extended-tp moe-tp-extend-ep", "experts cut by the expert and the tensor ranks together"},
     {"kitchen-config-file te-precision-config-file", "products of several formats, by a file"},
     {"torch-fsdp2-no-reshard-after-forward", "FSDP2 that keeps its gathered weights for the backward pass"},
     {"use-torch-optimizer-for-cpu-offload remote-device", "tensors that move to the host's memory"},
@@ -160,12 +175,20 @@ constexpr Row kRefused[] = {
     {"compression-training", "layers that change during the run"},
     {"noop-layers", "layers without weights that fill up the stages"},
     {"reuse-fp32-param", "weights that share the memory of their fp32 copies"},
-    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap use-ascend-mc2 use-ascend-coc",
+    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap use-ascend-mc2 use-ascend-coc use-mc2 "
+     "moe-zerc "
+     "enable-overlap-ag-with-matmul enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul",
      "communication that overlaps with the products of its own layer"},
-    {"swap-attention", "activations that move to the host's memory"},
+    {"swap-optimizer", "states of the optimizer that move to the host's memory"},
+    {"o2-optimizer o2-gradient", "moments or gradients of 16 bits"},
+    {"share-kvstates cla-share-factor", "layers that share their keys and values"},
+    {"use-nd-matmul tp-2d", "weights cut along two dimensions"},
+    {"schedules-method dualpipev-dw-detach", "a schedule that runs two pipelines against each other"},
+    {"swap-attention mla-swap-core-attn-out moe-unperm2-mem-optim-swap", "activations that move to the host's memory"},
     {"lumen-attn-backend linear-fp8 linear-fp8-scaling linear-fp8-amax-algo linear-fp8-amax-history",
      "kernels of Lumen"},
     {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
+    {"fix-sub-seq-length", "packed sequences that attend to themselves alone"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
     {"flextron enable-router emb-int-list mlp-int-list", "elastic networks with a router"},
@@ -181,7 +204,9 @@ constexpr Row kRefused[] = {
      "incoming-requests-per-step enable-chunked-prefill flash-decode text-generate-input-file "
      "text-generate-output-file out-seq-length prompt-file use-legacy-static-engine input-len generation-length",
      "inference, not a training step"},
-    {"perform-rl-step langrl-env-config", "a step of reinforcement learning"},
+    {"perform-rl-step langrl-env-config advantage-estimator n-samples-per-prompt eps-clip kl-coef ref-model "
+     "reward-model",
+     "a step of reinforcement learning"},
     {"heterogeneous-layers-config-path heterogeneous-layers-config-encoded-json", "layers of several sizes"},
     {"hybrid-context-parallel sequence-packing-scheduler", "sequences of several lengths"},
     {"moe-use-upcycling", "another step at the start of the run"}};
@@ -189,6 +214,15 @@ constexpr Row kRefused[] = {
 constexpr Row kPrefixes[] = {{"inference-", "inference, not a training step"},
                              {"grpo-", "a step of reinforcement learning"},
                              {"rl-", "a step of reinforcement learning"},
+                             {"rollout-", "a step of reinforcement learning"},
+                             {"ppo-", "a step of reinforcement learning"},
+                             {"actor-", "a step of reinforcement learning"},
+                             {"critic-", "a step of reinforcement learning"},
+                             {"sglang-", "a step of reinforcement learning"},
+                             {"mm-", "a multimodal model"},
+                             {"dpo-", "training on preferences"},
+                             {"simpo-", "training on preferences"},
+                             {"hetero-", "GPUs of several kinds in one training"},
                              {"mamba-", "state-space layers"},
                              {"linear-", "layers of linear attention"},
                              {"retro-", "RETRO, which retrieves neighbours"},
@@ -212,6 +246,22 @@ bool lists(std::string_view names, std::string_view name) {
   return false;
 }
 
+// Forks have flags of their own for files, names, logs and losses. Parts of a name that say so, unless it also names
+// something that runs or another model.
+bool names_no_work(std::string_view flag) {
+  constexpr std::string_view kRuns[] = {"config",  "teacher", "ref-",   "reward", "draft",  "critic",
+                                        "adapter", "lora",    "vision", "layer",  "recipe", "spec-"};
+  constexpr std::string_view kBegins[] = {
+      "experiment-", "exp-",       "swanlab-",      "mlflow-",  "comet-", "clearml-",    "aim-",        "dataset-",
+      "tokenizer-",  "loss-mask-", "rope-scaling-", "profile-", "lr-",    "train-data-", "valid-data-", "test-data-"};
+  constexpr std::string_view kEnds[] = {"-path",         "-dir",         "-file",          "-name", "-run-id",
+                                        "-token-id",     "-hf-tokens",   "special-tokens", "-url",  "-seed",
+                                        "save-interval", "log-interval", "eval-interval"};
+  if (std::ranges::any_of(kRuns, [&](std::string_view part) { return flag.find(part) != flag.npos; })) return false;
+  return std::ranges::any_of(kBegins, [&](std::string_view part) { return flag.starts_with(part); }) ||
+         std::ranges::any_of(kEnds, [&](std::string_view part) { return flag.ends_with(part); });
+}
+
 }  // namespace
 
 std::optional<FlagRule> rule_of(std::string_view flag) {
@@ -224,9 +274,12 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
     if (lists(row.names, flag)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const Row& row : kPrefixes)
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
-  for (const std::string_view logs : {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-",
-                                      "one-logger-", "dist-ckpt-", "mock-", "rerun-", "error-injection-", "inprocess-"})
+  for (const std::string_view logs :
+       {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
+        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
+  if (names_no_work(flag))
+    return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};
   return std::nullopt;
 }
 

@@ -58,6 +58,34 @@ constexpr ForkCase kForkCases[] = {
      "\"all-to-all\""},
     {"MindSpeed's Ulysses", "--context-parallel-size 2 --context-parallel-algo ulysses_cp_algo",
      "parallelism.context_exchange", "\"all-to-all\""},
+    {"MindSpeed's dense layers", "--num-experts 8 --first-k-dense-replace 3 --moe-layer-freq 1",
+     "model.first_k_dense_replace", "3"},
+    {"or none", "--num-experts 8 --first-k-dense-replace -1 --moe-layer-freq -1", "model.first_k_dense_replace", "0"},
+    {"MindSpeed's stages", "--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,5", "parallelism.layers_per_stage",
+     "[7,6,6,5]"},
+    {"MindSpeed's latent attention", "--multi-head-latent-attention --qk-nope-head-dim 192 --qk-rope-head-dim 32",
+     "model.qk_head_dim", "192"},
+    {"and its rotary part", "--multi-head-latent-attention --qk-nope-head-dim 192 --qk-rope-head-dim 32",
+     "model.qk_pos_emb_head_dim", "32"},
+    {"its layers by family", "--spec mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec", "precision",
+     "\"bf16\""},
+    {"its other flags",
+     "--shape-order BNSD --mla-mm-split --rope-scaling-type yarn --fix-router --ai-framework pytorch", "precision",
+     "\"bf16\""},
+    {"names, files and losses of a fork",
+     "--experiment-run-id 7 --special-tokens-file a.txt --rampup-save-interval 9 --loss-mask-tokens N", "precision",
+     "\"bf16\""},
+    {"the code before core 0.4 has no fused attention", "--data-impl mmap", "attention", "\"unfused\""},
+    {"unless asked", "--data-impl mmap --use-flash-attn", "attention", "\"flash\""},
+    {"and Transformer Engine's has", "--data-impl mmap --transformer-impl transformer_engine", "attention",
+     "\"flash\""},
+    {"MindSpeed's chunks", "--pipeline-model-parallel-size 2 --virtual-pipeline-model-parallel-size 3",
+     "parallelism.virtual_pipeline", "3"},
+    {"a decoder's own length of the same name", "--decoder-seq-length 2048", "model.num_layers", "24"},
+    {"layers of experts that are computed again", "--num-experts 8 --moe-layer-recompute", "recompute.granularity",
+     "\"selective\""},
+    {"scales of muP", "--mup-input-scale 1.0", "precision", "\"bf16\""},
+    {"tokens of a tokenizer", "--extra-hf-tokens 256", "precision", "\"bf16\""},
     {"an attention of a fork", "--use-flash-attn-cutlass", "attention", "\"flash\""},
     {"MindSpeed's LoRA", "--lora-r 16 --lora-target-modules linear_qkv linear_proj", "training.rank", "16"},
     {"has Megatron's runtime", "--lora-r 16 --lora-target-modules linear_qkv linear_proj", "runtime",
@@ -81,6 +109,15 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--reuse-fp32-param", "--reuse-fp32-param"},
       {"--moe-alltoall-overlap-comm", "--moe-alltoall-overlap-comm"},
       {"--swap-attention", "host's memory"},
+      {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
+      {"--num-experts 8 --first-k-dense-replace 1 --moe-layer-freq 2", "--first-k-dense-replace"},
+      {"--use-mc2", "overlaps"},
+      {"--reset-attention-mask --fix-sub-seq-length 16384", "packed"},
+      {"--hetero-mode pp", "several kinds"},
+      {"--rollout-batch-size 32 --advantage-estimator grpo", "reinforcement"},
+      {"--mm-data a.json", "multimodal"},
+      {"--teacher-model-path a", "--teacher-model-path"},
+      {"--spec mindspeed_llm.tasks.models.spec.hunyuan_spec layer_spec", "--spec"},
       {"--stage dpo", "preference"},
       {"--swiglu --multiple-of 0", "--multiple-of"},
       {"--swiglu --multiple-of 256 --hidden-dim-multiplier -1", "--multiple-of"}};
@@ -99,6 +136,34 @@ TEST(MegatronForks, PythonAloneIsOneGpuOnlyWhereNothingSaysMore) {
   EXPECT_EQ(gpus("", "--world-size 16"), "16");
   EXPECT_EQ(gpus("", "--use-mpi"), "null");
   EXPECT_EQ(gpus("", "--rank $RANK --world-size $WORLD_SIZE"), "null");
+}
+
+TEST(MegatronForks, PrecisionIsAskedForWhereVariablesOfTheEnvironmentMayHoldIt) {
+  const Report report = read_text_of_fork("run=\"srun python " + std::string(kFlagsOfForks) +
+                                          "--tensor-model-parallel-size ${TP} ${pr_options}\"\neval ${run}");
+  EXPECT_TRUE(report.at("precision").is_null());
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "precision"; }));
+}
+
+TEST(MegatronForks, MindSporesLauncherCountsItsWorkers) {
+  const Report report = read_text_of_fork("msrun --local_worker_num 8 --worker_num 16 --node_rank 0 --join True " +
+                                          std::string(kFlagsOfForks) + "--bf16");
+  EXPECT_EQ(report.whole("gpus"), 16);
+  EXPECT_EQ(refusals_in_fork(report), "");
+}
+
+TEST(MegatronForks, OneTensorRankInAPartOfALaunchTurnsSequenceParallelismOff) {
+  const auto asked = [](const std::string& degree) {
+    return read_text_of_fork(
+               "ALL_ARGS=(--num-layers 16 --hidden-size 2048 --num-attention-heads 16 --bf16 "
+               "--sequence-parallel " +
+               degree + ")")
+        .at("parallelism.sequence_parallel")
+        .dump();
+  };
+  EXPECT_EQ(asked("--tensor-model-parallel-size 1"), "false");
+  EXPECT_EQ(asked("--tensor-model-parallel-size 2"), "true");
+  EXPECT_EQ(asked(""), "true");
 }
 
 constexpr const char* kSwift =

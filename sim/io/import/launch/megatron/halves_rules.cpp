@@ -48,7 +48,10 @@ void map_encoder_stages(const Flags& flags) {
 }  // namespace
 
 bool has_two_halves(const Flags& flags, Program program) {
-  return program == Program::kT5 || flags.find("decoder-seq-length") != nullptr;
+  if (program == Program::kT5) return true;
+  // Programs of a decoder alone take --decoder-seq-length beside the same --seq-length.
+  const auto decoder = flags.text("decoder-seq-length", ""), encoder = flags.text("seq-length", "");
+  return decoder.has_value() && decoder != encoder;
 }
 
 // --num-layers counts the layers of each half.

@@ -91,6 +91,14 @@ inline constexpr std::string_view kIgnoredFlags =
     "zero-reduce-bucket-size zero-reduce-scatter rank dist-url use-mpi hf-tokenizer-path rope-theta "
     "tokenizer-not-use-fast prompt-type no-shared-storage norm-topk-prob layernorm-epsilon layernorm-init-weight "
     "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id model-name model-type reproduce "
-    "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling ";
+    "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling "
+    "use-glm-rope ai-framework pad-to-multiple-of no-cut-token cut-max-seqlen scale-emb dim-model-base scale-depth "
+    "load-checkpoint-loosely return-document-ids no-shuffle padded-samples full-shuffle-instruction-dataset "
+    "input-jitter embedding-multiplier-scale output-multiplier-scale noisy-gate-policy add-rmsnorm-offset "
+    "input-embeds-norm query-pre-attn-scalar skip-bias-add seq-aux norm-init-weight tp-x tp-y nd1-dim1-size "
+    "nd2-dim1-size lora-ckpt-filter qlora-save-dequantize swap-optimizer-times swap-modules max-new-tokens "
+    "history-turns "
+    "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
+    "md5-validate ";
 
 }  // namespace foretoken::io::launch::megatron

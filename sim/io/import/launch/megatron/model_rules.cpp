@@ -65,6 +65,11 @@ void map_ffn(const Flags& flags) {
                        : "four times the hidden size (validate_args)");
 }
 
+// MindSpeed-LLM has names of its own (mindspeed_llm/training/arguments.py, _add_mla_args).
+constexpr std::initializer_list<std::string_view> kLatent = {"multi-latent-attention", "multi-head-latent-attention"};
+
+bool is_latent(const Flags& flags) { return flags.on(first_of(flags, kLatent)); }
+
 void map_heads(const Flags& flags) {
   Report& report = flags.report();
   flags.map_whole("num-attention-heads", "model.num_attention_heads");
@@ -79,7 +84,7 @@ void map_heads(const Flags& flags) {
     report.assume("model.num_query_groups", 1, kDefault);
   else if (heads)
     report.assume("model.num_query_groups", *heads, "no --group-query-attention: a group for every head");
-  const bool latent = flags.on("multi-latent-attention");
+  const bool latent = is_latent(flags);
   if (flags.find("kv-channels") != nullptr && !latent)
     flags.map_whole("kv-channels", "model.kv_channels");
   else if (hidden && heads && *heads > 0 && !latent)
@@ -88,20 +93,21 @@ void map_heads(const Flags& flags) {
 
 void map_latent(const Flags& flags) {
   Report& report = flags.report();
-  if (!flags.on("multi-latent-attention")) return;
-  report.map("model.multi_latent_attention", true, flags.from("multi-latent-attention"));
+  if (!is_latent(flags)) return;
+  report.map("model.multi_latent_attention", true, flags.from(first_of(flags, kLatent)));
   struct Part {
-    const char *flag, *key;
+    const char *flag, *of_mindspeed, *key;
     std::int64_t fallback;
   };
   // megatron/core/transformer/transformer_config.py, MLATransformerConfig
-  constexpr Part kParts[] = {{"kv-lora-rank", "model.kv_lora_rank", 512},
-                             {"qk-head-dim", "model.qk_head_dim", 128},
-                             {"qk-pos-emb-head-dim", "model.qk_pos_emb_head_dim", 64},
-                             {"v-head-dim", "model.v_head_dim", 128}};
+  constexpr Part kParts[] = {{"kv-lora-rank", "kv-lora-rank", "model.kv_lora_rank", 512},
+                             {"qk-head-dim", "qk-nope-head-dim", "model.qk_head_dim", 128},
+                             {"qk-pos-emb-head-dim", "qk-rope-head-dim", "model.qk_pos_emb_head_dim", 64},
+                             {"v-head-dim", "v-head-dim", "model.v_head_dim", 128}};
   for (const Part& part : kParts) {
-    if (flags.find(part.flag) != nullptr)
-      flags.map_whole(part.flag, part.key);
+    const std::string name = first_of(flags, {part.flag, part.of_mindspeed});
+    if (flags.find(name) != nullptr)
+      flags.map_whole(name, part.key);
     else
       report.assume(part.key, part.fallback, "default of MLATransformerConfig");
   }
@@ -165,6 +171,19 @@ void map_expert_layers(const Flags& flags) {
   if (every == 1) report.map("model.first_k_dense_replace", dense, flags.from(name));
 }
 
+// MindSpeed-LLM: the first k layers are dense, and every n-th of the others has experts; -1 stands for all layers
+// (mindspeed_llm/core/transformer/transformer_layer.py).
+void map_dense_layers(const Flags& flags) {
+  const char *const kFirst = "first-k-dense-replace", *const kEvery = "moe-layer-freq";
+  const std::int64_t dense = std::max<std::int64_t>(flags.whole(kFirst, "model.first_k_dense_replace").value_or(0), 0);
+  const std::int64_t every = std::max<std::int64_t>(flags.whole(kEvery, "model.moe_layer_freq").value_or(1), 1);
+  if (dense > 0 && every > 1)
+    return flags.report().refuse("--first-k-dense-replace", "dense layers both first and between those with experts",
+                                 flags.from(kFirst));
+  flags.report().map("model.moe_layer_freq", every, flags.from(flags.find(kEvery) != nullptr ? kEvery : kFirst));
+  flags.report().map("model.first_k_dense_replace", dense, flags.from(kFirst));
+}
+
 // Pai-Megatron-Patch and MindSpeed-LLM count shared experts, each as wide as another expert.
 void map_shared_experts(const Flags& flags) {
   Report& report = flags.report();
@@ -198,20 +217,18 @@ void map_experts(const Flags& flags) {
   else if (const auto ffn = report.whole("model.ffn_hidden_size"))
     report.assume("model.moe_ffn_hidden_size", *ffn, "--ffn-hidden-size (validate_args)");
   map_shared_experts(flags);
-  for (const char* name : {"moe-shared-expert-gate", "moe-router-enable-expert-bias"})
-    if (flags.on(name)) {
-      std::string key = name;
-      for (char& c : key) c = c == '-' ? '_' : c;
-      report.map("model." + key, true, flags.from(name));
-    }
-  map_expert_layers(flags);
+  if (const std::string gate = first_of(flags, {"moe-shared-expert-gate", "shared-expert-gate"}); flags.on(gate))
+    report.map("model.moe_shared_expert_gate", true, flags.from(gate));
+  if (const char* const bias = "moe-router-enable-expert-bias"; flags.on(bias))
+    report.map("model.moe_router_enable_expert_bias", true, flags.from(bias));
+  flags.find("first-k-dense-replace") != nullptr ? map_dense_layers(flags) : map_expert_layers(flags);
 }
 
 void map_positions(const Flags& flags) {
   Report& report = flags.report();
   flags.map_whole("max-position-embeddings", "model.max_position_embeddings");
   const auto type = flags.text("position-embedding-type", "model.position_embedding_type");
-  const bool latent = flags.on("multi-latent-attention");
+  const bool latent = is_latent(flags);
   for (const char* name : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings"})
     if (flags.on(name)) return report.map("model.position_embedding_type", "rope", flags.from(name));
   if (type) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/rules.h"
@@ -61,6 +62,29 @@ void map_counted(const Flags& flags, std::int64_t layers, std::int64_t stages, s
   report.map("parallelism.layers_per_stage", std::move(list), flags.from(embedding ? kEmbedding : kLoss));
 }
 
+// MindSpeed-LLM's list of the layers of every stage: 4,4,4,3.
+void map_layer_list(const Flags& flags, std::int64_t layers, std::int64_t stages) {
+  const char* const kList = "num-layer-list";
+  const auto text = flags.text(kList, "parallelism.layers_per_stage");
+  if (!text) return;
+  Json list = Json::array();
+  std::int64_t sum = 0;
+  for (std::size_t at = 0; at <= text->size();) {
+    const std::size_t end = std::min(text->find(',', at), text->size());
+    const auto count = whole_of(std::string_view(*text).substr(at, end - at));
+    at = end + 1;
+    if (!count || *count < 1 || *count > layers) break;
+    sum += *count;
+    list.push_back(*count);
+  }
+  if (sum != layers || !std::cmp_equal(list.size(), stages))
+    return flags.report().refuse(
+        std::string("--") + kList,
+        fmt::format("expected {} numbers whose sum is {} layers, found {}", stages, layers, in_quotes(*text)),
+        flags.from(kList));
+  flags.report().map("parallelism.layers_per_stage", std::move(list), flags.from(kList));
+}
+
 // Returns the chunks of a stage.
 std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
   Report& report = flags.report();
@@ -94,14 +118,16 @@ void map_chunks(const Flags& flags) {
                                (flags.on("account-for-loss-in-pipeline-split") ? 1 : 0);
   const char *const kLayers = "num-layers-per-virtual-pipeline-stage", *const kStages =
                                                                            "num-virtual-stages-per-pipeline-rank";
+  const char* const kOfMindSpeed = "virtual-pipeline-model-parallel-size";
+  const char* const stages_flag = flags.find(kOfMindSpeed) != nullptr ? kOfMindSpeed : kStages;
   std::int64_t chunks = 1;
   std::string from;
   if (flags.find("pipeline-model-parallel-layout") != nullptr) {
     chunks = map_layout(flags, stages);
     from = flags.from("pipeline-model-parallel-layout");
-  } else if (const auto rank = flags.whole(kStages, "parallelism.virtual_pipeline")) {
+  } else if (const auto rank = flags.whole(stages_flag, "parallelism.virtual_pipeline")) {
     chunks = *rank;
-    from = flags.from(kStages);
+    from = flags.from(stages_flag);
   } else if (const auto each = flags.whole(kLayers, "parallelism.virtual_pipeline"); each && *each > 0 && stages > 0) {
     from = flags.from(kLayers);
     const std::int64_t of_stage = (layers + counted) / stages;
@@ -118,6 +144,7 @@ void map_chunks(const Flags& flags) {
   if (stages > 0 && chunks > 0 && layers > 0 && stages * chunks <= layers + counted) {
     map_uneven(flags, layers, stages, chunks);
     map_counted(flags, layers, stages, chunks);
+    if (chunks == 1) map_layer_list(flags, layers, stages);
   }
 }
 
@@ -186,8 +213,9 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   map_chunks(flags);
   const bool asked = flags.on("sequence-parallel");
   const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "parallelism.tensor"; });
-  // A fragment leaves degrees to others.
-  const bool useful = degree(flags, "parallelism.tensor") > 1 || fragment || open;
+  // A fragment may leave degrees to others.
+  const bool left = fragment && flags.find("tensor-model-parallel-size") == nullptr;
+  const bool useful = degree(flags, "parallelism.tensor") > 1 || left || open;
   if (asked && useful)
     report.map("parallelism.sequence_parallel", true, flags.from("sequence-parallel"));
   else if (asked)

@@ -186,6 +186,14 @@ void refuse_doubtful_precision(const shell::Command& command, Report& report) {
   std::set<std::string> reasons;
   for (const std::string& word : command.words)
     if (is_open_word(word)) reasons.insert(shell::why_unknown(word));
+  const bool waits = std::ranges::any_of(report.asked, [](const Asked& one) {
+    return one.because.find("a variable of the environment") != std::string::npos;
+  });
+  if (reasons.empty() && waits) {
+    report.remove("precision");
+    return report.ask("precision",
+                      "neither --bf16 nor --fp16 stands in the command; a variable of the environment may hold one");
+  }
   if (reasons.empty()) return;
   report.refuse("precision", fmt::format("neither --bf16 nor --fp16 stands in the command, but words that depend on {} "
                                          "may hold one; state them with --env NAME=VALUE",

@@ -112,12 +112,20 @@ Era era_of(const Flags& flags) {
   if (flags.find("DDP-impl") != nullptr || flags.on("checkpoint-activations")) return Era::k2021;
   for (const char* name : {"activations-checkpoint-method", "activations-checkpoint-granularity"})
     if (flags.find(name) != nullptr) return Era::k2022;
+  if (flags.find("data-impl") != nullptr) return Era::k2022;  // Megatron-LM has no such flag since core 0.4
   return Era::kCore;
 }
 
 void check_layers_of_code(const Flags& flags) {
   const auto spec = flags.text("spec", "");
   const bool local = spec && (*spec == "local" || *spec == "[local]");  // plain kernels of the same layers
+  // MindSpeed-LLM has a file for each family; the flags state what differs between their layers.
+  const bool of_mindspeed = spec && spec->find(".tasks.models.spec.") != std::string::npos;
+  const bool described =
+      of_mindspeed && std::ranges::any_of(std::array{"deepseek", "qwen", "glm", "llama"},
+                                          [&](auto one) { return spec->find(one) != std::string::npos; });
+  if (described)
+    return flags.report().approximate("--spec", "layers as the other flags describe them: " + printable(*spec, 80));
   if (spec && !local && spec->find("gpt") == std::string::npos)
     flags.report().refuse("--spec", "layers of the code's own: " + printable(*spec, 80), flags.from("spec"));
 }
@@ -161,6 +169,11 @@ void map_recompute(const Flags& flags) {
     return set_full(flags, flags.from("checkpoint-activations"), {}, {"checkpoint-num-layers"});
   if (flags.find(kMethod) != nullptr && flags.text(kMethod, "recompute"))
     return set_full(flags, flags.from(kMethod), {kMethod}, {"activations-checkpoint-num-layers"});
+  // megatron/core/transformer/transformer_config.py makes it selective, with the module moe
+  if (const char* const layer = "moe-layer-recompute"; flags.on(layer) && report.has("model.num_experts")) {
+    report.map("recompute.granularity", "selective", flags.from(layer));
+    return map_modules(flags);
+  }
   report.assume("recompute.granularity", "none", kDefault);
 }
 

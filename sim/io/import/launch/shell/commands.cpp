@@ -16,6 +16,19 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
+// Flags and programs that a text between quotes holds on lines of their own belong to the command before them; bash
+// would take them for commands, and no one means that.
+std::string with_flags_joined(std::string text) {
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+    const std::size_t next = std::min(text.find_first_not_of(" \t\n", at), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \t\n", next), text.size());
+    const std::string_view word = std::string_view(text).substr(next, end - next);
+    const bool goes_on = at > 0 && text[at - 1] == '\\';
+    if (!goes_on && (word.starts_with('-') || word.starts_with("\"-") || word.ends_with(".py"))) text[at] = ' ';
+  }
+  return text;
+}
+
 }  // namespace
 
 // env NAME=text command: the variables hold for that command only.
@@ -347,10 +360,9 @@ void Interpreter::record(const Texts& stated, Mode mode) {
 // A text that a shell reads again: of eval in this shell, of sh -c in another one.
 void Interpreter::inner_text(const std::string& text, Mode mode, bool other_shell) {
   const std::size_t first = script_.commands.size();
-  std::string one_line = text;
-  std::ranges::replace(one_line, '\n', ' ');
+  const std::string joined = with_flags_joined(text);
   const auto body = [&](Mode) {
-    run(one_line, file_, 0);
+    run(joined, file_, 0);
     return Outcome::kOpen;
   };
   other_shell ? own_shell(mode, body) : body(mode);

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostFiles = 64;
 constexpr int kFoldersAbove = 4;
+constexpr std::ptrdiff_t kMostStarts = 2;  // of a script within itself: on every host, or first as a job
 
 bool reads_jobs(std::string_view command) { return command == "sbatch" || command == "bash" || command == "sh"; }
 
@@ -111,6 +112,8 @@ void Interpreter::start_script(const std::string& path, const Texts& arguments, 
 }
 
 void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mode) {
+  if (std::ranges::count(started_, file.place) >= kMostStarts) return;
+  started_.push_back(file.place);
   const Variables outer = script_.variables;
   budget_.copy(outer);
   const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
@@ -134,6 +137,7 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
   for (std::size_t i = first; i < script_.commands.size(); ++i)
     script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;
   job_ = outer_job;
+  started_.pop_back();
 }
 
 // sbatch <<END, and cat <<END | bash: the job is the text.

@@ -24,6 +24,7 @@ void Interpreter::run(const std::string& text, const std::string& file, int firs
   }
   ++depth_;
   budget_.take(text.size());
+  counts_arguments_ = counts_arguments_ || text.find("$#") != std::string::npos;
   const Tokens tokens = tokens_of(text, first_line);
   const Tokens* const outer_tokens = tokens_;
   const std::size_t outer_at = at_;
@@ -133,11 +134,13 @@ Outcome Interpreter::compound(Mode mode) {
   return outcome;
 }
 
-// Returns true when the condition that began at a token asks for $#, and nobody stated the arguments of the script.
+// Returns true when the condition that began at a token asks for $#, or in a script that reads its arguments one by one
+// for an empty text, and nobody stated the arguments of the script.
 bool Interpreter::counts_unstated_arguments(std::size_t first) const {
   if (script_.variables.arguments_stated) return false;
   for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
-    if ((*tokens_)[i].text.find("$#") != std::string::npos) return true;
+    if ((*tokens_)[i].text.find("$#") != std::string::npos || (counts_arguments_ && (*tokens_)[i].text == "-z"))
+      return true;
   return false;
 }
 

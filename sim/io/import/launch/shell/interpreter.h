@@ -117,6 +117,7 @@ class Interpreter {
   std::string file_ = "";
   std::map<std::string, Tokens, std::less<>> functions_{};
   int depth_ = 0, files_ = 0;
+  Texts started_{};                           ///< the scripts that are read now, each started by the one before
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
@@ -124,6 +125,7 @@ class Interpreter {
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
+  bool counts_arguments_ = false;  ///< the text has $#
   Outcome returned_ = Outcome::kOpen;
 
   /// A variable as it was before a function hid it.

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/lexer.h"
@@ -32,6 +35,27 @@ std::optional<std::string> value_of_words(const Texts& words) {
   return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
 }
 
+// seq LAST, seq FIRST LAST, seq FIRST STEP LAST
+std::optional<std::string> sequence_of(const Texts& words) {
+  constexpr std::int64_t kMost = 1000;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::int64_t number = 0;
+    const char* const end = words[i].data() + words[i].size();
+    if (const auto [stop, error] = std::from_chars(words[i].data(), end, number); error != std::errc() || stop != end)
+      return std::nullopt;
+    numbers.push_back(number);
+  }
+  if (numbers.empty() || numbers.size() > 3) return std::nullopt;
+  const std::int64_t first = numbers.size() > 1 ? numbers.front() : 1, last = numbers.back();
+  const std::int64_t step = numbers.size() == 3 ? numbers[1] : 1;
+  if (step < 1 || first < -kMost || last > kMost * kMost) return std::nullopt;
+  if (last >= first && (last - first) / step >= kMost) return std::nullopt;
+  std::string text;
+  for (std::int64_t at = first; at <= last; at += step) text += fmt::format("{}\n", at);
+  return text;
+}
+
 // A command at the beginning of a pipeline.
 std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
                                            std::string& folder, const TextOfFile& text_of) {
@@ -48,6 +72,7 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
     folder = std::filesystem::path(last).is_absolute() ? last : (std::filesystem::path(folder) / last).string();
     return "";
   }
+  if (name == "seq") return sequence_of(words);
   if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 1) return document;
   if (name == "cat" && words.size() == 2) return text_of(last);

@@ -42,6 +42,7 @@ constexpr ValueCase kValues[] = {
     {"without a colon an empty value counts", "A=; X=${A-7}", ""},
     {"assignment of a default", ": ${X:=9}", "9"},
     {"another value for a set variable", "A=1; X=${A:+y}", "y"},
+    {"numbers in a row", "X=$(seq 2 3 9); set -- $X; X=$3", "8"},
     {"sums and products", "A=3; X=$((2 * A + 4 % 3))", "7"},
     {"powers, brackets and comparisons", "X=$(((2 + 1) ** 2 > 8 ? 5 : 6))", "5"},
     {"the length of a text", "A=abc; X=${#A}", "3"},
@@ -241,6 +242,38 @@ TEST(ReadScript, AScriptAtAPlaceOfAnotherMachineStandsBesideItsCaller) {
   ASSERT_TRUE(script);
   ASSERT_EQ(script->commands.size(), 1U);
   EXPECT_THAT(script->commands[0].words, ElementsAre("python", "train.py", "--x", "4"));
+}
+
+TEST(ReadScript, AScriptThatStartsItselfOnEveryHostHasAnEnd) {
+  const std::string folder = testing::TempDir() + "/foretoken-itself";
+  std::filesystem::create_directories(folder);
+  const std::string text =
+      "HOSTS=(a b c)\nif [[ \"$(hostname -I)\" =~ \"${HOSTS[0]}\" ]]; then\n"
+      "for h in ${HOSTS[@]}; do ssh $h \"docker exec x bash -c \\\"cd /y; bash run.sh\\\"\"; done\nfi\n"
+      "python train.py --x 1\n";
+  std::ofstream(std::filesystem::path(folder) / "run.sh") << text;
+  Findings findings;
+  const auto script = read_script_text(text, "run.sh", folder, {}, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  ASSERT_TRUE(script);
+  EXPECT_THAT(script->commands.back().words, ElementsAre("python", "train.py", "--x", "1"));
+}
+
+TEST(ReadScript, ACheckOfUnstatedArgumentsDoesNotEndIt) {
+  const std::string text =
+      "D=''\nwhile [[ $# -gt 0 ]]; do case $1 in --d) D=$2; shift 2;; *) exit 1;; esac; done\n"
+      "if [[ -z \"$D\" ]]; then echo usage; exit 1; fi\npython a.py --x 1\n";
+  ASSERT_EQ(read(text).commands.size(), 1U);
+  EXPECT_EQ(read("if true; then exit 1; fi\npython a.py\n").commands.size(), 0U);
+}
+
+TEST(ReadScript, AnotherShellReadsLineByLine) {
+  const Script script = read(
+      "RUN='torchrun --nproc_per_node 4 a.py --x 1'\nFLAGS='\n--y 2\n--z 3\n'\n"
+      "srun bash -c \"\nexport RANK=\\${SLURM_NODEID}\necho ${RUN}\n${RUN} $FLAGS 2>&1 | tee log\n\"");
+  ASSERT_FALSE(script.commands.empty());
+  EXPECT_THAT(script.commands[0].words,
+              ElementsAre("torchrun", "--nproc_per_node", "4", "a.py", "--x", "1", "--y", "2", "--z", "3"));
 }
 
 TEST(ReadScript, NeverExecutes) {
