@@ -69,7 +69,7 @@ TEST(ServeSearch, GivesTheIntervalsOfServe) {
     EXPECT_LT(row.at("interval").at("latency_s").at("low"), row.at("latency_s").at("mean"));
   const std::string text = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--latency", "1s"}).out;
   EXPECT_THAT(text, HasSubstr("\n  90 %: TTFT "));
-  EXPECT_THAT(text, HasSubstr("\n  Nearest: FasterTransformer GPT on DGX A100"));
+  EXPECT_THAT(text, HasSubstr("predicted (FasterTransformer GPT on DGX A100)"));
 }
 
 TEST(ServeSearch, FilesOfAQuestionAreNotOverwritten) {

@@ -76,8 +76,9 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
     const std::string html = contents(page);
     for (const char* const part :
          {"Batch, queue and cache over time", "time to first token", "pages in use", "pass_us = 900",
-          "foretoken report llama-3-70b-chat-8-h100", "90 % interval of the mean", "Nearest published service: vLLM",
-          "<th scope=\"row\">cluster</th>", "8 GPUs of dgx-h100-ndr", "<th scope=\"row\">limits</th>", "tensor "})
+          "foretoken report llama-3-70b-chat-8-h100", "90 % interval of the mean", "Nearest published service: T",
+          "predicted (vLLM", "<th scope=\"row\">cluster</th>", "8 GPUs of dgx-h100-ndr",
+          "<th scope=\"row\">limits</th>", "tensor "})
       EXPECT_THAT(html, HasSubstr(part));
   }
   const Ran none = run_foretoken({"report", "gpt3-175b-a100", "--set", R"(parallelism={"tensor": 1})", "-o",

@@ -164,9 +164,9 @@ std::string_view short_name(trust::Served quantity) {
 }
 
 std::string nearest_words(const trust::ServedCase& nearest) {
-  return fmt::format("{}: {} {} measured, {} predicted", nearest.title, short_name(nearest.quantity),
+  return fmt::format("{} {} measured, {} predicted ({})", short_name(nearest.quantity),
                      quantity_words(nearest.quantity, nearest.measured),
-                     quantity_words(nearest.quantity, nearest.predicted));
+                     quantity_words(nearest.quantity, nearest.predicted), nearest.title);
 }
 
 std::vector<std::string> sources_of(const Service& service) {

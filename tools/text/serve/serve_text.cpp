@@ -79,6 +79,12 @@ std::string throughput_words(const serve::Service& service, const serve::Predict
                      prediction.requests_per_s);
 }
 
+/// Returns true when requests are dealt out to several instances.
+bool has_several_instances(const serve::Service& service) {
+  if (!service.disaggregated) return service.pool.instances() > 1;
+  return service.disaggregated->prefill.instances() > 1 || service.disaggregated->decode.instances() > 1;
+}
+
 std::string rates_text(const serve::Service& service, const serve::Prediction& prediction, const ServiceTrust& trusted,
                        const Paint& paint) {
   const bool encodes = service.model.encoder.has_value();
@@ -95,10 +101,11 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
                                  100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
                                  study::service_limits_words(service.limits)),
                      paint);
-  text += labelled("Load",
-                   fmt::format("{:.1f} requests in the system on average, at most {} running",
-                               prediction.mean_in_system, prediction.peak_running),
-                   paint);
+  text +=
+      labelled("Load",
+               fmt::format("{:.1f} requests in the system on average, at most {} running{}", prediction.mean_in_system,
+                           prediction.peak_running, has_several_instances(service) ? " in one instance" : ""),
+               paint);
   if (prediction.preemptions > 0)
     text += labelled("Preempted", fmt::format("{} times: the cache was full", prediction.preemptions), paint);
   return text;
