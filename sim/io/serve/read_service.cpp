@@ -120,8 +120,9 @@ void read_precisions(const Node& root, Service& service) {
                                       {"nvfp4", WeightPrecision::kNvfp4},
                                       {"int8", WeightPrecision::kInt8},
                                       {"int4", WeightPrecision::kInt4}});
-  const std::string_view cache = root.one_of_or<std::string_view>(
-      "kv_precision", service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16", {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}});
+  const std::string_view cache =
+      root.one_of_or<std::string_view>("kv_precision", service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16",
+                                       {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}});
   service.cache_precision = cache;
   service.cache_bytes = cache == "fp8" || cache == "int8" ? 1 : 2;
 }

@@ -18,7 +18,7 @@ namespace {
 
 using job::Job;
 
-constexpr std::size_t kCandidatesAtOnce = 20'000;             // estimated before memory is trimmed
+constexpr std::size_t kCandidatesAtOnce = 20'000;            // estimated before memory is trimmed
 constexpr std::size_t kFirstRound = 8, kLargestRound = 256;  // replays between two comparisons with the best so far
 
 // Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data

@@ -30,11 +30,10 @@ TEST(ReadNanotron, AConfigurationBecomesAScenario) {
 
 TEST(ReadNanotron, FusedAttentionNeedsNoSelectiveRecomputing) {
   const auto refusals = [](const std::string& how) {
-    const auto document =
-        Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
+    const auto document = Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
                                           "tokens": {},
                                           "parallelism": {"recompute_granularity": ")" +
-                    how + "\"}}");
+                                      how + "\"}}");
     Report report;
     nanotron::read_nanotron(document, report);
     std::string refused;
