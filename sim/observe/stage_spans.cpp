@@ -56,16 +56,16 @@ StageSplit StageSpans::split(Duration length) && {
   std::int64_t longer = coverage.add(std::move(passes_)) - work_.ps;
   std::int64_t known = stretched_.ps;
   for (const auto& [axis, name] : kAxisNames) known += links_[axis].ps;
-  const bool all = longer >= 0 ? known >= 0 && known <= longer : known <= 0 && known >= longer;
-  // Takes the time of a cause. Kernels may hide a part of it.
-  const auto explained = [&](std::int64_t cause) {
+  // Kernels may hide a part of the causes. Each cause then takes what is left, in turn.
+  const bool all_shows = longer >= 0 ? known >= 0 && known <= longer : known <= 0 && known >= longer;
+  const auto take = [&](std::int64_t cause) {
     const std::int64_t least = std::min<std::int64_t>(0, longer), most = std::max<std::int64_t>(0, longer);
-    const std::int64_t part = all ? cause : std::clamp(cause, least, most);
+    const std::int64_t part = all_shows ? cause : std::clamp(cause, least, most);
     longer -= part;
     return part;
   };
-  split.compute.ps += explained(stretched_.ps);
-  for (const auto& [axis, name] : kAxisNames) split.comm[axis].ps += explained(links_[axis].ps);
+  split.compute.ps += take(stretched_.ps);
+  for (const auto& [axis, name] : kAxisNames) split.comm[axis].ps += take(links_[axis].ps);
   const std::int64_t waited = longer;
 
   // The exchanges of experts are one part of an answer, over either of their axes.

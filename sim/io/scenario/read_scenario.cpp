@@ -152,7 +152,7 @@ std::string name_of_reference(const nlohmann::json& document, const char* key) {
   return "";
 }
 
-/// Returns true when an override states `key`, a part of it, or an object that it is in.
+/// Returns true when an override states `key` or an object that it is in.
 bool is_set(std::span<const std::string> sets, std::string_view key) {
   return std::any_of(sets.begin(), sets.end(), [&](std::string_view set) {
     const std::string_view stated = set.substr(0, set.find('='));
@@ -169,8 +169,8 @@ void apply_sets(nlohmann::json& value, std::span<const std::string> sets, Findin
   const std::string other = name_of_reference(value, "cluster");
   if (cluster.empty() || other.empty() || other == cluster || is_set(sets, "run.price_per_gpu_hour")) return;
   if (!value.contains(kPrice) || !value.at(kPrice).is_number()) return;
-  findings.notes.assumptions.push_back(
-      fmt::format("price: the scenario's {} per GPU hour belongs to cluster {}, and is left out; state "
+  findings.notes.warnings.push_back(
+      fmt::format("the scenario's price of {} per GPU hour belongs to cluster {}, and is left out; state "
                   "run.price_per_gpu_hour",
                   value.at(kPrice).dump(), printable(cluster)));
   value["run"].erase("price_per_gpu_hour");

@@ -432,8 +432,8 @@ TEST(ReadScenario, AStatedPriceBelongsToItsCluster) {
   EXPECT_EQ(price({"cluster=dgx-a100-80gb-hdr"}), std::nullopt);
   EXPECT_EQ(price({"cluster=dgx-a100-80gb-hdr", "run.price_per_gpu_hour=3"}), 3);
   EXPECT_EQ(price({"cluster=aws-p5"}), made(kLeast, {"cluster=aws-p5"}).job.cluster.price_per_gpu_hour);
-  EXPECT_THAT(made(text, {"cluster=dgx-a100-80gb-hdr"}).notes.assumptions,
-              Contains("price: the scenario's 2 per GPU hour belongs to cluster dgx-h100-ndr, and is left out; state "
+  EXPECT_THAT(made(text, {"cluster=dgx-a100-80gb-hdr"}).notes.warnings,
+              Contains("the scenario's price of 2 per GPU hour belongs to cluster dgx-h100-ndr, and is left out; state "
                        "run.price_per_gpu_hour"));
 }
 

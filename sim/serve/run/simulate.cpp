@@ -137,7 +137,7 @@ class Simulation {
     fleets_.push_back(std::move(fleet));
   }
 
-  /// Instances are numbered through both fleets.
+  /// Returns the number of a fleet's first instance. Numbers run on from the first fleet to the second.
   [[nodiscard]] std::size_t first_of(const Fleet& fleet) const {
     return &fleet == &fleets_.front() ? 0 : fleets_.front().instances.size();
   }

@@ -24,7 +24,7 @@ int side_by_side(const Service& service) {
   return std::min(prefill.degrees.gpus(), decode.degrees.gpus());
 }
 
-/// Returns the rate of so many GPUs, of which as many as fit stand in one node.
+/// Returns the rate at which so many GPUs send together. They fill one node after another.
 BytesPerSecond rate_of(const NodeLinks& links, int gpus, bool crosses) {
   if (crosses) return real(gpus) * cost::network_share(links, 1, std::min(gpus, links.gpus));
   return real(gpus) * (links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu);
