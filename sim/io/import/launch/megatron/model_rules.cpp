@@ -66,9 +66,11 @@ void map_ffn(const Flags& flags) {
 }
 
 // MindSpeed-LLM has names of its own (mindspeed_llm/training/arguments.py, _add_mla_args).
-constexpr std::initializer_list<std::string_view> kLatent = {"multi-latent-attention", "multi-head-latent-attention"};
+std::string latent_flag(const Flags& flags) {
+  return std::string(first_of(flags, {"multi-latent-attention", "multi-head-latent-attention"}));
+}
 
-bool is_latent(const Flags& flags) { return flags.on(first_of(flags, kLatent)); }
+bool is_latent(const Flags& flags) { return flags.on(latent_flag(flags)); }
 
 void map_heads(const Flags& flags) {
   Report& report = flags.report();
@@ -94,7 +96,7 @@ void map_heads(const Flags& flags) {
 void map_latent(const Flags& flags) {
   Report& report = flags.report();
   if (!is_latent(flags)) return;
-  report.map("model.multi_latent_attention", true, flags.from(first_of(flags, kLatent)));
+  report.map("model.multi_latent_attention", true, flags.from(latent_flag(flags)));
   struct Part {
     const char *flag, *of_mindspeed, *key;
     std::int64_t fallback;
