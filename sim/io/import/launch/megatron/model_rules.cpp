@@ -67,7 +67,7 @@ void map_ffn(const Flags& flags) {
 
 // MindSpeed-LLM has names of its own (mindspeed_llm/training/arguments.py, _add_mla_args).
 std::string latent_flag(const Flags& flags) {
-  return std::string(first_of(flags, {"multi-latent-attention", "multi-head-latent-attention"}));
+  return first_of(flags, {"multi-latent-attention", "multi-head-latent-attention"});
 }
 
 bool is_latent(const Flags& flags) { return flags.on(latent_flag(flags)); }
