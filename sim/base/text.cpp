@@ -110,6 +110,25 @@ bool has_parts_of(std::string_view name, std::string_view word) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+std::vector<std::string> words_of_name(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : lower_case(name)) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   if (text.size() <= limit && plain_front(text) == text.size()) return std::string(text);
   std::string out;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretoken {
 
@@ -19,6 +20,12 @@ inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
 /// Makes text of any size fit for a screen or a file, as printable() does. Lines stay lines, tabs stay tabs, and the
 /// colours of Paint stay colours. JSON stays the same JSON, because its strings may hold the escapes.
 [[nodiscard]] std::string harmless(std::string_view text);
+
+/// Returns `text` with ASCII letters in lower case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+/// Returns the words of a name in lower case: its runs of ASCII letters and digits.
+[[nodiscard]] std::vector<std::string> words_of_name(std::string_view name);
 
 /// Returns printable() in double quotes, short enough to stand in a sentence.
 [[nodiscard]] std::string in_quotes(std::string_view text);

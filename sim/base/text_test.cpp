@@ -81,5 +81,11 @@ TEST(Text, WrongBytesAreFoundWhereverTheyStand) {
   }
 }
 
+TEST(Text, WordsOfANameAreInLowerCase) {
+  EXPECT_EQ(lower_case("Zero-3 Ü"), "zero-3 Ü");
+  EXPECT_EQ(words_of_name("train_DPO-v2.py"), (std::vector<std::string>{"train", "dpo", "v2", "py"}));
+  EXPECT_EQ(words_of_name("__"), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace foretoken

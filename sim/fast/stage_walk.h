@@ -38,7 +38,7 @@ struct StagePass {
   Moment last;                       ///< the end of the pass before
 };
 
-/// What a walk asks of its clock.
+/// A walk needs these members of its clock.
 template <class Clock>
 concept StageClock = requires(Clock clock, typename Clock::Moment moment, typename Clock::Moments moments,
                               MessageKind kind, StagePass<typename Clock::Moment> pass, Stage stage) {

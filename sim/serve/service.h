@@ -63,6 +63,11 @@ struct Requests {
   double prefix_share = 0;    ///< part of each prompt whose keys and values are in the cache already
   std::uint64_t seed = 1;     ///< of arrivals and lengths
   std::vector<TracedRequest> trace{};
+
+  /// Returns true when requests arrive whether earlier ones are answered or not.
+  [[nodiscard]] bool arrive_by_themselves() const {
+    return kind == ArrivalKind::kPoisson || kind == ArrivalKind::kTrace;
+  }
 };
 
 /// Returns the requests of a closed loop that states no number: ten of each user, and no fewer than 32.

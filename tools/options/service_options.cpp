@@ -68,16 +68,11 @@ serve::Service read_stated(nlohmann::ordered_json json, int tensor, const std::v
                                sets);
 }
 
-bool has_given_arrivals(const serve::Service& service) {
-  const serve::ArrivalKind kind = service.requests.kind;
-  return kind == serve::ArrivalKind::kPoisson || kind == serve::ArrivalKind::kTrace;
-}
-
 /// Returns true when memory holds the requests that run at once: a batch, or users as far as the engine runs them.
 bool has_room(const serve::Service& service) {
   const serve::Pool& pool = service.pool;
   const serve::Memory memory = serve::memory_of(service, pool);
-  if (!memory.fits() || has_given_arrivals(service)) return memory.fits();
+  if (!memory.fits() || service.requests.arrive_by_themselves()) return memory.fits();
   std::int64_t wanted = service.requests.at_once;
   if (service.batching == serve::Batching::kContinuous)
     wanted = std::min(
@@ -89,7 +84,7 @@ bool has_room(const serve::Service& service) {
 /// never be full.
 bool holds_its_load(const serve::Service& service) {
   if (!has_room(service)) return false;
-  if (!has_given_arrivals(service)) return true;
+  if (!service.requests.arrive_by_themselves()) return true;
   const serve::Prediction prediction = serve::predict(service);
   return !prediction.queue_grows && prediction.preemptions == 0;
 }

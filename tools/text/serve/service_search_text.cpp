@@ -54,11 +54,6 @@ bool several_precisions(const ServiceSearchAnswer& answer) {
   });
 }
 
-bool has_given_arrivals(const ServiceSearchAnswer& answer) {
-  const serve::ArrivalKind kind = answer.service.requests.kind;
-  return kind == serve::ArrivalKind::kPoisson || kind == serve::ArrivalKind::kTrace;
-}
-
 std::string time_of(double seconds) { return report::time_text(Seconds(seconds)); }
 
 /// Returns the 90 % interval of the output tokens a second and GPU: "388 to 731".
@@ -149,7 +144,7 @@ std::string near_text(const ServiceSearchAnswer& answer, const Paint& paint) {
   const study::ServiceSearch& search = answer.search;
   const serve::Prediction& best = search.fitting[search.ranked.front()].prediction;
   const int gpus = search.fitting[search.ranked.front()].layout.gpus();
-  const bool by_latency = answer.goal.lowest_latency || has_given_arrivals(answer);
+  const bool by_latency = answer.goal.lowest_latency || answer.service.requests.arrive_by_themselves();
   const auto near = std::count_if(search.ranked.begin() + 1, search.ranked.end(), [&](std::size_t at) {
     const ServedConfiguration& found = search.fitting[at];
     if (!by_latency) return found.prediction.tokens_per_s_per_gpu >= (1 - kNear) * best.tokens_per_s_per_gpu;
@@ -249,9 +244,9 @@ std::string nothing_text(const ServiceSearchAnswer& answer, const Paint& paint) 
                            "No configuration fits in memory. Try more GPUs, a narrower precision (--precisions) "
                            "or shorter requests.");
   const ServedConfiguration& near = search.fitting[*search.nearest];
-  std::string text =
-      paint.paragraph("  ", fmt::format("No configuration is found{}{}.", goal_words(answer),
-                                        has_given_arrivals(answer) ? " that keeps up with the requests" : ""));
+  std::string text = paint.paragraph(
+      "  ", fmt::format("No configuration is found{}{}.", goal_words(answer),
+                        answer.service.requests.arrive_by_themselves() ? " that keeps up with the requests" : ""));
   text += paint.paragraph(
       "  ", fmt::format("The nearest has {:.0f} % of requests within the limits, and {} tokens/s/GPU:",
                         100 * near.share_within(), report::significant(near.prediction.tokens_per_s_per_gpu)));
@@ -266,7 +261,9 @@ std::string service_search_text(const ServiceSearchAnswer& answer, const Paint& 
   if (answer.search.ranked.empty()) return text + nothing_text(answer, paint) + front_text(answer, paint) + assumed;
   const char* const order = answer.goal.lowest_latency ? "lowest latency" : "highest throughput a GPU";
   text += report::title_text(
-      "Best", (has_given_arrivals(answer) && !answer.goal.lowest_latency ? "fewest GPUs" : order) + goal_words(answer),
+      "Best",
+      (answer.service.requests.arrive_by_themselves() && !answer.goal.lowest_latency ? "fewest GPUs" : order) +
+          goal_words(answer),
       paint);
   text += table_text(answer, answer.search.ranked, answer.top, true, paint);
   text += front_text(answer, paint);

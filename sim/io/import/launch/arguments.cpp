@@ -68,8 +68,7 @@ std::optional<std::int64_t> whole_of(std::string_view text) {
 }
 
 std::optional<bool> switch_of(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(text);
   for (const char* yes : {"true", "1", "yes", "on"})
     if (lower == yes) return true;
   for (const char* no : {"false", "0", "no", "off", "null", "none", ""})
@@ -77,11 +76,20 @@ std::optional<bool> switch_of(std::string_view text) {
   return std::nullopt;
 }
 
+const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
+                                  [&](const Argument& argument) { return argument.name == name; });
+  return found == arguments.rend() ? nullptr : &*found;
+}
+
+std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
+  const Argument* const found = last_of(arguments, name);
+  return found == nullptr || found->values.empty() ? std::string() : found->values.front();
+}
+
 const Argument* Flags::find(std::string_view name) const {
   asked_.emplace(name);
-  const auto found = std::find_if(arguments_.rbegin(), arguments_.rend(),
-                                  [&](const Argument& argument) { return argument.name == name; });
-  return found == arguments_.rend() ? nullptr : &*found;
+  return last_of(arguments_, name);
 }
 
 bool Flags::on(std::string_view name) const {

@@ -23,6 +23,11 @@ struct Argument {
 /// files such as pretrain_gpt.py, belong to no flag.
 [[nodiscard]] std::vector<Argument> arguments_of(const std::vector<std::string>& words, const std::string& place);
 
+/// Returns the last argument of that name, which counts; nullptr without one.
+[[nodiscard]] const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name);
+/// Returns its first value; empty without one.
+[[nodiscard]] std::string value_of(const std::vector<Argument>& arguments, std::string_view name);
+
 /// Reads flags into a report. A value that nobody can know is asked for; one of a wrong form is refused.
 class Flags {
  public:

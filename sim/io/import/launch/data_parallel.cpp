@@ -18,11 +18,6 @@ constexpr std::int64_t kMostSequences = 1 << 30;
 
 bool holds(const std::string& text, std::string_view word) { return text.find(word) != text.npos; }
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // Names of lists that frameworks have for products, as a scenario has them.
 constexpr std::pair<std::string_view, std::string_view> kTargetLists[] = {
     {"all", "all-linear"}, {"all-linear", "all-linear"}, {"attention", "attention"}, {"mlp", "mlp"}};

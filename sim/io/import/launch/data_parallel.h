@@ -48,7 +48,7 @@ void map_adapter(const Adapter& adapter, Report& report);
 /// runtime of PyTorch's data parallelism moves them.
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
 
-/// What the name of a DeepSpeed file says, where the file itself is not there: "ds_z3_offload_config.json".
+/// A DeepSpeed file that is not there states these by its name: "ds_z3_offload_config.json".
 struct NamedZero {
   std::optional<std::int64_t> stage{};
   /// "no_offload" says that nothing moves. Stage 3 moves parameters too, unless the name says one part: "_params".

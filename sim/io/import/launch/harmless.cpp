@@ -4,8 +4,9 @@
 // from the settings of axolotl, LLaMA-Factory, torchtune, TRL, llm-foundry and open-instruct.
 #include "sim/io/import/launch/harmless.h"
 
-#include <cctype>
 #include <string>
+
+#include "sim/base/text.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -43,16 +44,9 @@ bool holds_word(std::string_view words, const std::string& word) { return words.
 
 bool is_harmless_name(std::string_view name) {
   bool harmless = false;
-  std::string word;
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(i < name.size() ? name[i] : '_');
-    if (std::isalnum(c) != 0) {
-      word += static_cast<char>(std::tolower(c));
-      continue;
-    }
-    if (!word.empty() && holds_word(kCostly, word)) return false;
-    harmless = harmless || (!word.empty() && holds_word(kHarmless, word));
-    word.clear();
+  for (const std::string& word : words_of_name(name)) {
+    if (holds_word(kCostly, word)) return false;
+    harmless = harmless || holds_word(kHarmless, word);
   }
   return harmless;
 }

@@ -5,7 +5,7 @@
 
 namespace foretoken::io::launch {
 
-/// What an answer says of a setting that is taken by its name.
+/// The answer says this of a setting that is taken by its name.
 inline constexpr const char* kHarmlessByName = "an unknown key; by its name it changes neither time nor memory";
 
 /// Returns true where a word of the name belongs to logs, files, data, texts, learning rates or checks, and none to

@@ -1,6 +1,7 @@
 // The sizes of models by their names.
 //
-// Sizes: the config.json of each on Hugging Face, of the organisations meta-llama, Qwen, google, microsoft, mistralai.
+// Sizes: the config.json of each on Hugging Face, of the organisations meta-llama, codellama, huggyllama, Qwen, google,
+// microsoft, mistralai, lmsys, 01-ai, HuggingFaceTB, deepseek-ai, openlm-research and TinyLlama.
 #include "sim/io/import/launch/model_names.h"
 
 #include <algorithm>

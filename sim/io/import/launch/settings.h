@@ -24,7 +24,7 @@ struct KeyRule {
   bool refused = false;
 };
 
-/// What happens to keys without a rule: all are refused, or those whose name tells that they may matter.
+/// Keys without a rule are refused, all of them or those whose name tells that they may matter.
 enum class Unknown : std::uint8_t { kRefused, kByName };
 
 /// Returns true when `keys` lists the key.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
-#include "sim/io/json/test_text.h"
+#include "sim/io/import/launch/test_launch.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -17,24 +17,10 @@ constexpr const char* kFlagsOfForks =
     "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
     "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 50304 ";
 
-Report read_text_of_fork(const std::string& text) {
-  Findings findings;
-  Launch launch;
-  launch.sets = {"cluster=dgx-h100-ndr"};
-  const Report report = read_launch_text(text + "\n", "train.sh", launch, findings);
-  EXPECT_EQ(lines_of(findings.complaints), "");
-  return report;
-}
+Report read_text_of_fork(const std::string& text) { return read_test_launch(text, "train.sh"); }
 
 Report with_flags_of_fork(const std::string& flags) {
   return read_text_of_fork(std::string("torchrun --nproc_per_node 8 --nnodes 2 ") + kFlagsOfForks + "--bf16 " + flags);
-}
-
-std::string refusals_in_fork(const Report& report) {
-  std::string text;
-  for (const Refused& one : report.refused)
-    if (!one.allowed) text += one.setting + ": " + one.because + "\n";
-  return text;
 }
 
 struct ForkCase {
@@ -98,7 +84,7 @@ TEST(MegatronForks, FlagsAreMapped) {
     SCOPED_TRACE(one.what);
     const Report report = with_flags_of_fork(one.flags);
     EXPECT_EQ(report.at(one.key).dump(), one.value);
-    EXPECT_EQ(refusals_in_fork(report), "");
+    EXPECT_EQ(refused_lines(report), "");
   }
 }
 
@@ -123,7 +109,7 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--swiglu --multiple-of 256 --hidden-dim-multiplier -1", "--multiple-of"}};
   for (const auto& [flags, words] : kCases) {
     SCOPED_TRACE(flags);
-    EXPECT_THAT(refusals_in_fork(with_flags_of_fork(flags)), HasSubstr(words));
+    EXPECT_THAT(refused_lines(with_flags_of_fork(flags)), HasSubstr(words));
   }
 }
 
@@ -149,7 +135,7 @@ TEST(MegatronForks, MindSporesLauncherCountsItsWorkers) {
   const Report report = read_text_of_fork("msrun --local_worker_num 8 --worker_num 16 --node_rank 0 --join True " +
                                           std::string(kFlagsOfForks) + "--bf16");
   EXPECT_EQ(report.whole("gpus"), 16);
-  EXPECT_EQ(refusals_in_fork(report), "");
+  EXPECT_EQ(refused_lines(report), "");
 }
 
 TEST(MegatronForks, OneTensorRankInAPartOfALaunchTurnsSequenceParallelismOff) {
@@ -172,7 +158,7 @@ constexpr const char* kSwift =
 
 TEST(MegatronForks, SwiftsCommandHasDefaultsOfItsOwn) {
   const Report report = read_text_of_fork(kSwift);
-  EXPECT_EQ(refusals_in_fork(report), "");
+  EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(report.whole("model.num_hidden_layers"), 36);
   EXPECT_EQ(report.at("precision"), Json("bf16"));
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 1);
@@ -188,13 +174,12 @@ TEST(MegatronForks, SwiftsCommandHasDefaultsOfItsOwn) {
 }
 
 TEST(MegatronForks, SwiftsOtherStagesAreRefused) {
-  EXPECT_THAT(refusals_in_fork(read_text_of_fork("megatron rlhf --load Qwen3-8B-mcore --rlhf_type dpo")),
+  EXPECT_THAT(refused_lines(read_text_of_fork("megatron rlhf --load Qwen3-8B-mcore --rlhf_type dpo")),
               HasSubstr("preference"));
-  EXPECT_THAT(refusals_in_fork(read_text_of_fork("megatron sft --load Qwen2.5-VL-7B-Instruct-mcore")),
+  EXPECT_THAT(refused_lines(read_text_of_fork("megatron sft --load Qwen2.5-VL-7B-Instruct-mcore")),
               HasSubstr("multimodal"));
-  EXPECT_THAT(refusals_in_fork(read_text_of_fork(std::string(kSwift) + "--train_type longlora")),
-              HasSubstr("longlora"));
-  EXPECT_THAT(refusals_in_fork(read_text_of_fork(std::string(kSwift) + "--freeze_llm true")),
+  EXPECT_THAT(refused_lines(read_text_of_fork(std::string(kSwift) + "--train_type longlora")), HasSubstr("longlora"));
+  EXPECT_THAT(refused_lines(read_text_of_fork(std::string(kSwift) + "--freeze_llm true")),
               HasSubstr("the language model does not train"));
 }
 

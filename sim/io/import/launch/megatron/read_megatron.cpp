@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -123,17 +122,12 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   return chosen;
 }
 
-std::string upper_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // A file that others source holds its flags in a variable.
 std::vector<Argument> stored_arguments(const shell::Script& script) {
   std::vector<Argument> all;
   for (const auto& [name, values] : script.variables.values) {
-    const std::string upper = upper_case(name);
-    if (!upper.ends_with("ARGS") && !upper.ends_with("OPTIONS") && !upper.ends_with("PARAMS")) continue;
+    const std::string lower = lower_case(name);
+    if (!lower.ends_with("args") && !lower.ends_with("options") && !lower.ends_with("params")) continue;
     std::vector<std::string> words;
     for (const std::string& value : values)
       for (std::size_t at = value.find_first_not_of(" \t\n\r"); at != std::string::npos;) {

@@ -32,17 +32,6 @@ constexpr std::string_view kRead = " train-type tuner-type torch-dtype model fre
 
 bool is_among(std::string_view names, const std::string& name) { return names.find(" " + name + " ") != names.npos; }
 
-const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
-  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
-                                  [&](const Argument& argument) { return argument.name == name; });
-  return found == arguments.rend() ? nullptr : &*found;
-}
-
-std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
-  const Argument* const found = last_of(arguments, name);
-  return found == nullptr || found->values.empty() ? std::string() : found->values.front();
-}
-
 }  // namespace
 
 bool is_swift_command(const shell::Command& command) {

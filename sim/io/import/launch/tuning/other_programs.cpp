@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -20,18 +19,8 @@ using Renamed = std::pair<std::string_view, const char*>;
 
 constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training";
 
-const Argument* argument_of(const std::vector<Argument>& arguments, std::string_view name) {
-  const auto found = std::ranges::find(arguments, name, &Argument::name);
-  return found == arguments.end() ? nullptr : &*found;
-}
-
-std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
-  const Argument* const found = argument_of(arguments, name);
-  return found == nullptr || found->values.empty() ? "" : found->values.front();
-}
-
 bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
-  const Argument* const found = argument_of(arguments, name);
+  const Argument* const found = last_of(arguments, name);
   return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
 }
 
@@ -54,8 +43,8 @@ void take_open_rlhf(std::vector<Argument>& arguments) {
                                     {"lora-rank", "lora-r"},
                                     {"flash-attn", "use-flash-attn"}};
   rename(arguments, kRlhfNames);
-  if (argument_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
-  if (argument_of(arguments, "zero-stage") == nullptr) arguments.push_back({"zero-stage", {"2"}, ""});
+  if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
+  if (last_of(arguments, "zero-stage") == nullptr) arguments.push_back({"zero-stage", {"2"}, ""});
 }
 
 // The batch of a step and rank is cut into micro-batches in old versions.
@@ -68,7 +57,7 @@ void take_batch_of_recipes(std::vector<Argument>& arguments) {
     rename(arguments, kOld);
     if (all && *all >= *part) arguments.push_back({"gradient-accumulation-steps", {std::to_string(*all / *part)}, ""});
     std::erase_if(arguments, [](const Argument& one) { return one.name == kRecipesBatch; });
-  } else if (argument_of(arguments, kRecipesBatch) != nullptr) {
+  } else if (last_of(arguments, kRecipesBatch) != nullptr) {
     rename(arguments, kNew);
   } else {
     arguments.push_back({"per-device-train-batch-size", {"4"}, ""});
@@ -80,7 +69,7 @@ void take_llama_recipes(std::vector<Argument>& arguments) {
   constexpr Renamed kRecipesNames[] = {{"context-length", "max-seq-length"}, {"lora-config.r", "lora-r"}};
   rename(arguments, kRecipesNames);
   const bool sharded = is_on(arguments, "enable-fsdp"), moved = is_on(arguments, "fsdp-cpu-offload");
-  const Argument* const recomputed = argument_of(arguments, "fsdp-config.fsdp-activation-checkpointing");
+  const Argument* const recomputed = last_of(arguments, "fsdp-config.fsdp-activation-checkpointing");
   if (sharded) arguments.push_back({"fsdp", {moved ? "full_shard offload" : "full_shard"}, ""});
   if (sharded && (recomputed == nullptr || is_on(arguments, recomputed->name)))
     arguments.push_back({"gradient-checkpointing", {}, ""});
@@ -118,22 +107,21 @@ void add_defaults_of_qlora(std::vector<Argument>& arguments) {
                                    {"optim", "paged_adamw_32bit"},
                                    {"gradient-accumulation-steps", "16"}};
   for (const auto& [name, value] : kDefaults)
-    if (argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+    if (last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
   constexpr Renamed kLengths[] = {{"source-max-len", "1024"}, {"target-max-len", "256"}};
   const bool stated = std::ranges::any_of(std::array{"max-length", "max-seq-length", "model-max-length"},
-                                          [&](const char* name) { return argument_of(arguments, name) != nullptr; });
+                                          [&](const char* name) { return last_of(arguments, name) != nullptr; });
   for (const auto& [name, value] : kLengths)
-    if (!stated && argument_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+    if (!stated && last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
 }
 
-bool is_open_rlhf(const std::vector<Argument>& arguments) { return argument_of(arguments, kRlhfBatch) != nullptr; }
+bool is_open_rlhf(const std::vector<Argument>& arguments) { return last_of(arguments, kRlhfBatch) != nullptr; }
 
 bool is_llama_recipes(const std::vector<Argument>& arguments) {
-  if (argument_of(arguments, "per-device-train-batch-size") != nullptr) return false;
-  const bool named = argument_of(arguments, "model-name") != nullptr;
-  return named &&
-         (argument_of(arguments, kRecipesBatch) != nullptr || argument_of(arguments, "enable-fsdp") != nullptr ||
-          (argument_of(arguments, "peft-method") != nullptr && argument_of(arguments, "use-peft") != nullptr));
+  if (last_of(arguments, "per-device-train-batch-size") != nullptr) return false;
+  const bool named = last_of(arguments, "model-name") != nullptr;
+  return named && (last_of(arguments, kRecipesBatch) != nullptr || last_of(arguments, "enable-fsdp") != nullptr ||
+                   (last_of(arguments, "peft-method") != nullptr && last_of(arguments, "use-peft") != nullptr));
 }
 
 }  // namespace
@@ -151,20 +139,11 @@ void take_names_of_trainer(const std::vector<std::string>& program, std::vector<
 
 std::string other_method_of(const std::string& program) {
   constexpr std::string_view kOthers =
-      " dpo kto orpo simpo cpo ipo grpo gspo ppo rlhf rloo reinforce reward rm prm "
-      "distill distillation kd gkd ";
+      " dpo kto orpo simpo cpo ipo grpo gspo ppo rlhf rloo reinforce reward rm prm distill distillation kd gkd ";
   const std::string name = std::filesystem::path(program).stem().string();
   const std::string file = program.ends_with(".py") ? name : std::filesystem::path(program).filename().string();
-  std::string word;
-  for (std::size_t i = 0; i <= file.size(); ++i) {
-    const auto c = static_cast<unsigned char>(i < file.size() ? file[i] : '_');
-    if (std::isalnum(c) != 0) {
-      word += static_cast<char>(std::tolower(c));
-      continue;
-    }
-    if (!word.empty() && kOthers.find(" " + word + " ") != kOthers.npos) return word;
-    word.clear();
-  }
+  for (const std::string& word : words_of_name(file))
+    if (kOthers.find(" " + word + " ") != kOthers.npos) return word;
   return "";
 }
 

@@ -3,7 +3,6 @@
 // Names and defaults: huggingface/transformers, src/transformers/training_args.py; hiyouga/LLaMA-Factory,
 // src/llamafactory/hparams; huggingface/trl, trl/trainer.
 #include <algorithm>
-#include <cctype>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
@@ -15,11 +14,6 @@
 
 namespace foretoken::io::launch::tuning {
 namespace {
-
-std::string lower_cased(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 constexpr KeyRule kTrainerKeys[] = {
     {"freeze_vit freeze_aligner freeze_vision_tower freeze_multi_modal_projector", "a multimodal model", true},
@@ -120,7 +114,7 @@ void map_trainer_method(const Settings& settings, Report& report) {
     (void)settings.at(key);
   const std::string targets =
       settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
-  if (type && !peft && lower_cased(*type) != "lora")
+  if (type && !peft && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
   if (kind ? *kind == "lora" : peft || type)
     map_adapter({.method = four || eight ? "qlora" : "lora",

@@ -7,34 +7,21 @@
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
-#include "sim/io/json/test_text.h"
+#include "sim/io/import/launch/test_launch.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
 
 using testing::HasSubstr;
 
-Report read_swift(const std::string& text) {
-  Findings findings;
-  Launch launch;
-  launch.sets = {"cluster=dgx-h100-ndr"};
-  const Report report = read_launch_text(text + "\n", "sft.sh", launch, findings);
-  EXPECT_EQ(lines_of(findings.complaints), "");
-  return report;
-}
-
-std::string refusals_of_swift(const Report& report) {
-  std::string text;
-  for (const Refused& one : report.refused) text += one.setting + ": " + one.because + "\n";
-  return text;
-}
+Report read_swift(const std::string& text) { return read_test_launch(text, "sft.sh"); }
 
 TEST(Swift, Version3HasLoraAndSixteenSequences) {
   const Report report = read_swift(
       "CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B --dataset 'a#500' --torch_dtype "
       "bfloat16 --per_device_train_batch_size 1 --lora_rank 8 --lora_alpha 32 --target_modules all-linear "
       "--max_length 2048 --system 'You are helpful' --model_author swift --split_dataset_ratio 0.01");
-  EXPECT_EQ(refusals_of_swift(report), "");
+  EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(report.whole("model.num_hidden_layers"), 36);
   EXPECT_EQ(report.at("training.method"), Json("lora"));
   EXPECT_EQ(report.whole("training.rank"), 8);
@@ -50,7 +37,7 @@ TEST(Swift, Version2HasItsOwnNames) {
       "torchrun --nproc_per_node=4 swift/cli/sft.py --model_id_or_path Qwen/Qwen1.5-7B-Chat --sft_type full "
       "--template_type qwen --dtype fp16 --batch_size 2 --gradient_accumulation_steps 4 --max_length 1024 "
       "--gradient_checkpointing false");
-  EXPECT_EQ(refusals_of_swift(report), "");
+  EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(report.whole("batch.micro"), 2);
   EXPECT_EQ(report.whole("batch.global"), 32);
   EXPECT_EQ(report.at("precision"), Json("fp16"));
@@ -60,14 +47,13 @@ TEST(Swift, Version2HasItsOwnNames) {
 
 TEST(Swift, WhatItDoesOtherwiseIsRefused) {
   const auto with = [](const std::string& flags) {
-    return refusals_of_swift(
+    return refused_lines(
         read_swift("NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B --dataset a --max_length 2048 " + flags));
   };
   EXPECT_THAT(with("--train_type longlora"), HasSubstr("longlora"));
   EXPECT_THAT(with("--task_type embedding"), HasSubstr("not a language model"));
   EXPECT_THAT(with("--sequence_parallel_size 4"), HasSubstr("sequence parallelism"));
-  EXPECT_THAT(refusals_of_swift(read_swift("swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B")),
-              HasSubstr("preference"));
+  EXPECT_THAT(refused_lines(read_swift("swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B")), HasSubstr("preference"));
 }
 
 TEST(Swift, GpusFollowTheDevicesOfTheLaunchersThatReadThem) {

@@ -42,12 +42,6 @@ bool starts_with_word(const shell::Command& command, std::string_view word) {
                              [&](const std::string& one) { return fs::path(one).filename().string() == word; });
 }
 
-const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
-  const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
-                                  [&](const Argument& argument) { return argument.name == name; });
-  return found == arguments.rend() ? nullptr : &*found;
-}
-
 std::string joined(const Argument& argument) {
   std::string all;
   for (const std::string& value : argument.values) all += (all.empty() ? "" : " ") + value;
