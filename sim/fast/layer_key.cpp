@@ -20,6 +20,7 @@ Number cuts(const Job& job, Key key) { return job::degrees_of(job.parallelism)[*
 constexpr LayerRole kRoles[] = {
     {Key::kGpus, plays_none, "more replicas; the groups of a layer have their own shapes in the key"},
     {Key::kVirtualPipeline, plays_none, "which layers a chunk holds is for Passes"},
+    {Key::kEncoderPipeline, plays_none, "which layers a stage holds is for Passes"},
     {Key::kSequenceParallel, [](const Job& job, Key) { return Number(job.parallelism.sequence_parallel ? 1 : 0); },
      "cuts norms and dropout, and gathers the sequence"},
     {Key::kLayersPerStage, plays_none, "which layers a stage holds is for Passes"},

@@ -18,6 +18,7 @@ namespace {
 constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kGpus, "gpus"},
     {Key::kVirtualPipeline, "parallelism.virtual_pipeline"},
+    {Key::kEncoderPipeline, "parallelism.encoder_pipeline"},
     {Key::kSequenceParallel, "parallelism.sequence_parallel"},
     {Key::kLayersPerStage, "parallelism.layers_per_stage"},
     {Key::kSchedule, "schedule"},
@@ -69,10 +70,10 @@ std::vector<Key> stated_choices() {
 }
 
 bool is_searched(Key key) {
-  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,      Key::kMicroBatch,
-                            Key::kMicrobatchGroup, Key::kRecompute,        Key::kZeroStage,     Key::kGradReduce,
-                            Key::kParamGather,     Key::kP2pOverlap,       Key::kTensorOverlap, Key::kExchangeOverlap,
-                            Key::kDispatcher};
+  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kEncoderPipeline, Key::kSequenceParallel, Key::kSchedule,
+                            Key::kMicroBatch,      Key::kMicrobatchGroup, Key::kRecompute,        Key::kZeroStage,
+                            Key::kGradReduce,      Key::kParamGather,     Key::kP2pOverlap,       Key::kTensorOverlap,
+                            Key::kExchangeOverlap, Key::kDispatcher};
   // The data-parallel degrees follow from the GPUs and the other degrees.
   constexpr AxisSet kFollow{Axis::kData, Axis::kExpertData};
   const std::optional<Axis> axis = axis_of(key);
@@ -175,6 +176,8 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
       return;
     case Key::kVirtualPipeline:
       return put(degrees.virtual_pipeline, edit.value);
+    case Key::kEncoderPipeline:
+      return put(degrees.encoder_pipeline, edit.value);
     case Key::kSequenceParallel:
       return put(degrees.sequence_parallel, edit.value);
     case Key::kLayersPerStage:
@@ -256,6 +259,8 @@ bool is_open(const Choices& choices, Key key) {
   switch (key) {
     case Key::kVirtualPipeline:
       return !degrees.virtual_pipeline;
+    case Key::kEncoderPipeline:
+      return !degrees.encoder_pipeline && degrees.layers_per_stage.empty();  // a list says where the encoder ends
     case Key::kSequenceParallel:
       return !degrees.sequence_parallel;
     case Key::kSchedule:

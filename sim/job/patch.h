@@ -19,6 +19,7 @@ enum class Key : std::uint8_t {
   kGpus,
   kFirstDegree,  ///< one key for each axis follows from here; key_of finds it
   kVirtualPipeline = kFirstDegree + static_cast<int>(kAxes),
+  kEncoderPipeline,
   kSequenceParallel,
   kLayersPerStage,
   kSchedule,

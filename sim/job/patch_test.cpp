@@ -23,6 +23,7 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
                                            {key_of(Axis::kExpert), std::int64_t{2}},
                                            {key_of(Axis::kPipeline), std::int64_t{2}},
                                            {Key::kVirtualPipeline, std::int64_t{2}},
+                                           {Key::kEncoderPipeline, std::int64_t{1}},
                                            {Key::kSequenceParallel, true},
                                            {Key::kSchedule, *schedule::find_schedule("gpipe")},
                                            {Key::kMicroBatch, std::int64_t{2}},

@@ -22,6 +22,7 @@ nlohmann::ordered_json overlap_json(const search::Candidate& candidate, const jo
 nlohmann::ordered_json more_keys_json(const search::Candidate& candidate) {
   Json json = Json::object();
   if (candidate.dispatcher) json["dispatcher"] = model::name_of(*candidate.dispatcher);
+  if (candidate.encoder_pipeline > 0) json["encoder_pipeline"] = candidate.encoder_pipeline;
   if (!candidate.layers_per_stage.empty()) json["layers_per_stage"] = candidate.layers_per_stage;
   if (candidate.microbatch_group > 0) json["microbatch_group"] = candidate.microbatch_group;
   if (candidate.precision) json["precision"] = name_of(*candidate.precision);

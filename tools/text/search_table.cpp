@@ -98,6 +98,11 @@ void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedCo
                          return or_dash(f.candidate.microbatch_group > 0,
                                         fmt::format("{}", f.candidate.microbatch_group));
                        }});
+  if (any(answer, [](const auto& f) { return f.candidate.encoder_pipeline > 0; }))
+    columns.push_back({"encoder", [](const auto& f) {
+                         return or_dash(f.candidate.encoder_pipeline > 0,
+                                        fmt::format("{}", f.candidate.encoder_pipeline));
+                       }});
   if (any(answer, [](const auto& f) { return !f.candidate.layers_per_stage.empty(); }))
     columns.push_back({"layers",
                        [](const auto& f) {

@@ -43,6 +43,7 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   for (const auto& [axis, degree] : job::kDegrees) parallelism[std::string(name_of(axis))] = chosen.*degree;
   parallelism["virtual_pipeline"] = chosen.virtual_pipeline;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
+  if (chosen.encoder_pipeline) parallelism["encoder_pipeline"] = *chosen.encoder_pipeline;
   if (!chosen.layers_per_stage.empty()) parallelism["layers_per_stage"] = chosen.layers_per_stage;
   if (job.batch.microbatch_group) value["batch"]["microbatch_group"] = *job.batch.microbatch_group;
   for (const auto& [name, member] : job::kOverlaps) value["overlap"][std::string(name)] = job.overlap.*member;

@@ -193,6 +193,7 @@ std::string configuration_words(const search::Candidate& c, const job::Overlap& 
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (product(c.degrees, {Axis::kExpert, Axis::kExpertTensor}) > 1 && c.dispatcher)
     words += fmt::format(", {}", model::name_of(*c.dispatcher));
+  if (c.encoder_pipeline > 0) words += fmt::format(", encoder on {}", with_noun(c.encoder_pipeline, "stage"));
   if (!c.layers_per_stage.empty()) words += fmt::format(", layers {}", layers_words(c.layers_per_stage));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);

@@ -105,6 +105,7 @@ Space::Space(const io::OpenScenario& question, SpaceOptions options)
 
 bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime, Key key) {
   const job::OverlapSwitches& switches = runtime.switches;
+  if (key == Key::kEncoderPipeline) return !model.encoder_decoder;
   if (job::is_about_experts(key) && !model.experts) return true;
   switch (key) {
     case Key::kExchangeOverlap:
@@ -195,8 +196,18 @@ void Space::add_pipelines(Candidate candidate) {
       candidate.degrees[Axis::kPipeline] = shape.pipeline;
       candidate.degrees[Axis::kData] = data;
       candidate.virtual_pipeline = chunks;
-      add_batches(candidate, shape);
+      add_encoder_stages(candidate, shape);
     }
+  }
+}
+
+// Tries every number of stages that leaves one to the decoder. Without a pipeline both halves share the only stage.
+void Space::add_encoder_stages(Candidate candidate, job::Parallelism shape) {
+  if (!is_open(Key::kEncoderPipeline) || shape.pipeline == 1) return add_batches(candidate, shape);
+  for (int stages = 1; stages < shape.pipeline; ++stages) {
+    candidate.encoder_pipeline = stages;
+    shape.encoder_pipeline = stages;
+    add_batches(candidate, shape);
   }
 }
 
@@ -330,6 +341,7 @@ job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overl
     choose(Key::kExchangeOverlap, overlap.exchanges);
   }
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
+  if (candidate.encoder_pipeline > 0) choose(Key::kEncoderPipeline, std::int64_t{candidate.encoder_pipeline});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
   choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);
   choose(Key::kMicroBatch, candidate.micro);

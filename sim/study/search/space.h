@@ -25,7 +25,8 @@ struct Candidate {
   int gpus = 1;
   PerAxis<int> degrees = PerAxis<int>(1);
   int virtual_pipeline = 1;
-  int schedule = 0;  ///< place in Space::schedules()
+  int encoder_pipeline = 0;  ///< stages of the encoder where they are searched; 0: as stated, or there are none
+  int schedule = 0;          ///< place in Space::schedules()
   std::int64_t micro = 1;
   int microbatch_group = 0;  ///< 0: the stated one, or the pipeline degree
   bool sequence_parallel = false;
@@ -105,6 +106,7 @@ class Space {
 
   void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
+  void add_encoder_stages(Candidate candidate, job::Parallelism shape);
   void add_batches(Candidate candidate, job::Parallelism shape);
   void add_micro_batches(Candidate candidate);
   [[nodiscard]] std::optional<int> group_for(int schedule, schedule::PipelineShape shape);

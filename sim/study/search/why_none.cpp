@@ -40,6 +40,7 @@ constexpr Dependence kDependences[] = {
     {"/parallelism/data", kRanks},
     {"/parallelism/sequence_parallel", std::span(kRanks).first<1>()},
     {"/parallelism/virtual_pipeline", std::span(kRanks).last<1>()},
+    {"/parallelism/encoder_pipeline", std::span(kRanks).last<1>()},
     {"/batch", kPasses},
     {"/schedule", kPasses},
 };
