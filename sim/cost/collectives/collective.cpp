@@ -5,6 +5,7 @@
 // 4 %.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/base/check.h"
 #include "sim/cost/collectives/network_share.h"
@@ -152,6 +153,16 @@ MeasuredBeside measured_beside(const AcrossNodesCurve& curve, const GroupShape& 
   return beside;
 }
 
+/// Growth of the smooth law from `few` to `many` nodes, at least that of the network alone. Links inside nodes may
+/// limit few nodes and not many. Faster ones would then lengthen the growth, and with it the time.
+Seconds growth(const CollectiveShape& shape, int few, int many, const AcrossNodesCurve& curve, const Fabric& fabric) {
+  constexpr BytesPerSecond kNoLimit(std::numeric_limits<double>::infinity());
+  const auto over = [&](const Fabric& of) {
+    return smooth_across(shape, many, curve, of) - smooth_across(shape, few, curve, of);
+  };
+  return std::max(over(fabric), over({fabric.links, fabric.inside, kNoLimit, fabric.law}));
+}
+
 /// Time across nodes, from the measured numbers of nodes. Between two of them the time is interpolated over
 /// log2(nodes). Beyond the largest, the law's growth is added. Below the smallest, the law is used unchanged.
 /// Corrections of many nodes say little of few nodes, and tables left out are met better without them.
@@ -163,7 +174,7 @@ Seconds across_nodes(const CollectiveShape& shape, const Fabric& fabric) {
   if (!fewer) return smooth(nodes);
   const Seconds base = size_factor(fewer->correction, shape.payload) * smooth(fewer->nodes);
   if (fewer->nodes == nodes) return base;
-  if (!more) return base + (smooth(nodes) - smooth(fewer->nodes));
+  if (!more) return base + growth(shape, fewer->nodes, nodes, curve, fabric);
   const Seconds next = size_factor(more->correction, shape.payload) * smooth(more->nodes);
   const double weight =
       std::log2(static_cast<double>(nodes) / fewer->nodes) / std::log2(static_cast<double>(more->nodes) / fewer->nodes);
