@@ -57,6 +57,7 @@ bool shows_latency(const CollectiveTable& table, const TablePool& pool) {
 }
 
 NodeLinks links_of(const CollectiveTable& table, double link_gb_per_s) {
+  if (table.link_gb_per_s > 0) link_gb_per_s = table.link_gb_per_s;
   return {.nvlink_per_gpu = gigabytes_per_second(link_gb_per_s),
           .pcie_per_gpu = gigabytes_per_second(link_gb_per_s),
           .nic = gigabytes_per_second(table.nic_gb_per_s / 8),

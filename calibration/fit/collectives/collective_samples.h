@@ -31,8 +31,8 @@ struct CollectiveRow {
   std::string key;  ///< decides whether it is held out
 };
 
-/// Returns a node of the table's cluster: eight GPUs with links of `link_gb_per_s`, eight NICs of an eighth of its line
-/// rate.
+/// Returns a node of the table's cluster: eight GPUs with links of `link_gb_per_s`, or of what the table states, and
+/// eight NICs of an eighth of its line rate.
 [[nodiscard]] NodeLinks links_of(const CollectiveTable& table, double link_gb_per_s);
 
 /// Returns true when the table has rows of 64 KiB or less, which show the latency.

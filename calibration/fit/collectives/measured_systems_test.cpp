@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "calibration/fit/collectives/check_collectives.h"
+#include "calibration/fit/collectives/collective_samples.h"
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/fit/test_sources.h"
 #include "sim/io/hardware/collectives.h"
@@ -78,10 +79,11 @@ TEST(MeasuredSystems, AUsersOwnTableIsMetByTheProfileFittedOnIt) {
       sample.time = {Seconds(row.seconds), Seconds(row.seconds), Seconds(row.seconds), 0};
       samples.add(sample);
     }
+    const double link = links_of(table, link_gb_per_s(table)).nvlink_per_gpu.value() / 1e9;
     const cost::Profile own = fit_profile(samples, {.gpu = "own",
                                                     .base = profile_of(table.gpu),
                                                     .over_pcie = over_pcie(table),
-                                                    .link_gb_per_s = link_gb_per_s(table),
+                                                    .link_gb_per_s = link,
                                                     .nic_gb_per_s = table.nic_gb_per_s});
     EXPECT_TRUE(errors_on(table, own).within_bounds()) << table.id;
   }

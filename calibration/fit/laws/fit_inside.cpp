@@ -12,10 +12,13 @@ namespace {
 using enum CollectiveKind;
 constexpr double kHighestAsymptote = 1.3;  // relative to the plateau; a larger one only trades with the spread
 
-double highest_bus(const std::vector<CollectiveRow>& rows) {
+/// Returns the highest bus bandwidth, in GB/s, as the links of the pool would carry it.
+double highest_bus(const std::vector<CollectiveRow>& rows, const TablePool& pool) {
   double highest = 0;
-  for (const CollectiveRow& row : rows)
-    highest = std::max(highest, cost::ring_bytes(row.shape).value() / row.seconds / 1e9);
+  for (const CollectiveRow& row : rows) {
+    const double scale = gigabytes_per_second(pool.reference_gb_per_s) / row.links.nvlink_per_gpu;
+    highest = std::max(highest, scale * cost::ring_bytes(row.shape).value() / row.seconds / 1e9);
+  }
   return highest;
 }
 
@@ -46,7 +49,7 @@ cost::CollectiveCurve corrected(cost::CollectiveCurve curve, const std::vector<C
 cost::CollectiveCurve fit_curve(CollectiveKind kind, int ranks, const std::vector<CollectiveTable>& tables,
                                 const TablePool& pool, std::optional<Seconds> latency) {
   const std::vector<CollectiveRow> rows = rows_of(tables, pool);
-  const double plateau = highest_bus(rows);
+  const double plateau = highest_bus(rows, pool);
   const auto curve_of = [&](const Arguments& at) {
     return cost::CollectiveCurve{
         .kind = kind,

@@ -59,7 +59,7 @@ CollectiveTable::Row read_row(const Node& row) {
 
 CollectiveTable read_table(const Node& node) {
   node.allow_only({"id", "system", "gpu", "network", "source", "nccl_version", "env", "collective", "ranks", "nodes",
-                   "ranks_per_node", "nic_gb_per_s_per_node", "rows", "note"});
+                   "ranks_per_node", "nic_gb_per_s_per_node", "link_gb_per_s", "rows", "note"});
   const auto kind = read_kind(node);
   CollectiveTable table{.id = node.text("id"),
                         .system = node.text("system"),
@@ -73,7 +73,8 @@ CollectiveTable read_table(const Node& node) {
                         .ranks = node.positive_int("ranks"),
                         .nodes = node.positive_int("nodes"),
                         .ranks_per_node = node.positive_int("ranks_per_node"),
-                        .nic_gb_per_s = node.find_number("nic_gb_per_s_per_node", io::kNonNegative).value_or(0)};
+                        .nic_gb_per_s = node.find_number("nic_gb_per_s_per_node", io::kNonNegative).value_or(0),
+                        .link_gb_per_s = node.find_number("link_gb_per_s", io::kNonNegative).value_or(0)};
   for (const Node& row : node.array("rows")) table.rows.push_back(read_row(row));
   return table;
 }

@@ -31,7 +31,8 @@ struct CollectiveTable {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   bool message = false;  ///< sendrecv: `kind` is not used, `bytes` is one message
   int ranks = 1, nodes = 1, ranks_per_node = 1;
-  double nic_gb_per_s = 0;  ///< line rate of one node, 0 when unknown
+  double nic_gb_per_s = 0;   ///< line rate of one node, 0 when unknown
+  double link_gb_per_s = 0;  ///< NVLink of a rank to the others, where fewer cables than a GPU's join them; 0: all
   struct Row {
     double bytes = 0, seconds = 0;
   };
