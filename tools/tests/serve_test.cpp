@@ -52,10 +52,12 @@ const std::vector<WrongService> kWrongServices{
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
     {"a negative rate", {"requests.rate_per_s=-1"}, "expected"},
     {"requests that take years", {"requests.rate_per_s=0.0001"}, "2000 requests at this rate take 231"},
-    {"more requests than a run takes", {"requests.count=10M"}, "expected a run of at most 5 million requests, which"},
+    {"more requests than a run takes",
+     {"requests.count=10M"},
+     "--set requests.count=10M: expected at most 5 million requests in a run, about a minute, found 10 million"},
     {"more passes than a run takes",
      {"requests.count=3M", "requests.rate_per_s=1"},
-     "expected a run of at most 50 million passes, which take a minute; this one has"},
+     "--set requests.count=3M: expected at most 50 million passes in a run, about a minute, found"},
     {"no lengths", {"requests.input_tokens=null"}, "found null"},
     {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
     {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},
@@ -247,6 +249,23 @@ TEST(ServeCommand, ShowsWhatIsStatedAndAssumed) {
   for (const std::string line : answer["assumptions"])
     EXPECT_THAT(all, HasSubstr("  - " + line.substr(0, 40))) << "every assumption";
   EXPECT_THAT(all, HasSubstr("an instance"));
+}
+
+TEST(ServeCommand, SaysItsCapacityPolicy) {
+  const std::vector<std::string> words{"serve", "llama-3-70b-8-h100", "--set", "engine=trt-llm",
+                                       "--set", "requests.count=100"};
+  const auto policy_of = [&](const std::string& set) {
+    const std::vector<std::string> sets = set.empty() ? std::vector<std::string>() : std::vector{set};
+    std::vector<std::string> asked = with_sets(words, sets);
+    asked.emplace_back("--json");
+    return json::parse(run_foretoken(asked).out)["capacity_scheduler_policy"].get<std::string>();
+  };
+  EXPECT_EQ(policy_of(""), "guaranteed_no_evict");
+  EXPECT_EQ(policy_of("capacity_scheduler_policy=max_utilization"), "max_utilization");
+  EXPECT_EQ(policy_of("engine=vllm"), "max_utilization");
+  std::vector<std::string> details = words;
+  details.emplace_back("--details");
+  EXPECT_THAT(run_foretoken(details).out, HasSubstr("guaranteed_no_evict"));
 }
 
 TEST(ServeCommand, AnEngineWithoutNumbersOfItsOwnHasNoInterval) {

@@ -50,16 +50,16 @@ void check_length(const Node& root, const serve::Requests& requests) {
                               kMostDays, requests.count, days));
 }
 
-/// Measured: a run of a million passes, or of a million requests, takes a second or two.
+/// A run of a million passes, or of a million requests, takes a second or two.
 void check_work(const Node& root, const serve::Service& service) {
   constexpr double kMostRequests = 5e6, kMostPasses = 5e7;
   const Node requests = root.child("requests");
-  const char* const key = requests.has("count") ? "count" : requests.has("trace") ? "trace" : "";
+  const bool traced = service.requests.kind == serve::ArrivalKind::kTrace;
   const auto refuse = [&](double most, const char* things, double found) {
-    const std::string text = fmt::format("expected a run of at most {} {}, which take a minute; this one has {}; ",
-                                         in_millions(most), things, in_millions(found));
-    const char* const advice = *key == 't' ? "try a part of the trace" : "try a smaller requests.count";
-    *key == 0 ? root.complain("requests", text + advice) : requests.complain(key, text + advice);
+    const std::string text =
+        fmt::format("expected at most {} {} in a run, about a minute, found {}; {}", in_millions(most), things,
+                    in_millions(found), traced ? "try a part of the trace" : "try a smaller requests.count");
+    requests.has("count") ? requests.complain("count", text) : root.complain("requests", text);
   };
   const double count = real(service.requests.count);
   if (count > kMostRequests) return refuse(kMostRequests, "requests", count);

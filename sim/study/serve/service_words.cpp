@@ -38,10 +38,11 @@ std::string batching_words(const Service& service) {
   if (service.batching == serve::Batching::kStatic) return "static";
   const serve::Engine& engine = service.engine;
   const bool by_group = engine.limits_each_group && has_attention_groups(service);
-  return fmt::format("continuous: at most {} a pass and {} at once{}{}",
+  return fmt::format("continuous: at most {} a pass and {} at once{}{}, {}",
                      report::counted(static_cast<double>(engine.token_budget), "token"),
                      report::counted(static_cast<double>(engine.max_sequences), "request"),
-                     by_group ? " for each attention group" : "", engine.chunks_prompts ? "" : ", prompts whole");
+                     by_group ? " for each attention group" : "", engine.chunks_prompts ? "" : ", prompts whole",
+                     name_of(engine.capacity_policy));
 }
 
 std::string precision_words(const Service& service) {
