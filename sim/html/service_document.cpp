@@ -44,9 +44,8 @@ std::string times(const ServiceReport& report) {
 // Says how far the means may be trusted.
 std::string trust(const ServiceReport& report) {
   const study::ServiceTrust& trusted = report.trusted;
-  if (report.prediction.queue_grows) return paragraph("The queue grows, so nothing can be said about intervals.");
-  if (trusted.nearest == nullptr || trusted.intervals.empty())
-    return paragraph("No interval is known: no published service is like this one.");
+  if (!trusted.why_no_interval.empty())
+    return paragraph(fmt::format("No interval is known: {}.", trusted.why_no_interval));
   std::string html;
   const auto found = trusted.intervals.find(trust::Served::kThroughput);
   if (found != trusted.intervals.end())
@@ -83,10 +82,11 @@ std::string answer(const ServiceReport& report) {
     html += paragraph(fmt::format("{} of the requests are within the stated limits.",
                                   report::percent(*prediction.goodput_requests_per_s / prediction.requests_per_s)));
   if (prediction.cost_per_million_tokens)
-    html += paragraph(fmt::format("A million {} cost {:.3g} USD.", tokens, *prediction.cost_per_million_tokens));
+    html += paragraph(
+        fmt::format("A million {} cost {} USD.", tokens, report::significant(*prediction.cost_per_million_tokens, 3)));
   if (prediction.kwh_per_million_tokens)
-    html += paragraph(fmt::format("With every GPU at the limit of its power, a million {} take {:.3g} kWh.", tokens,
-                                  *prediction.kwh_per_million_tokens));
+    html += paragraph(fmt::format("With every GPU at the limit of its power, a million {} take {} kWh.", tokens,
+                                  report::significant(*prediction.kwh_per_million_tokens, 3)));
   return html;
 }
 

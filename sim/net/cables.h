@@ -31,7 +31,8 @@ namespace foretoken::net {
 /// be joined to half of the others; then a ring exists (Dirac's theorem).
 [[nodiscard]] NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups);
 
-/// Returns the links of one group by its GPUs, counted in each node that it touches. Ranks may stand in any order.
+/// Returns the links of one group whose ranks may stand in any order. `on_nodes` has a list for each node that the
+/// group touches: the numbers of its GPUs inside that node, from 0.
 [[nodiscard]] NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>>& on_nodes);
 
 /// Returns the links for messages between neighbours of a group; the last and the first are neighbours too. NVLink is

@@ -3,11 +3,19 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/units.h"
 
 namespace foretoken::serve {
+
+/// The times at which a request gets its pages of the cache, as TensorRT-LLM names them.
+enum class CapacityPolicy : std::uint8_t {
+  kGuaranteedNoEvict,  ///< a request starts when its whole answer has room, and is never sent back
+  kMaxUtilization      ///< a request starts when its prompt has room; a full cache sends the newest request back
+};
+[[nodiscard]] std::string_view name_of(CapacityPolicy policy);  ///< "guaranteed_no_evict", "max_utilization"
 
 /// An engine file, calibration/engines/NAME.json.
 struct Engine {
@@ -23,8 +31,8 @@ struct Engine {
   std::int64_t token_budget = 8192;  ///< most tokens of a pass
   std::int64_t max_sequences = 256;  ///< most requests that run at once
   bool limits_each_group = false;    ///< both are limits of each attention group; otherwise groups share them
-  bool reserves_output = false;      ///< room for the whole answer is kept when a request starts
-  bool overlaps_host = false;        ///< the host composes the next pass, and samples, while a pass runs
+  CapacityPolicy capacity_policy = CapacityPolicy::kMaxUtilization;
+  bool overlaps_host = false;  ///< the host composes the next pass, and samples, while a pass runs
 
   // Memory.
   double memory_fraction = 0.9;   ///< of the GPU's memory that the engine may take
@@ -37,6 +45,9 @@ struct Engine {
   bool copies_embedding = false;  ///< a tied table is held twice
 
   // Time.
+  /// Query heads for each key-value head, for which decoding reads the cache once (XQA kernels). With other numbers
+  /// each query head reads the keys and values of its own. Empty: every number has such kernels.
+  std::vector<std::int64_t> xqa_group_sizes{};
   bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
   Seconds kernel{};               ///< beyond each kernel's own time
   Seconds request{};              ///< HTTP and tokens of one request, before it can join the queue
@@ -46,6 +57,7 @@ struct Engine {
   double score_traffic = 0;       ///< bytes moved for each attention score of a prompt: unfused attention
   double layer_traffic = 0;       ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
   double product_factor = 1;      ///< time of products, relative to the profile
+  std::string no_interval{};      ///< why intervals do not hold for it; empty: they do
   std::vector<std::string> assumptions{};  ///< what a reader must know of its numbers
   std::vector<std::string> notes{};        ///< one line for each number with its source
 };

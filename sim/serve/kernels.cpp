@@ -6,9 +6,22 @@
 #include "sim/cost/costs.h"
 
 namespace foretoken::serve {
+namespace {
 
+/// Returns true when one reading of keys and values serves all query heads of a group.
+bool shares_readings(const CacheAttention& shape, const Engine& engine) {
+  const std::int64_t group = shape.heads / shape.kv_heads;
+  return shape.latent || engine.xqa_group_sizes.empty() ||
+         std::find(engine.xqa_group_sizes.begin(), engine.xqa_group_sizes.end(), group) != engine.xqa_group_sizes.end();
+}
+
+}  // namespace
+
+// A kernel without shared readings has a block of threads for each query head, which reads the keys and values of its
+// head.
 Seconds cache_attention_time(const CacheAttention& shape, const Service& service) {
-  const double read = real(shape.sequences) * shape.cached * shape.token_bytes;
+  const std::int64_t readers = shares_readings(shape, service.engine) ? shape.kv_heads : shape.heads;
+  const double read = real(shape.sequences) * shape.cached * shape.token_bytes * (real(readers) / real(shape.kv_heads));
   const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
   if (!service.laws || (shape.latent && !service.laws->latent)) return roofline;
   const cost::DecodeLaw& wide = shape.latent ? *service.laws->latent : service.laws->decode16;
@@ -16,7 +29,7 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
   return cost::decode_attention_time({.sequences = shape.sequences,
                                       .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
                                       .heads = shape.heads * shape.queries,
-                                      .kv_heads = shape.latent ? 1 : shape.kv_heads,
+                                      .kv_heads = shape.latent ? 1 : readers,
                                       .key_dim = shape.head_dim,
                                       .value_dim = shape.latent ? 0 : shape.value_dim,
                                       .cache_bytes = service.cache_bytes},

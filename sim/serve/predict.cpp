@@ -104,6 +104,20 @@ void count_rates(const Service& service, const Run& run, Prediction& prediction)
     prediction.kwh_per_million_tokens = *watts * service.gpus() / 3.6e6 / counted * 1e6;
 }
 
+/// Returns the passes of all requests when none shares a pass with another.
+double passes_alone(const Service& service) {
+  const Requests& requests = service.requests;
+  const double tokens_a_pass = service.speculation ? service.speculation->tokens_a_pass() : 1;
+  const auto passes_of = [&](std::int64_t input, std::int64_t output) {
+    return real(output) / tokens_a_pass + std::ceil(real(input) / real(service.engine.token_budget));
+  };
+  if (requests.kind != ArrivalKind::kTrace)
+    return real(requests.count) * passes_of(requests.input_tokens, requests.output_tokens);
+  double all = 0;
+  for (const TracedRequest& one : requests.trace) all += passes_of(one.input_tokens, one.output_tokens);
+  return all;
+}
+
 /// Few requests cannot tell whether a queue grows, nor can waits that are short beside the time between the arrivals.
 bool queue_grows(const Service& service, const Prediction& prediction) {
   return prediction.requests >= kFew && prediction.ttft.mean > kLate * prediction.arrival_span_s &&
@@ -111,6 +125,27 @@ bool queue_grows(const Service& service, const Prediction& prediction) {
 }
 
 }  // namespace
+
+double most_passes(const Service& service) {
+  const Requests& requests = service.requests;
+  if (service.batching == Batching::kStatic) return real(requests.output_tokens) * service.pool.degrees.pipeline;
+  const Pool pool = pools_of(service).back();
+  const Memory memory = memory_of(service, pool);
+  if (!memory.fits()) return 0;  // nothing runs
+  const double alone = passes_alone(service);
+  const double sequences = real(group_sequences(service.engine, pool.degrees) * pool.degrees.attention_data);
+  const double together = std::max(1.0, std::min(sequences, real(memory.max_batch)));  // in an instance
+  if (requests.kind == ArrivalKind::kClosed)
+    return alone / std::clamp(real(requests.at_once) / pool.instances(), 1.0, together);
+  double span = requests.kind == ArrivalKind::kPoisson ? real(requests.count) / requests.rate_per_s : 0;
+  if (!requests.trace.empty()) span = requests.trace.back().arrival_s - requests.trace.front().arrival_s;
+  std::vector<des::Duration> stages;
+  PassTimes(service, pool.degrees).time({.prompts = {}, .decoding = 1, .cached = 1}, stages);
+  const double shortest = std::accumulate(stages.begin(), stages.end(), 0.0,
+                                          [](double sum, des::Duration stage) { return sum + seconds(stage); });
+  const double side_by_side = pool.instances() * static_cast<double>(stages.size());
+  return std::min(alone, side_by_side * span / shortest + alone / together);
+}
 
 Predictor::Predictor(Service service) : service_(std::move(service)), times_(times_of(service_)) {}
 

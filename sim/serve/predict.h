@@ -61,6 +61,11 @@ class Predictor {
 /// Predicts one service. A service that does not fit has its memory only.
 [[nodiscard]] Prediction predict(const Service& service, bool traces = false);
 
+/// Returns an upper estimate of the passes of a run, without running it. Each request alone has a pass for every token.
+/// Requests that are answered together share passes, and no pass is shorter than that of a single token.
+/// Precondition: the degrees of the service are valid.
+[[nodiscard]] double most_passes(const Service& service);
+
 /// Returns true when the service serves requests as fast as they come. It ends at most 5 % of the arrivals' time and
 /// the time of one answer after the last of them. Nor do Poisson arrivals wait longer and longer: the last fifth waits
 /// for its first token at most 5 % of the arrivals' time longer than the second. Users of a closed loop wait, so every

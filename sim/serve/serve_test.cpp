@@ -51,7 +51,7 @@ std::vector<Case> services() {
   cases[2].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
   cases[3].service.pool = {.gpus = 2, .degrees = {}};
   cases[4].service.engine.mixes_phases = false;
-  cases[5].service.engine.reserves_output = true;
+  cases[5].service.engine.capacity_policy = CapacityPolicy::kGuaranteedNoEvict;
   cases[7].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
   cases[7].service = with_cache(cases[7].service, 600);
   cases[8].service.speculation = Speculation{.tokens = 3, .acceptance = 0.7};
@@ -95,6 +95,40 @@ TEST(Serve, ASmallCachePreemptsAndAReservedOneDoesNot) {
   EXPECT_EQ(run_of(cases[0].service).preemptions, 0);
   EXPECT_EQ(run_of(cases[5].service).preemptions, 0);
   EXPECT_GT(run_of(cases[6].service).preemptions, 0);
+}
+
+TEST(Serve, AGuaranteedRequestWaitsUntilItsWholeAnswerHasRoom) {
+  Service service = services()[6].service;
+  const auto run_with = [&](CapacityPolicy policy) {
+    service.engine.capacity_policy = policy;
+    return run_of(service);
+  };
+  const auto guaranteed = run_with(CapacityPolicy::kGuaranteedNoEvict);
+  const auto most = run_with(CapacityPolicy::kMaxUtilization);
+  EXPECT_EQ(guaranteed.preemptions, 0);
+  EXPECT_GT(most.preemptions, 0);
+  EXPECT_GT(most.peak_running, guaranteed.peak_running);
+  EXPECT_EQ(most.peak_cache, 1) << "it takes requests as long as a page is free";
+}
+
+TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
+  Service service = small_service();
+  const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};
+  CacheAttention each = grouped;
+  each.kv_heads = 32;
+  each.token_bytes *= 4;
+  cost::ServingLaws laws;
+  laws.decode16 = {.bandwidth = service.profile.memory_bound.bandwidth};
+  for (const auto& known : {std::optional<cost::ServingLaws>(), std::optional(laws)}) {
+    service.laws = known;
+    service.engine.xqa_group_sizes = {};
+    const Seconds shared = cache_attention_time(grouped, service), own = cache_attention_time(each, service);
+    EXPECT_GT(own, 3 * shared);
+    service.engine.xqa_group_sizes = {1, 8};
+    EXPECT_EQ(cache_attention_time(grouped, service), own) << "a group of 4 has no kernel";
+    service.engine.xqa_group_sizes = {1, 4};
+    EXPECT_EQ(cache_attention_time(grouped, service), shared);
+  }
 }
 
 TEST(Serve, OneSeedGivesOneRun) {

@@ -47,6 +47,10 @@ double weight_bytes(WeightPrecision precision) {
   return 2;
 }
 
+std::string_view name_of(CapacityPolicy policy) {
+  return policy == CapacityPolicy::kGuaranteedNoEvict ? "guaranteed_no_evict" : "max_utilization";
+}
+
 double Speculation::tokens_a_pass() const {
   if (acceptance >= 1) return tokens + 1.0;
   return (1 - std::pow(acceptance, tokens + 1)) / (1 - acceptance);

@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "sim/base/grouped.h"
+
 namespace foretoken::trust {
 namespace {
 
@@ -111,12 +113,19 @@ ServedWidth width_of(const std::vector<ServedCase>& cases, Served quantity) {
   return best;
 }
 
+/// Returns a value as people read it: value_of() with commas between thousands.
+std::string shown(const ServedKey& key, const ServedPlace& place) {
+  const auto* member = std::get_if<double ServedPlace::*>(&key.member);
+  const bool is_whole = member != nullptr && place.*(*member) < 1e6 && place.*(*member) == std::floor(place.*(*member));
+  return is_whole ? grouped(fmt::format("{:.0f}", place.*(*member))) : value_of(key, place);
+}
+
 /// Names what differs from the nearest case by a kind, a switch, or more than a factor of two.
 std::vector<std::string> differences(const ServedPlace& place, const ServedPlace& nearest) {
   std::vector<std::string> words;
   for (const ServedKey& key : kServedKeys)
     if (steps_of(key, place, nearest) >= (key.scale == Scale::kDoubling ? 1.0 + 1e-9 : 1.0))
-      words.push_back(fmt::format("{} {} (nearest: {})", key.words, value_of(key, place), value_of(key, nearest)));
+      words.push_back(fmt::format("{} {} (nearest: {})", key.words, shown(key, place), shown(key, nearest)));
   return words;
 }
 

@@ -36,6 +36,18 @@ std::string command_line(const CLI::App& command) {
   return printable(line, 100000);
 }
 
+std::vector<std::string> with_values(const std::vector<std::string>& words) {
+  std::vector<std::string> units;
+  for (const std::string& word : words) {
+    const bool is_value = !units.empty() && !word.starts_with("--") && units.back().find(' ') == std::string::npos;
+    if (is_value)
+      units.back() += ' ' + shell_word(word);
+    else
+      units.push_back(shell_word(word));
+  }
+  return units;
+}
+
 std::string shell_lines(const std::vector<std::string>& units, std::size_t indent, std::size_t columns) {
   constexpr std::size_t kDeeper = 4, kBreak = 2;  // columns of " \\"
   std::string text, line(indent, ' ');

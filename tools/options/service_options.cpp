@@ -13,6 +13,7 @@
 #include "sim/io/json/document.h"
 #include "sim/io/model/read_model.h"
 #include "sim/io/serve/read_service.h"
+#include "sim/report/text/number.h"
 #include "sim/serve/memory.h"
 #include "sim/serve/predict.h"
 
@@ -168,7 +169,8 @@ std::vector<std::string> assume_encoder(const ServiceOptions& options, const mod
       model.max_positions > 0 ? std::min<std::int64_t>(kUsualInput, model.max_positions) : kUsualInput;
   if (options.engine.empty()) assumptions.push_back(fmt::format("Engine {} (state it with --engine).", kEncoderEngine));
   if (options.input.empty())
-    assumptions.push_back(fmt::format("Sequences of {} tokens (state them with --input).", length));
+    assumptions.push_back(
+        fmt::format("Sequences of {} (state them with --input).", report::counted(real(length), "token")));
   json["engine"] = kEncoderEngine;
   json["requests"] = {{"input_tokens", length}};
   return assumptions;
@@ -182,8 +184,8 @@ std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered
   if (options.engine.empty()) assumptions.emplace_back("Engine vllm (state it with --engine).");
   if (options.input.empty() || options.output.empty())
     assumptions.push_back(fmt::format("Prompts of {} tokens and answers of {} (state them with --input and --output).",
-                                      options.input.empty() ? std::to_string(kUsualInput) : options.input,
-                                      options.output.empty() ? std::to_string(kUsualOutput) : options.output));
+                                      options.input.empty() ? report::whole(kUsualInput) : options.input,
+                                      options.output.empty() ? report::whole(kUsualOutput) : options.output));
   json["engine"] = "vllm";
   json["requests"] = {{"input_tokens", kUsualInput}, {"output_tokens", kUsualOutput}};
   return assumptions;

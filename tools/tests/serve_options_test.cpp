@@ -17,7 +17,7 @@ TEST(ServeOptions, AFirstAnswerNeedsNoFile) {
   const Ran ran = run_foretoken(words);
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("llama-3-70b on 4 GPUs of dgx-h100-ndr, vllm in bf16"));
-  EXPECT_THAT(ran.out, HasSubstr("160 requests by 16 users at once: 1024 tokens in, 256 out"));
+  EXPECT_THAT(ran.out, HasSubstr("160 requests by 16 users at once: 1,024 tokens in, 256 out"));
   EXPECT_THAT(ran.out, HasSubstr("assumed: Engine vllm (state it with --engine)."));
   EXPECT_THAT(ran.out, HasSubstr("Tensor-parallel degree 4: the smallest with room for 16 requests"));
 }
@@ -93,7 +93,7 @@ TEST(ServeOptions, StatedKeysHoldAndNothingIsAssumedOfThem) {
                                  "64", "--batch", "4"});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("2 GPUs of dgx-a100-80gb-hdr, fastertransformer in fp16"));
-  EXPECT_THAT(ran.out, HasSubstr("one batch of 4: 2048 tokens in, 64 out"));
+  EXPECT_THAT(ran.out, HasSubstr("one batch of 4: 2,048 tokens in, 64 out"));
   for (const char* const word : {"assumed: Engine", "assumed: Prompts", "assumed: Tensor", "requests at once (state"})
     EXPECT_THAT(ran.out, Not(HasSubstr(word)));
 }

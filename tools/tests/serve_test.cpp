@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "sim/report/text/layout.h"
 #include "tools/tests/run_binary_test.h"
@@ -51,6 +52,12 @@ const std::vector<WrongService> kWrongServices{
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
     {"a negative rate", {"requests.rate_per_s=-1"}, "expected"},
     {"requests that take years", {"requests.rate_per_s=0.0001"}, "2000 requests at this rate take 231"},
+    {"more requests than a run takes",
+     {"requests.count=10M"},
+     "--set requests.count=10M: expected at most 5 million requests in a run, about a minute, found 10 million"},
+    {"more passes than a run takes",
+     {"requests.count=3M", "requests.rate_per_s=1"},
+     "--set requests.count=3M: expected at most 50 million passes in a run, about a minute, found"},
     {"no lengths", {"requests.input_tokens=null"}, "found null"},
     {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
     {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},
@@ -76,6 +83,13 @@ const std::vector<WrongService> kWrongServices{
       "memory.block_tokens=16"},
      "a static batch has its cache in one piece"},
     {"an unknown way of batching", {"batching=dynamic"}, "expected"},
+    {"an unknown capacity policy",
+     {"capacity_scheduler_policy=static_batch"},
+     R"(expected "guaranteed_no_evict" or "max_utilization", found "static_batch")"},
+    {"a capacity policy of a static batch",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static",
+      "capacity_scheduler_policy=max_utilization"},
+     "a static batch starts all its requests"},
     {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
     {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
     {"no memory", {"memory.fraction=0"}, "expected"},
@@ -122,6 +136,9 @@ TEST(ServeCommand, WrongOptionsAreOneLine) {
            {"an option of a search alone", {"serve", "llama-3-70b-8-h100", "--chunks", "512"}, "--search"},
            {"sizes without a search", {"serve", "llama-3-70b-8-h100", "--gpus", "8,16"}, "--gpus 8,16"},
            {"two questions", search({"llama-3-70b-8-h100"}), "--search takes one question"},
+           {"details of a search", search({"--details"}),
+            "--details: a search shows no details of one service; run the command that it prints with --details"},
+           {"the trace of a search", search({"--trace", "x.json"}), "run the command that it prints with --trace"},
            {"a list that ends early", search({"--gpus", "8:4:x2"}), "upwards"},
            {"no users", search({"--concurrency", "0"}), "expected users from 1"},
            {"batches of users", search({"--batch", "4"}), "requests.batch"},
@@ -232,6 +249,89 @@ TEST(ServeCommand, ShowsWhatIsStatedAndAssumed) {
   for (const std::string line : answer["assumptions"])
     EXPECT_THAT(all, HasSubstr("  - " + line.substr(0, 40))) << "every assumption";
   EXPECT_THAT(all, HasSubstr("an instance"));
+}
+
+TEST(ServeCommand, SaysItsCapacityPolicy) {
+  const std::vector<std::string> words{"serve", "llama-3-70b-8-h100", "--set", "engine=trt-llm",
+                                       "--set", "requests.count=100"};
+  const auto policy_of = [&](const std::string& set) {
+    const std::vector<std::string> sets = set.empty() ? std::vector<std::string>() : std::vector{set};
+    std::vector<std::string> asked = with_sets(words, sets);
+    asked.emplace_back("--json");
+    return json::parse(run_foretoken(asked).out)["capacity_scheduler_policy"].get<std::string>();
+  };
+  EXPECT_EQ(policy_of(""), "guaranteed_no_evict");
+  EXPECT_EQ(policy_of("capacity_scheduler_policy=max_utilization"), "max_utilization");
+  EXPECT_EQ(policy_of("engine=vllm"), "max_utilization");
+  std::vector<std::string> details = words;
+  details.emplace_back("--details");
+  EXPECT_THAT(run_foretoken(details).out, HasSubstr("guaranteed_no_evict"));
+}
+
+TEST(ServeCommand, AnEngineWithoutNumbersOfItsOwnHasNoInterval) {
+  const std::vector<std::string> words{"serve", "gpt3-175b-8-a100", "--set", "engine=megatron"};
+  const auto with = [&](const char* option) {
+    std::vector<std::string> all = words;
+    all.emplace_back(option);
+    return run_foretoken(all).out;
+  };
+  const json answer = json::parse(with("--json"));
+  EXPECT_TRUE(answer["interval"].is_null());
+  EXPECT_THAT(answer["why_no_interval"], HasSubstr("1.2 to 3.9 times those of fastertransformer"));
+  EXPECT_THAT(run_foretoken(words).out, HasSubstr("  90 %        unknown: published times of Megatron-LM"));
+  EXPECT_THAT(with("--details"), HasSubstr("  90 %        unknown: published times of Megatron-LM"));
+  EXPECT_THAT(with("--search"), HasSubstr("90 %: unknown: published times of Megatron-LM"));
+  EXPECT_TRUE(json::parse(run_foretoken({"serve", "gpt3-175b-8-a100", "--json"}).out)["why_no_interval"].is_null());
+}
+
+TEST(ServeCommand, ShowsOneStyleOfNumbers) {
+  const std::regex bare("[^0-9.,=][0-9]{4,}([^0-9.%]|$)");  // 1009 in the place of 1,009
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"serve", "llama-3-70b-8-h100"},
+           {"serve", "llama-3-70b-8-h100", "--set", "requests.count=20000", "--set", "requests.rate_per_s=40"},
+           {"serve", "bert-base-a100", "--batch", "2048"}}) {
+    for (const std::string& line : lines_of(run_foretoken(words).out)) {
+      if (line.starts_with("  foretoken") || line.find("assumed") != std::string::npos) continue;
+      EXPECT_FALSE(std::regex_search(line, bare)) << line;
+      EXPECT_THAT(line, Not(HasSubstr("e+")));
+    }
+  }
+}
+
+TEST(ServeCommand, DetailsBesideJsonAreNoMistake) {
+  const Ran both = run_foretoken({"serve", "bert-base-a100", "--details", "--json"});
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_EQ(both.out, run_foretoken({"serve", "bert-base-a100", "--json"}).out) << "JSON has every number already";
+}
+
+TEST(ServeCommand, CommandsAndComplaintsAreNarrow) {
+  const std::vector<std::string> words{"serve", "--model",     "mixtral-8x7b", "--cluster", "dgx-h100-ndr", "--input",
+                                       "2048",  "--output",    "512",          "--engine",  "trt-llm",      "--rate",
+                                       "4",     "--precision", "fp8"};
+  std::vector<std::string> search = words;
+  search.emplace_back("--search");
+  for (const std::vector<std::string>& asked : {words, search})
+    for (const std::string& line : lines_of(run_foretoken(asked).out))
+      EXPECT_LE(report::columns_of(line), 100U) << line;
+  const std::string object = R"({"input_tokens": 1024, "output_tokens": 256, "rate_per_s": -8, "count": 2000})";
+  const Ran wrong = run_foretoken({"serve", "llama-3-70b-8-h100", "--set", "requests=" + object});
+  EXPECT_EQ(wrong.err, "--set requests={...}: /rate_per_s: expected a number from 1e-06 to 1000000000, found -8\n");
+}
+
+TEST(ServeCommand, AnEncoderHasTheColumnsOfOnePass) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"serve", "bert-base-a100"},
+                                             {"serve", "bert-base-a100", "--details"},
+                                             {"serve", "bert-base-a100", "--search"},
+                                             {"whatif", "bert-base-a100", "--vary", "requests.batch=8,32"},
+                                             {"compare", "bert-base-a100", "--engines", "fastertransformer-bert"}}) {
+    SCOPED_TRACE(testing::PrintToString(words));
+    const Ran ran = run_foretoken(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    for (const char* const absent : {"TTFT", "TPOT", "first token", "cache 0", "of the cache", "with prompts"})
+      EXPECT_THAT(ran.out, Not(HasSubstr(absent)));
+    EXPECT_THAT(ran.out, HasSubstr("latency"));
+  }
 }
 
 TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {

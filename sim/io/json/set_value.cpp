@@ -20,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kLongestSet = 40;  // of an override in a complaint
+
 /// Reads VALUE as JSON, or else as a string. Returns nothing, and complains, when it starts like JSON but is none.
 std::optional<json> value_of(std::string_view text, Findings& findings) {
   if (auto value = parse_json(text, "", findings)) return value;
@@ -35,21 +37,20 @@ json* member_of(json& parent, const std::string& key, std::string_view parent_ke
   return parent.is_object() ? &parent[key] : nullptr;
 }
 
-/// Returns true when KEY=VALUE states the value at `pointer`, or an object around it. A null states nothing.
-bool states(const std::string& assignment, std::string_view pointer) {
+/// Returns the JSON pointer of the value that KEY=VALUE states; nothing for a null, which states none.
+std::optional<std::string> pointer_of(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string::npos || assignment.substr(equals) == "=null") return false;
-  std::string key(1, '/');
-  key.append(assignment, 0, equals);
-  std::replace(key.begin(), key.end(), '.', '/');
-  return pointer == key || (pointer.starts_with(key) && pointer[key.size()] == '/');
+  if (equals == std::string::npos || assignment.substr(equals) == "=null") return std::nullopt;
+  std::string pointer = '/' + assignment.substr(0, equals);
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  return pointer;
 }
 
 }  // namespace
 
 void apply_set(json& target, std::string_view assignment, Findings& findings) {
   const auto refuse = [&](std::string message) {
-    findings.complaints.push_back({"--set " + printable(assignment, 60), "", std::move(message)});
+    findings.complaints.push_back({"--set " + printable(assignment, kLongestSet), "", std::move(message)});
   };
   const std::size_t equals = assignment.find('=');
   if (equals == assignment.npos || equals == 0) return refuse("expected KEY=VALUE, for instance parallelism.tensor=4");
@@ -89,12 +90,19 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
 
 std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const std::string& file,
                                      std::span<const std::string> sets) {
-  for (Complaint& complaint : complaints)
-    for (const std::string& assignment : sets)  // the last one holds
-      if (complaint.file == file && states(assignment, complaint.pointer)) {
-        const std::string inside = complaint.pointer.substr(1 + assignment.find('='));  // where the value is an object
-        complaint.option = "--set " + printable(assignment, 60) + (inside.empty() ? "" : ": " + printable(inside));
-      }
+  for (const std::string& assignment : sets) {  // the last one holds
+    const std::optional<std::string> stated = pointer_of(assignment);
+    if (!stated) continue;
+    const std::string option = "--set " + printable(assignment, kLongestSet);
+    const std::string object = "--set " + printable(assignment.substr(0, stated->size()), kLongestSet) +
+                               (assignment.find('[') == stated->size() ? "[...]" : "{...}");
+    for (Complaint& complaint : complaints) {
+      if (complaint.file != file) continue;
+      if (complaint.pointer == *stated) complaint.option = option;
+      const bool inside = complaint.pointer.starts_with(*stated + '/');  // the value is an object
+      if (inside) complaint.option = object + ": " + printable(complaint.pointer.substr(stated->size()));
+    }
+  }
   return complaints;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 void read_batching(const Node& node, serve::Engine& engine) {
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
-                   "max_sequences", "reserves_output", "overlaps_host", "encodes", "limits_each_group"});
+                   "max_sequences", "capacity_scheduler_policy", "overlaps_host", "encodes", "limits_each_group"});
   engine.encodes = node.boolean_or("encodes", engine.encodes);
   engine.continuous = node.boolean_or("continuous", engine.continuous);
   engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
@@ -21,7 +21,7 @@ void read_batching(const Node& node, serve::Engine& engine) {
   engine.token_budget = node.whole_or("token_budget", engine.token_budget, {.low = 1, .high = 1 << 24});
   engine.max_sequences = node.whole_or("max_sequences", engine.max_sequences, {.low = 1, .high = 1 << 20});
   engine.limits_each_group = node.boolean_or("limits_each_group", engine.limits_each_group);
-  engine.reserves_output = node.boolean_or("reserves_output", engine.reserves_output);
+  engine.capacity_policy = read_capacity_policy(node, engine.capacity_policy);
   engine.overlaps_host = node.boolean_or("overlaps_host", engine.overlaps_host);
 }
 
@@ -67,11 +67,24 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   time("collective_us", engine.collective);
 }
 
+void read_xqa_groups(const Node& node, serve::Engine& engine) {
+  if (!node.has("xqa_group_sizes")) return;
+  for (const Node& heads : node.array("xqa_group_sizes"))
+    engine.xqa_group_sizes.push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
+}
+
 }  // namespace
 
+serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPolicy otherwise) {
+  constexpr auto kGuaranteed = serve::CapacityPolicy::kGuaranteedNoEvict;
+  constexpr auto kMost = serve::CapacityPolicy::kMaxUtilization;
+  return node.one_of_or("capacity_scheduler_policy", otherwise,
+                        {{name_of(kGuaranteed), kGuaranteed}, {name_of(kMost), kMost}});
+}
+
 serve::Engine read_engine(const Node& node) {
-  node.allow_only(
-      {"name", "description", "source", "batching", "memory", "custom_all_reduce", "numbers", "assumptions"});
+  node.allow_only({"name", "description", "source", "batching", "memory", "custom_all_reduce", "xqa_group_sizes",
+                   "numbers", "no_interval", "assumptions"});
   serve::Engine engine;
   engine.name = node.text("name");
   engine.description = node.find_text("description").value_or("");
@@ -79,7 +92,9 @@ serve::Engine read_engine(const Node& node) {
   read_batching(node.object_or_empty("batching"), engine);
   read_pages(node.object_or_empty("memory"), engine);
   engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
+  read_xqa_groups(node, engine);
   read_numbers(node.object_or_empty("numbers"), engine);
+  engine.no_interval = node.find_text("no_interval").value_or("");
   if (node.has("assumptions"))
     for (const Node& line : node.array("assumptions")) engine.assumptions.push_back(line.as_text());
   return engine;

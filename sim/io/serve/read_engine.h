@@ -9,4 +9,7 @@ namespace foretoken::io {
 /// Reads an engine. Each fitted or stated number has a note about its origin, which becomes a note of the engine.
 [[nodiscard]] serve::Engine read_engine(const Node& node);
 
+/// Reads the key capacity_scheduler_policy, as TensorRT-LLM names it.
+[[nodiscard]] serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPolicy otherwise);
+
 }  // namespace foretoken::io

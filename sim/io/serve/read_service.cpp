@@ -211,6 +211,7 @@ void read_engine_part(const Node& root, Service& service) {
     engine.token_budget = *tokens;
     engine.chunks_prompts = true;
   }
+  engine.capacity_policy = read_capacity_policy(root, engine.capacity_policy);
   engine.max_sequences = root.whole_or("max_sequences", engine.max_sequences, {.low = 1, .high = 1 << 20});
   const Node memory = root.object_or_empty("memory");
   memory.allow_only({"fraction", "block_tokens", "watermark"});
@@ -241,10 +242,28 @@ void read_options(const Node& root, Service& service) {
 
 Service read_service(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
-  root.allow_only({"name",         "model",     "cluster",           "gpus",     "profile",         "engine",
-                   "parallelism",  "precision", "requests",          "batching", "chunked_prefill", "disaggregated",
-                   "kv_precision", "memory",    "speculative",       "limits",   "max_sequences",   "moe",
-                   "source",       "notes",     "price_per_gpu_hour"});
+  root.allow_only({"name",
+                   "source",
+                   "notes",
+                   "model",
+                   "cluster",
+                   "profile",
+                   "price_per_gpu_hour",
+                   "engine",
+                   "capacity_scheduler_policy",
+                   "batching",
+                   "chunked_prefill",
+                   "max_sequences",
+                   "memory",
+                   "gpus",
+                   "parallelism",
+                   "disaggregated",
+                   "precision",
+                   "kv_precision",
+                   "requests",
+                   "limits",
+                   "speculative",
+                   "moe"});
   findings.throw_if_wrong();
   Service service;
   service.name = printable(root.text_or("name", document.name.empty() ? "unnamed service" : document.name));

@@ -5,6 +5,7 @@
 
 #include "sim/serve/kernels.h"
 #include "sim/serve/pool_rules.h"
+#include "sim/serve/predict.h"
 
 namespace foretoken::io {
 namespace {
@@ -20,7 +21,7 @@ void check_static(const Node& root, const Service& service) {
     root.complain("requests", "expected length_spread 0: requests of a static batch have equal lengths");
   if (service.requests.prefix_share > 0)
     root.complain("requests", "expected prefix_share 0: a static batch keeps no prefixes");
-  for (const char* const key : {"max_sequences", "chunked_prefill"})
+  for (const char* const key : {"max_sequences", "chunked_prefill", "capacity_scheduler_policy"})
     if (root.has(key))
       root.complain(key, fmt::format("expected none: a static batch starts all its requests{}", advice));
   const Node memory = root.object_or_empty("memory");
@@ -34,6 +35,8 @@ void check_static(const Node& root, const Service& service) {
                                       service.pool.degrees.gpus(), service.pool.gpus));
 }
 
+std::string in_millions(double count) { return fmt::format("{:.0f} million", count * 1e-6); }
+
 /// The clock of a run counts picoseconds, up to 106 days.
 void check_length(const Node& root, const serve::Requests& requests) {
   constexpr double kDay = 86'400, kMostDays = 60;
@@ -45,6 +48,22 @@ void check_length(const Node& root, const serve::Requests& requests) {
                   fmt::format("expected a run of at most {} days: {} requests at this rate take {:.0f}; state a "
                               "smaller requests.count",
                               kMostDays, requests.count, days));
+}
+
+/// A run of a million passes, or of a million requests, takes a second or two.
+void check_work(const Node& root, const serve::Service& service) {
+  constexpr double kMostRequests = 5e6, kMostPasses = 5e7;
+  const Node requests = root.child("requests");
+  const bool traced = service.requests.kind == serve::ArrivalKind::kTrace;
+  const auto refuse = [&](double most, const char* things, double found) {
+    const std::string text =
+        fmt::format("expected at most {} {} in a run, about a minute, found {}; {}", in_millions(most), things,
+                    in_millions(found), traced ? "try a part of the trace" : "try a smaller requests.count");
+    requests.has("count") ? requests.complain("count", text) : root.complain("requests", text);
+  };
+  const double count = real(service.requests.count);
+  if (count > kMostRequests) return refuse(kMostRequests, "requests", count);
+  if (const double passes = serve::most_passes(service); passes > kMostPasses) refuse(kMostPasses, "passes", passes);
 }
 
 }  // namespace
@@ -83,6 +102,7 @@ void check_service(const Node& root, const Service& service) {
     root.complain("moe", fmt::format("expected none: {} has no experts", service.model.name));
   check_static(root, service);
   check_length(root, service.requests);
+  if (root.findings().complaints.empty()) check_work(root, service);
 }
 
 }  // namespace foretoken::io

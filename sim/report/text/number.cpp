@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "sim/base/grouped.h"
 #include "sim/base/noun.h"
 #include "sim/base/parse_number.h"
 
@@ -17,13 +18,6 @@ struct Unit {
   double size;
   const char* name;
 };
-
-std::string grouped(std::string digits) {
-  const std::size_t start = digits.starts_with('-') ? 1 : 0;
-  const std::size_t point = std::min(digits.find('.'), digits.size());
-  for (std::size_t at = point; at > start + 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
 
 // Returns the largest unit that is no larger than the value. `units` falls in size.
 template <std::size_t N>

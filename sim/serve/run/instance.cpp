@@ -44,7 +44,9 @@ Instance::Instance(const Service& service, Role role, const Memory& memory, Pass
 std::int64_t Instance::pages_of(std::int64_t tokens) const { return (tokens + block_ - 1) / block_; }
 
 // Tokens that speculation checks are written before it is known whether they stay. Their pages are kept from the start.
-bool Instance::reserves() const { return service_.engine.reserves_output || service_.speculation.has_value(); }
+bool Instance::reserves() const {
+  return service_.engine.capacity_policy == CapacityPolicy::kGuaranteedNoEvict || service_.speculation.has_value();
+}
 
 std::int64_t Instance::admission_pages(const Request& request) const {
   if (reserves()) {

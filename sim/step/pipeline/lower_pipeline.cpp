@@ -2,10 +2,10 @@
 #include "sim/step/pipeline/lower_pipeline.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "sim/base/check.h"
+#include "sim/step/pipeline/graph_tasks.h"
 #include "sim/step/pipeline/host_programs.h"
 
 namespace foretoken::step {
@@ -13,15 +13,9 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
-using schedule::Neighbour;
-using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr TaskId kNoTask{UINT32_MAX};
-
-Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
-  return {.stage = stage, .chunk = op.chunk, .microbatch = op.microbatch, .kind = kind, .pass = op.kind};
-}
 
 Meaning pass_meaning(Stage stage, const StageOp& op) { return meaning_of(stage, op, TaskMeaning::kPass); }
 
@@ -111,89 +105,6 @@ class KernelEmitter final : public PassEmitter {
 
  private:
   const Passes& passes_;
-};
-
-// Makes the tasks of a pipeline in a graph (host_programs.h).
-class GraphTasks {
- public:
-  GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload),
-        options_(options),
-        emitter_(emitter),
-        rows_(workload.stages.size()),
-        move_rows_(workload.stages.size()) {}
-
-  TaskId message(const MessageKey& key, Neighbour link) {
-    const Stage sender = key.sender.stage;
-    const Duration duration = options_.messages.of(sender, link);
-    const StageStreams& streams = workload_.stages[sender];
-    const des::StreamId stream = link == Neighbour::kNext ? streams.send_forward : streams.send_backward;
-    const TaskId task = options_.policy == MessagePolicy::kLatency ? workload_.graph.add_delay(duration)
-                                                                   : workload_.graph.add_occupy(stream, duration);
-    const OpKind made_by = key.to == Neighbour::kNext ? OpKind::kForward : OpKind::kBackward;
-    Meaning meaning = meaning_of(sender, {made_by, key.microbatch, key.sender.chunk}, TaskMeaning::kCommunication);
-    meaning.communication = row_of(sender, key.to, link);
-    workload_.note(task, meaning);
-    return task;
-  }
-
-  TaskId pass(Stage stage, const StageOp& op, std::vector<TaskId>& after, std::optional<TaskId> last,
-              const BlockHooks& hooks) {
-    if (last) after.push_back(*last);
-    if (options_.pass_overhead.ps > 0) after.push_back(stand_still(stage, op, last));
-    return emitter_.emit(workload_, stage, op, after, hooks);
-  }
-
-  TaskId update(Stage stage, const StageOp& op, TaskId ready, TaskId last) {
-    return options_.update(stage, op, ready, last);
-  }
-
-  std::optional<TaskId> move(Stage stage, const StageOp& op) {
-    if (options_.moves.empty()) return std::nullopt;
-    std::optional<des::StreamId>& stream = workload_.stages[stage].moves;
-    if (!stream) {
-      stream = workload_.graph.add_stream();
-      move_rows_[stage] = workload_.add(options_.move_row(stage));
-    }
-    const TaskId task = workload_.graph.add_occupy(*stream, options_.moves[stage]);
-    Meaning meaning = meaning_of(stage, op, TaskMeaning::kCommunication);
-    meaning.communication = move_rows_[stage];
-    workload_.note(task, meaning);
-    workload_.moves[stage].push_back({task, task, op});
-    return task;
-  }
-
-  void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
-
- private:
-  // Returns the row of a message. All messages of a stage that carry the same on the same link share one.
-  CommunicationId row_of(Stage from, Neighbour carries_to, Neighbour link) {
-    std::optional<CommunicationId>& id = rows_[from][carries_to == link ? 0 : 1][link == Neighbour::kNext ? 0 : 1];
-    if (id) return *id;
-    const int stages = static_cast<int>(workload_.stages.size());
-    const int step = link == Neighbour::kNext ? 1 : stages - 1;
-    const Stage to = id_of<Stage>((from.number() + step) % stages);
-    const Purpose purpose = carries_to == Neighbour::kNext ? Purpose::kActivations : Purpose::kActivationGradients;
-    id =
-        workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
-    return *id;
-  }
-
-  // Adds the wait between two passes. The pass before may end with a collective. No stream of the next pass starts
-  // sooner.
-  TaskId stand_still(Stage stage, const StageOp& op, std::optional<TaskId> last) {
-    const des::StreamId compute = workload_.stages[stage].pass.compute;
-    const TaskId still = workload_.graph.add_occupy(compute, options_.pass_overhead);
-    if (last) workload_.graph.add_dependency(*last, still);
-    workload_.note(still, meaning_of(stage, op, TaskMeaning::kPassOverhead));
-    return still;
-  }
-
-  Workload& workload_;
-  const PipelineOptions& options_;
-  PassEmitter& emitter_;
-  Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender
-  Table<Stage, std::optional<CommunicationId>> move_rows_;
 };
 
 }  // namespace

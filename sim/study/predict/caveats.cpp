@@ -103,7 +103,7 @@ void warn_of_hidden_communication(const Job& job, const How& how, std::vector<st
   if (hidden.empty()) return;
   warnings.push_back(fmt::format(
       "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
-      "expected --fidelity kernel, which uses the links as they are",
+      "`foretoken simulate --fidelity kernel` uses the links as they are",
       fmt::join(hidden, "- and ")));
 }
 

@@ -47,6 +47,8 @@ TEST(Caveats, WholePassesLeaveOutWhatKernelsHide) {
   EXPECT_THAT(warnings(R"("tensor": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
   EXPECT_THAT(warnings(R"("context": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
   EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink), ElementsAre(HasSubstr("`foretoken simulate --fidelity kernel`")))
+      << "other commands have no such option";
   EXPECT_THAT(warnings("", kNvlink), IsEmpty()) << "no group in a layer";
   EXPECT_THAT(warnings(R"("tensor": 8)", kPlacement), ElementsAre(HasSubstr(kHidden)));
 }

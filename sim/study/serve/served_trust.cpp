@@ -100,7 +100,9 @@ ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& pr
                       const trust::ServedEvidence& evidence) {
   const trust::ServedPlace place = place_of(service);
   ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence)};
-  if (prediction.queue_grows) return trusted;  // its times depend on the number of requests
+  if (prediction.queue_grows) trusted.why_no_interval = "the queue grows";  // times depend on the number of requests
+  if (!service.engine.no_interval.empty()) trusted.why_no_interval = service.engine.no_interval;
+  if (!trusted.why_no_interval.empty()) return trusted;
   for (const trust::Served quantity : trust::kServed) {
     const auto value = predicted(prediction, quantity);
     const bool means_nothing = service.model.encoder && quantity != trust::Served::kLatency;
@@ -111,6 +113,7 @@ ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& pr
     interval->high = std::max(interval->high, *value);
     trusted.intervals.emplace(quantity, *std::move(interval));
   }
+  if (trusted.intervals.empty()) trusted.why_no_interval = "no published service is like this one";
   return trusted;
 }
 

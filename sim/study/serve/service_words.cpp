@@ -15,9 +15,10 @@ namespace {
 using serve::Service;
 
 std::string speculation_words(const serve::Speculation& speculation) {
-  std::string words = fmt::format("{} a pass, {:.3g} % accepted", report::counted(speculation.tokens, "drafted token"),
-                                  100 * speculation.acceptance);
-  if (speculation.draft_share > 0) words += fmt::format(", each {:.3g} of a pass", speculation.draft_share);
+  std::string words = fmt::format("{} a pass, {} % accepted", report::counted(speculation.tokens, "drafted token"),
+                                  report::plain(100 * speculation.acceptance, 3));
+  if (speculation.draft_share > 0)
+    words += fmt::format(", each {} of a pass", report::plain(speculation.draft_share, 3));
   return words;
 }
 
@@ -37,10 +38,11 @@ std::string batching_words(const Service& service) {
   if (service.batching == serve::Batching::kStatic) return "static";
   const serve::Engine& engine = service.engine;
   const bool by_group = engine.limits_each_group && has_attention_groups(service);
-  return fmt::format("continuous: at most {} a pass and {} at once{}{}",
+  return fmt::format("continuous: at most {} a pass and {} at once{}{}, {}",
                      report::counted(static_cast<double>(engine.token_budget), "token"),
                      report::counted(static_cast<double>(engine.max_sequences), "request"),
-                     by_group ? " for each attention group" : "", engine.chunks_prompts ? "" : ", prompts whole");
+                     by_group ? " for each attention group" : "", engine.chunks_prompts ? "" : ", prompts whole",
+                     name_of(engine.capacity_policy));
 }
 
 std::string precision_words(const Service& service) {
@@ -51,10 +53,10 @@ std::string precision_words(const Service& service) {
 
 std::string share_words(const Service& service) {
   const serve::Engine& engine = service.engine;
-  std::string words = fmt::format("{:.3g} % of a GPU's", 100 * engine.memory_fraction);
+  std::string words = fmt::format("{} % of a GPU's", report::plain(100 * engine.memory_fraction, 3));
   if (service.batching == serve::Batching::kStatic) return words;
   words += fmt::format(", pages of {}", report::counted(engine.block_tokens, "token"));
-  if (engine.watermark > 0) words += fmt::format(", {:.3g} % of them kept free", 100 * engine.watermark);
+  if (engine.watermark > 0) words += fmt::format(", {} % of them kept free", report::plain(100 * engine.watermark, 3));
   return words;
 }
 
@@ -75,27 +77,28 @@ std::string lengths_words(const serve::Requests& requests) {
   if (requests.kind == serve::ArrivalKind::kTrace)
     words = "lengths of the trace";
   else if (requests.output_tokens == 0)
-    words = fmt::format("{} tokens each", requests.input_tokens);
+    words = fmt::format("{} each", report::counted(real(requests.input_tokens), "token"));
   else
-    words = fmt::format("{} tokens in, {} out", requests.input_tokens, requests.output_tokens);
+    words = fmt::format("{} in, {} out", report::counted(real(requests.input_tokens), "token"),
+                        report::whole(real(requests.output_tokens)));
   if (requests.length_spread > 0)
-    words += fmt::format(", from {:.3g} % of that up", 100 * (1 - requests.length_spread));
+    words += fmt::format(", from {} % of that up", report::plain(100 * (1 - requests.length_spread), 3));
   if (requests.prefix_share > 0)
-    words += fmt::format("; {:.3g} % of each prompt is a shared prefix", 100 * requests.prefix_share);
+    words += fmt::format("; {} % of each prompt is a shared prefix", report::plain(100 * requests.prefix_share, 3));
   return words;
 }
 
 std::string arrivals_words(const serve::Requests& requests) {
-  const std::string lengths = lengths_words(requests);
+  const std::string lengths = lengths_words(requests), all = report::counted(real(requests.count), "request");
   switch (requests.kind) {
     case serve::ArrivalKind::kBatch:
-      return fmt::format("one batch of {}: {}", requests.at_once, lengths);
+      return fmt::format("one batch of {}: {}", report::whole(real(requests.at_once)), lengths);
     case serve::ArrivalKind::kClosed:
-      return fmt::format("{} requests by {} users at once: {}", requests.count, requests.at_once, lengths);
+      return fmt::format("{} by {} at once: {}", all, report::counted(real(requests.at_once), "user"), lengths);
     case serve::ArrivalKind::kPoisson:
-      return fmt::format("{} requests at {:g} a second (Poisson): {}", requests.count, requests.rate_per_s, lengths);
+      return fmt::format("{} at {} a second (Poisson): {}", all, report::plain(requests.rate_per_s, 6), lengths);
     case serve::ArrivalKind::kTrace:
-      return fmt::format("{} requests of a trace: {}", requests.count, lengths);
+      return fmt::format("{} of a trace: {}", all, lengths);
   }
   return "";
 }
@@ -115,7 +118,8 @@ std::vector<std::string> special_words(const Service& service) {
   std::vector<std::string> words;
   if (service.cache_bytes < 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
   if (service.speculation) words.push_back(speculation_words(*service.speculation));
-  if (service.imbalance > 1) words.push_back(fmt::format("hottest expert rank {:g} x the mean", service.imbalance));
+  if (service.imbalance > 1)
+    words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
   return words;
 }
 
@@ -132,10 +136,10 @@ std::vector<std::pair<std::string, std::string>> question_rows(const Service& se
       {"memory", share_words(service)}};
   if (service.speculation) rows.emplace_back("speculation", speculation_words(*service.speculation));
   if (service.imbalance > 1)
-    rows.emplace_back("experts", fmt::format("hottest expert rank {:g} x the mean", service.imbalance));
+    rows.emplace_back("experts", fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
   if (service.limits.any()) rows.emplace_back("limits", service_limits_words(service.limits).substr(1));
   if (service.price_per_gpu_hour)
-    rows.emplace_back("price", fmt::format("{:.4g} USD a GPU hour", *service.price_per_gpu_hour));
+    rows.emplace_back("price", fmt::format("{} USD a GPU hour", report::plain(*service.price_per_gpu_hour)));
   return rows;
 }
 

@@ -115,12 +115,23 @@ std::vector<std::string> words_of(const Options& options, const Question& questi
   return words;
 }
 
-/// Returns the question as one writes it again. "..." stands for many options and overrides of a name.
+/// Returns options of a command, each with its value, as far as they fit; "..." stands for the others.
+std::string shortened(const std::vector<std::string>& words) {
+  constexpr std::size_t kLongest = 68;  // "foretoken serve ... --details  every number" is narrower than 100 columns
+  std::string text;
+  for (const std::string& unit : with_values(words)) {
+    if (text.size() + unit.size() > kLongest) return text + " ...";
+    text += (text.empty() ? "" : " ") + unit;
+  }
+  return text;
+}
+
+/// Returns the question as one writes it again. "..." stands for many options and overrides.
 std::string repeated(const Options& options, const Question& question) {
   constexpr std::size_t kLongest = 40;
+  if (question.of_options) return shortened(tools::words_of(options.stated));
   std::string words;
   for (const std::string& word : tools::words_of(options.stated)) words += ' ' + shell_word(word);
-  if (question.of_options) return words.substr(1);
   for (const std::string& set : options.sets) words += " --set " + shell_word(set);
   for (const auto& [option, limit] :
        {std::pair("--ttft", &options.ttft), {"--tpot", &options.tpot}, {"--latency", &options.latency}})
@@ -191,7 +202,21 @@ Options settled(Options options) {
   return options;
 }
 
+/// A search runs many services. What concerns one of them is asked of the command that the search prints.
+void refuse_beside_search(const Options& options) {
+  if (!options.search) return;
+  const auto refuse = [](const char* option, const char* shown) {
+    throw ConfigError({{option, "",
+                        fmt::format("a search shows no {} of one service; run the command that it prints "
+                                    "with {}",
+                                    shown, option)}});
+  };
+  if (options.details) refuse("--details", "details");
+  if (!options.trace.empty()) refuse("--trace", "trace");
+}
+
 int run(const Options& given) {
+  refuse_beside_search(given);
   const Options options = settled(given);
   const std::vector<Question> questions = questions_of(options);
   if (questions.empty()) throw ConfigError({{"-", "", "standard input has no question; expected one a line"}});
@@ -237,12 +262,9 @@ void add_serve(CLI::App& program, Action& chosen) {
   command->add_option("--latency", options->latency, "Count goodput within this time per request")->type_name("TIME");
   CLI::Option* search =
       command->add_flag("--search", options->search, "Search degrees, users or batches, and pools; print the best");
-  search->excludes(command->get_option("--trace"));
   add_serve_search_options(*command, search, options->searched);
   add_form_options(*command, options->form);
-  CLI::Option* details =
-      command->add_flag("--details", options->details, "Print every number, the question and assumptions");
-  details->excludes(search)->excludes(command->get_option("--json"))->excludes(command->get_option("--csv"));
+  command->add_flag("--details", options->details, "Print every number, the question and assumptions");
   command->add_flag("--require-fit", options->require_fit, "Exit with status 1 when it does not fit");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

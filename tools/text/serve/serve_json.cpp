@@ -69,14 +69,17 @@ ServeJson memories_json(const serve::Prediction& prediction) {
 }
 
 void add_question(const serve::Service& service, ServeJson& json) {
-  json = {{"name", service.name},
-          {"model", service.model.name},
-          {"cluster", service.cluster.name},
-          {"gpus", service.gpus()},
-          {"engine", service.engine.name},
-          {"batching", service.batching == serve::Batching::kStatic ? "static" : "continuous"},
-          {"precision", name_of(service.precision)},
-          {"cache_element_bytes", service.cache_bytes}};
+  json = {
+      {"name", service.name},
+      {"model", service.model.name},
+      {"cluster", service.cluster.name},
+      {"gpus", service.gpus()},
+      {"engine", service.engine.name},
+      {"batching", service.batching == serve::Batching::kStatic ? "static" : "continuous"},
+      {"capacity_scheduler_policy",
+       service.batching == serve::Batching::kStatic ? ServeJson() : ServeJson(name_of(service.engine.capacity_policy))},
+      {"precision", name_of(service.precision)},
+      {"cache_element_bytes", service.cache_bytes}};
   if (service.disaggregated) {
     json["disaggregated"] = {{"prefill", pool_json(service.disaggregated->prefill)},
                              {"decode", pool_json(service.disaggregated->decode)}};
@@ -128,6 +131,7 @@ std::string serve_json(const serve::Service& service, const serve::Prediction& p
   add_run(prediction, json);
   json["memory"] = memories_json(prediction);
   json["interval"] = interval_json(trusted);
+  json["why_no_interval"] = trusted.why_no_interval.empty() ? ServeJson() : ServeJson(trusted.why_no_interval);
   json["nearest"] = nearest_json(trusted);
   json["assumptions"] = study::sources_of(service);
   json["warnings"] = serve::warnings_of(service, prediction);

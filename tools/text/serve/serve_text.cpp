@@ -70,13 +70,15 @@ std::string times_text(const serve::Service& service, const serve::Prediction& p
 std::string throughput_words(const serve::Service& service, const serve::Prediction& prediction,
                              const ServiceTrust& trusted) {
   if (service.model.encoder)
-    return fmt::format("{:.4g} sequences/s, {:.4g} tokens/s", prediction.requests_per_s, prediction.total_tokens_per_s);
+    return fmt::format("{} sequences/s, {} tokens/s", report::significant(prediction.requests_per_s),
+                       report::significant(prediction.total_tokens_per_s));
   const auto found = trusted.intervals.find(trust::Served::kThroughput);
   const std::string within = found == trusted.intervals.end()
                                  ? ""
-                                 : fmt::format(" (90 %: {:.4g} to {:.4g})", found->second.low, found->second.high);
-  return fmt::format("{:.4g} output tokens/s{}, {:.3g} requests/s", prediction.output_tokens_per_s, within,
-                     prediction.requests_per_s);
+                                 : fmt::format(" (90 %: {} to {})", report::significant(found->second.low),
+                                               report::significant(found->second.high));
+  return fmt::format("{} output tokens/s{}, {} requests/s", report::significant(prediction.output_tokens_per_s), within,
+                     report::significant(prediction.requests_per_s, 3));
 }
 
 /// Returns true when requests are dealt out to several instances.
@@ -89,38 +91,36 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
                        const Paint& paint) {
   const bool encodes = service.model.encoder.has_value();
   std::string text = labelled("Throughput", throughput_words(service, prediction, trusted), paint);
-  std::string each = fmt::format("{:.4g} {}tokens/s", prediction.tokens_per_s_per_gpu, encodes ? "" : "output ");
+  std::string each =
+      fmt::format("{} {}tokens/s", report::significant(prediction.tokens_per_s_per_gpu), encodes ? "" : "output ");
   if (prediction.cost_per_million_tokens)
-    each += fmt::format("; {:.3g} USD a million", *prediction.cost_per_million_tokens);
+    each += fmt::format("; {} USD a million", report::significant(*prediction.cost_per_million_tokens, 3));
   if (prediction.kwh_per_million_tokens)
-    each += fmt::format("; {:.3g} kWh a million at full power", *prediction.kwh_per_million_tokens);
+    each += fmt::format("; {} kWh a million at full power", report::significant(*prediction.kwh_per_million_tokens, 3));
   text += labelled("Per GPU", each, paint);
   if (prediction.goodput_requests_per_s)
-    text += labelled("Goodput",
-                     fmt::format("{:.3g} requests/s ({:.0f} %) within{}", *prediction.goodput_requests_per_s,
-                                 100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
-                                 study::service_limits_words(service.limits)),
-                     paint);
-  text +=
-      labelled("Load",
-               fmt::format("{:.1f} requests in the system on average, at most {} running{}", prediction.mean_in_system,
-                           prediction.peak_running, has_several_instances(service) ? " in one instance" : ""),
-               paint);
+    text += labelled(
+        "Goodput",
+        fmt::format("{} requests/s ({:.0f} %) within{}", report::significant(*prediction.goodput_requests_per_s, 3),
+                    100 * *prediction.goodput_requests_per_s / prediction.requests_per_s,
+                    study::service_limits_words(service.limits)),
+        paint);
+  text += labelled(
+      "Load",
+      fmt::format("{} requests in the system on average, at most {} running{}",
+                  report::significant(prediction.mean_in_system, 3), report::whole(real(prediction.peak_running)),
+                  has_several_instances(service) ? " in one instance" : ""),
+      paint);
   if (prediction.preemptions > 0)
-    text += labelled("Preempted", fmt::format("{} times: the cache was full", prediction.preemptions), paint);
+    text +=
+        labelled("Preempted",
+                 fmt::format("{}: the cache was full", report::counted(real(prediction.preemptions), "time")), paint);
   return text;
 }
 
-/// Returns the reason why there is no interval; nothing where there is one.
-std::optional<std::string> why_no_interval(const ServiceTrust& trusted, bool queue_grows) {
-  if (queue_grows) return "unknown: the queue grows";
-  if (trusted.nearest == nullptr || trusted.intervals.empty()) return "unknown: no published service is like this one";
-  return std::nullopt;
-}
-
 /// Says on two lines how far the means may be trusted.
-std::string short_trust_text(const ServiceTrust& trusted, bool queue_grows) {
-  if (const auto reason = why_no_interval(trusted, queue_grows)) return cut_line("90 %", *reason);
+std::string short_trust_text(const ServiceTrust& trusted, const Paint& paint) {
+  if (!trusted.why_no_interval.empty()) return labelled("90 %", "unknown: " + trusted.why_no_interval, paint);
   const trust::ServedInterval& founded = trusted.best_founded();
   std::string text;
   if (founded.outside()) text += cut_line("Untried", fmt::format("{}", fmt::join(founded.away, ", ")));
@@ -145,10 +145,11 @@ struct ShownPool {
   std::string_view name;
   const serve::Pool* pool;
   const serve::Memory* memory;
+  bool has_cache = true;  ///< an encoder has none
 };
 
 std::vector<ShownPool> shown_pools(const serve::Service& service, const serve::Prediction& prediction) {
-  if (!service.disaggregated) return {{"Memory", &service.pool, &prediction.memory.front()}};
+  if (!service.disaggregated) return {{"Memory", &service.pool, &prediction.memory.front(), !service.model.encoder}};
   return {{"Prefill", &service.disaggregated->prefill, &prediction.memory.front()},
           {"Decode", &service.disaggregated->decode, &prediction.memory.back()}};
 }
@@ -157,18 +158,22 @@ std::vector<ShownPool> shown_pools(const serve::Service& service, const serve::P
 std::string short_memory_text(const ShownPool& shown, bool alone, const Paint& paint) {
   const serve::Memory& memory = *shown.memory;
   const std::string room = study::room_words(memory, *shown.pool);
+  const std::string parts = shown.has_cache ? fmt::format("cache {}", report::decimal_bytes(memory.cache))
+                                            : fmt::format("activations {}", report::decimal_bytes(memory.activations));
   if (!alone && memory.fits()) return cut_line(shown.name, fmt::format("{}; room for {}", total_words(memory), room));
-  return cut_line(shown.name, fmt::format("{}: weights {}, cache {}", total_words(memory),
-                                          report::decimal_bytes(memory.weights), report::decimal_bytes(memory.cache))) +
+  return cut_line(shown.name, fmt::format("{}: weights {}, {}", total_words(memory),
+                                          report::decimal_bytes(memory.weights), parts)) +
          cut_line("Room for", room) + too_large(memory, paint);
 }
 
 std::string memory_text(const ShownPool& shown, const Paint& paint) {
   const serve::Memory& memory = *shown.memory;
+  const std::string cache =
+      shown.has_cache ? fmt::format(" cache {},", report::decimal_bytes(memory.cache)) : std::string();
   return labelled(shown.name,
-                  fmt::format("{}: weights {}, cache {}, activations {}, other {}", total_words(memory),
-                              report::decimal_bytes(memory.weights), report::decimal_bytes(memory.cache),
-                              report::decimal_bytes(memory.activations), report::decimal_bytes(memory.overhead)),
+                  fmt::format("{}: weights {},{} activations {}, other {}", total_words(memory),
+                              report::decimal_bytes(memory.weights), cache, report::decimal_bytes(memory.activations),
+                              report::decimal_bytes(memory.overhead)),
                   paint) +
          labelled("Room for", study::room_words(memory, *shown.pool), paint) + too_large(memory, paint);
 }
@@ -197,7 +202,7 @@ std::string summary(const ServeAnswer& answer, const ServeRemarks& remarks, cons
   std::string text = heading(service, screen);
   if (prediction.fits)
     text += times_text(service, prediction, trusted, screen) + rates_text(service, prediction, trusted, screen) +
-            short_trust_text(trusted, prediction.queue_grows);
+            short_trust_text(trusted, screen);
   const std::vector<ShownPool> pools = shown_pools(service, prediction);
   for (const ShownPool& shown : pools) text += short_memory_text(shown, pools.size() == 1, screen);
   std::string below = remarks.hints.empty() ? "" : '\n' + report::hints_text(remarks.hints, screen);
@@ -208,8 +213,8 @@ std::string summary(const ServeAnswer& answer, const ServeRemarks& remarks, cons
 }
 
 /// Writes the intervals with the values that they follow from.
-std::string trust_text(const ServiceTrust& trusted, bool queue_grows, const Paint& paint) {
-  if (const auto reason = why_no_interval(trusted, queue_grows)) return labelled("90 %", *reason, paint);
+std::string trust_text(const ServiceTrust& trusted, const Paint& paint) {
+  if (!trusted.why_no_interval.empty()) return labelled("90 %", "unknown: " + trusted.why_no_interval, paint);
   std::vector<std::string> ranges;
   for (const auto& [quantity, interval] : trusted.intervals)
     ranges.push_back(fmt::format("{} {} ({}, {})", study::short_name(quantity),
@@ -221,15 +226,16 @@ std::string trust_text(const ServiceTrust& trusted, bool queue_grows, const Pain
   return text + labelled("Nearest", study::nearest_words(*trusted.nearest), paint);
 }
 
-std::string counts_text(const serve::Prediction& prediction, const Paint& paint) {
-  return labelled("All tokens", fmt::format("{:.4g} tokens/s with prompts", prediction.total_tokens_per_s), paint) +
-         labelled(
-             "Run",
-             fmt::format("{} in {}: {}, at most {} of the cache", report::counted(real(prediction.requests), "request"),
-                         report::time_text(Seconds(prediction.makespan_s)),
-                         report::counted(real(prediction.passes), "pass", "passes"),
-                         report::percent(prediction.peak_cache_share)),
-             paint);
+std::string counts_text(const serve::Service& service, const serve::Prediction& prediction, const Paint& paint) {
+  const std::string run = fmt::format("{} in {}: {}", report::counted(real(prediction.requests), "request"),
+                                      report::time_text(Seconds(prediction.makespan_s)),
+                                      report::counted(real(prediction.passes), "pass", "passes"));
+  if (service.model.encoder)
+    return labelled("Run", run, paint);  // it has no cache, and its tokens are those of prompts
+  return labelled("All tokens",
+                  fmt::format("{} tokens/s with prompts", report::significant(prediction.total_tokens_per_s)), paint) +
+         labelled("Run", fmt::format("{}, at most {} of the cache", run, report::percent(prediction.peak_cache_share)),
+                  paint);
 }
 
 std::string everything(const ServeAnswer& answer, const Paint& paint) {
@@ -239,7 +245,7 @@ std::string everything(const ServeAnswer& answer, const Paint& paint) {
   text += '\n';
   if (prediction.fits)
     text += times_text(service, prediction, {}, paint) + rates_text(service, prediction, {}, paint) +
-            counts_text(prediction, paint) + trust_text(trusted, prediction.queue_grows, paint);
+            counts_text(service, prediction, paint) + trust_text(trusted, paint);
   for (const ShownPool& shown : shown_pools(service, prediction)) text += memory_text(shown, paint);
   for (const std::string& warning : serve::warnings_of(service, prediction))
     text += labelled("Warning", warning, paint);

@@ -107,8 +107,8 @@ std::vector<std::string> assumptions_of(const ServiceSearchAnswer& answer) {
 }
 
 std::vector<std::string> serve_command_of(const ServiceSearchAnswer& answer, const study::ServedConfiguration& found) {
-  std::vector<std::string> command{"foretoken serve"};
-  for (const std::string& word : answer.question) command.front() += ' ' + shell_word(word);
+  std::vector<std::string> command = with_values(answer.question);
+  command.front().insert(0, "foretoken serve ");
   const auto set = [&](const std::string& assignment) { command.push_back("--set " + shell_word(assignment)); };
   for (const std::string& given : answer.sets) set(given);
   const study::ServiceLayout& layout = found.layout;

@@ -68,7 +68,8 @@ std::string throughput_range(const ServiceSearchAnswer& answer, const ServedConf
 /// The table of some configurations.
 std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std::size_t>& rows, std::size_t most,
                        bool ranks, const Paint& paint) {
-  const bool intervals = !ranks;  // of the front and the nearest miss
+  const bool generates = !answer.service.model.encoder;
+  const bool intervals = !ranks && generates;  // of the front and the nearest miss; none is of an encoder's throughput
   const auto kind = answer.service.requests.kind;
   const bool loads = kind == serve::ArrivalKind::kBatch || kind == serve::ArrivalKind::kClosed;
   std::vector<Table::Column> columns;
@@ -79,8 +80,10 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
   if (!is_static(answer)) columns.push_back({"chunk", Table::Align::kRight, 1});
   columns.push_back({"tokens/s/GPU"});
   if (intervals) columns.push_back({"90 %", Table::Align::kRight, 2});
-  columns.push_back({"TTFT", Table::Align::kRight, is_static(answer) ? 1 : 0});
-  columns.push_back({"TPOT"});
+  if (generates) {
+    columns.push_back({"TTFT", Table::Align::kRight, is_static(answer) ? 1 : 0});
+    columns.push_back({"TPOT"});
+  }
   columns.push_back({"latency", Table::Align::kRight, is_static(answer) ? 0 : 3});
   columns.push_back({"layout", Table::Align::kLeft});
   Table table(columns);
@@ -88,15 +91,17 @@ std::string table_text(const ServiceSearchAnswer& answer, const std::vector<std:
     const ServedConfiguration& found = answer.search.fitting[rows[row]];
     const serve::Prediction& prediction = found.prediction;
     std::vector<std::string> cells;
-    if (ranks) cells.push_back(std::to_string(row + 1));
-    cells.push_back(std::to_string(found.layout.gpus()));
+    if (ranks) cells.push_back(report::whole(static_cast<double>(row + 1)));
+    cells.push_back(report::whole(found.layout.gpus()));
     cells.emplace_back(name_of(found.layout.precision));
-    if (loads) cells.push_back(std::to_string(found.requests.at_once));
-    if (!is_static(answer)) cells.push_back(std::to_string(found.token_budget));
+    if (loads) cells.push_back(report::whole(real(found.requests.at_once)));
+    if (!is_static(answer)) cells.push_back(report::whole(real(found.token_budget)));
     cells.push_back(report::significant(prediction.tokens_per_s_per_gpu));
     if (intervals) cells.push_back(throughput_range(answer, found));
-    cells.push_back(time_of(prediction.ttft.mean));
-    cells.push_back(prediction.tpot ? time_of(prediction.tpot->mean) : "-");
+    if (generates) {
+      cells.push_back(time_of(prediction.ttft.mean));
+      cells.push_back(prediction.tpot ? time_of(prediction.tpot->mean) : "-");
+    }
     cells.push_back(time_of(prediction.latency.mean));
     cells.push_back(short_words(found.layout));
     table.add(cells);
@@ -121,7 +126,8 @@ std::string heading(const ServiceSearchAnswer& answer, const Paint& paint) {
   text += paint.paragraph("  ", question);
   std::string done = fmt::format("Tried {} of {}; {} did not fit.",
                                  report::counted(static_cast<double>(search.tried), "configuration"),
-                                 report::counted(static_cast<double>(search.layouts), "layout"), search.too_large);
+                                 report::counted(static_cast<double>(search.layouts), "layout"),
+                                 report::whole(static_cast<double>(search.too_large)));
   if (search.splits_of_front_only)
     done += " Pools of their own for prompts and decoding had the degrees of the Pareto front only.";
   if (!search.complete) done += " The search was interrupted.";
@@ -164,17 +170,10 @@ std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfigura
   const io::ServiceCommands commands = io::commands_of(service_of(answer, best));
   std::string text;
   for (const io::ServiceLaunch& launch : commands.launches) {
-    std::vector<std::string> units;
-    for (const std::string& word : launch.words) {
-      const bool is_value = !units.empty() && !word.starts_with("--") && units.back().find(' ') == std::string::npos;
-      if (is_value)
-        units.back() += ' ' + shell_word(word);
-      else
-        units.push_back(shell_word(word));
-    }
-    const std::string times = launch.instances > 1 ? fmt::format(", {} times", launch.instances) : "";
+    const std::string times =
+        launch.instances > 1 ? fmt::format(", {}", report::counted(launch.instances, "time")) : "";
     text += fmt::format("  Start{}{}:\n", launch.role.empty() ? "" : " " + launch.role, times);
-    text += shell_lines(units, 4, paint.columns());
+    text += shell_lines(with_values(launch.words), 4, paint.columns());
   }
   if (!commands.remarks.empty())
     text += paint.paragraph("  ", fmt::format("Note: {}.", fmt::join(commands.remarks, "; ")));
@@ -184,7 +183,8 @@ std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfigura
 /// Says how far the means of the recommended service may be trusted.
 std::string recommended_trust(const ServiceSearchAnswer& answer, const ServedConfiguration& best, const Paint& paint) {
   const study::ServiceTrust trusted = trust_of(answer, best);
-  if (trusted.nearest == nullptr || trusted.intervals.empty()) return "";
+  if (!trusted.why_no_interval.empty())
+    return paint.paragraph("  90 %: ", fmt::format("unknown: {}.", trusted.why_no_interval));
   std::vector<std::string> ranges;
   for (const auto& [quantity, interval] : trusted.intervals)
     ranges.push_back(fmt::format("{} {}", study::short_name(quantity), study::interval_words(quantity, interval)));
@@ -203,7 +203,8 @@ std::string recommended_text(const ServiceSearchAnswer& answer, const Paint& pai
     words += fmt::format("; {:.0f} % of requests are within{}", 100 * best.share_within(),
                          study::service_limits_words(answer.service.limits));
   if (prediction.cost_per_million_tokens)
-    words += fmt::format("; {:.3g} USD a million output tokens", *prediction.cost_per_million_tokens);
+    words += fmt::format("; {} USD a million {}tokens", report::significant(*prediction.cost_per_million_tokens, 3),
+                         answer.service.model.encoder ? "" : "output ");
   text += paint.paragraph("  ", words + '.') + recommended_trust(answer, best, paint) + near_text(answer, paint) + '\n';
   text += shell_lines(serve_command_of(answer, best), 4, paint.columns());
   return text + launch_text(answer, best, paint);

@@ -19,13 +19,16 @@ using report::Paint;
 using report::Table;
 using VariedJson = nlohmann::ordered_json;
 
+/// Returns true when services generate tokens one after another. An encoder answers a batch in one pass.
+bool generates(const study::VariedService& varied) { return !varied.service.model.encoder; }
+
 std::string share_text(const serve::Prediction& prediction) {
   return report::percent(*prediction.goodput_requests_per_s / prediction.requests_per_s);
 }
 
 void add_service(Table& table, std::vector<std::string> cells, int gpus, const serve::Prediction& prediction,
-                 bool limits) {
-  cells.push_back(std::to_string(gpus));
+                 const study::VariedService& varied) {
+  cells.push_back(report::whole(gpus));
   if (!prediction.fits) {
     table.add_note(std::move(cells), fmt::format("does not fit: {}", name_of(prediction.memory.front().fits()
                                                                                  ? prediction.memory.back().limit
@@ -34,12 +37,14 @@ void add_service(Table& table, std::vector<std::string> cells, int gpus, const s
   }
   const auto time = [](double seconds) { return report::time_text(Seconds(seconds)); };
   cells.push_back(report::significant(prediction.tokens_per_s_per_gpu));
-  cells.push_back(time(prediction.ttft.mean));
-  cells.push_back(time(prediction.ttft.p99));
-  cells.push_back(prediction.tpot ? time(prediction.tpot->mean) : "-");
+  if (generates(varied)) {
+    cells.push_back(time(prediction.ttft.mean));
+    cells.push_back(time(prediction.ttft.p99));
+    cells.push_back(prediction.tpot ? time(prediction.tpot->mean) : "-");
+  }
   cells.push_back(time(prediction.latency.mean));
-  if (limits) cells.push_back(share_text(prediction));
-  cells.push_back(prediction.cost_per_million_tokens ? fmt::format("{:.3g}", *prediction.cost_per_million_tokens)
+  if (varied.service.limits.any()) cells.push_back(share_text(prediction));
+  cells.push_back(prediction.cost_per_million_tokens ? report::significant(*prediction.cost_per_million_tokens, 3)
                                                      : "-");
   table.add(std::move(cells));
 }
@@ -47,22 +52,18 @@ void add_service(Table& table, std::vector<std::string> cells, int gpus, const s
 std::string rows_text(const study::VariedService& varied, const Paint& paint) {
   std::vector<Table::Column> columns;
   for (const study::Varied& key : varied.keys) columns.push_back({key.key.substr(key.key.rfind('.') + 1)});
-  const bool limits = varied.service.limits.any();
-  columns.insert(columns.end(), {{"GPUs", Table::Align::kRight, 3},
-                                 {"tokens/s/GPU"},
-                                 {"TTFT"},
-                                 {"P99 TTFT", Table::Align::kRight, 2},
-                                 {"TPOT"},
-                                 {"latency"}});
-  if (limits) columns.push_back({"within"});
+  columns.insert(columns.end(), {{"GPUs", Table::Align::kRight, 3}, {"tokens/s/GPU"}});
+  if (generates(varied)) columns.insert(columns.end(), {{"TTFT"}, {"P99 TTFT", Table::Align::kRight, 2}, {"TPOT"}});
+  columns.push_back({"latency"});
+  if (varied.service.limits.any()) columns.push_back({"within"});
   columns.push_back({"USD/M", Table::Align::kRight, 1});
   Table table(columns);
-  add_service(table, std::vector<std::string>(varied.keys.size(), "as is"), varied.service.gpus(), varied.base, limits);
+  add_service(table, std::vector<std::string>(varied.keys.size(), "as is"), varied.service.gpus(), varied.base, varied);
   for (const study::VariedServiceRow& row : varied.rows) {
     std::vector<std::string> cells;
     for (std::size_t key = 0; key < row.choice.size(); ++key) cells.push_back(varied.keys[key].values[row.choice[key]]);
     if (row.prediction)
-      add_service(table, std::move(cells), row.gpus, *row.prediction, limits);
+      add_service(table, std::move(cells), row.gpus, *row.prediction, varied);
     else
       table.add_note(std::move(cells), study::reason(row.impossible.front()));
   }

@@ -128,6 +128,8 @@ std::vector<std::string> trt_llm_options(const Service& service, const serve::Po
   std::vector<std::string> lines;
   if (pool.degrees.attention_data > 1) lines.emplace_back("enable_attention_dp: true");
   if (service.engine.chunks_prompts) lines.emplace_back("enable_chunked_prefill: true");
+  if (service.engine.capacity_policy == serve::CapacityPolicy::kMaxUtilization)
+    lines.emplace_back("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   if (narrow_cache(service)) lines.emplace_back("kv_cache_config: {dtype: fp8}");
   if (service.disaggregated) lines.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   return lines;

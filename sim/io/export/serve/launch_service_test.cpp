@@ -56,6 +56,16 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   EXPECT_EQ(value_of(sglang, "--chunked-prefill-size"), "8192");  // SGLang divides it itself
 }
 
+TEST(LaunchService, TensorRtLlmIsToldAnotherCapacityPolicy) {
+  const auto remarks_with = [](std::vector<std::string> sets) {
+    sets.emplace_back("engine=trt-llm");
+    return commands_of(service_with(std::move(sets))).remarks;
+  };
+  const auto policy = HasSubstr("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
+  EXPECT_THAT(remarks_with({}), Not(Contains(policy)));
+  EXPECT_THAT(remarks_with({"capacity_scheduler_policy=max_utilization"}), Contains(policy));
+}
+
 TEST(LaunchService, PoolsHaveCommandsOfTheirOwn) {
   const std::vector<std::string> split{
       "parallelism=null",
