@@ -6,6 +6,7 @@
 #include "sim/step/passes/passes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "sim/base/check.h"
@@ -24,6 +25,7 @@ using des::TaskId;
 // have ended, as in a run. All of them are known once the next task is added.
 class TimedTasks {
  public:
+  void reserve(std::size_t tasks) { spans_.reserve(tasks); }
   des::StreamId add_stream() {
     free_.emplace_back();
     return {static_cast<std::uint32_t>(free_.size() - 1)};
@@ -70,6 +72,9 @@ class OpEmitter {
  public:
   OpEmitter(Graph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
       : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
+
+  // Makes room for the tasks of `ops` ops.
+  void reserve(std::size_t ops) { tasks_.reserve(2 * ops); }
 
   void emit(const TimedOp& op) {
     std::optional<TaskId> issued;
@@ -183,10 +188,24 @@ PassStreams streams_in(Graph& graph, AxisSet axes) {
   return streams;
 }
 
+std::size_t ops_of(const PassBlocks& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
+                         [](std::size_t sum, const TimedOps* block) { return sum + block->size(); });
+}
+
+// Adds a span to others. One that starts where the last ends goes on with it.
+void append(std::vector<Interval>& spans, const Interval& next) {
+  if (!spans.empty() && spans.back().end == next.begin)
+    spans.back().end = next.end;
+  else
+    spans.push_back(next);
+}
+
 template <class Graph>
 EmittedPass emit_into(Graph& graph, const PassStreams& streams, const PassBlocks& blocks,
                       const std::vector<TaskId>& after, const BlockHooks& hooks) {
   OpEmitter<Graph> emitter(graph, streams, after);
+  emitter.reserve(ops_of(blocks));
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
     for (const TimedOp& op : *blocks[b]) emitter.emit(op);
@@ -211,6 +230,7 @@ PassTiming time_pass(const PassBlocks& blocks) {
     for (const TimedOp& op : *block)
       if (op.axis) timing.axes = timing.axes | *op.axis;
   TimedTasks tasks;
+  tasks.reserve(2 * ops_of(blocks));
   const PassStreams streams = streams_in(tasks, timing.axes);
   std::vector<TaskId> ends;
   const EmittedPass pass = emit_into(tasks, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
@@ -219,8 +239,7 @@ PassTiming time_pass(const PassBlocks& blocks) {
   PerAxis<std::vector<Interval>> comm;
   for (const Interval& span : spans) timing.total.ps = std::max(timing.total.ps, span.end);
   for (const EmittedOp& emitted : pass.tasks)
-    if (emitted.op != nullptr)
-      (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(spans[emitted.task.value]);
+    if (emitted.op != nullptr) append(emitted.op->axis ? comm[*emitted.op->axis] : compute, spans[emitted.task.value]);
   Coverage coverage;
   timing.compute = {coverage.add(std::move(compute))};
   for (const auto& [axis, name] : kAxisNames)
