@@ -22,18 +22,17 @@ using schedule::OpKind;
 
 namespace {
 
-// Returns everything that the memory of a stage depends on, where all stages have the same GPUs.
-std::vector<job::ChunkContents> contents_of(const job::Layout& layout, Stage stage, std::size_t count) {
-  std::vector<job::ChunkContents> chunks;
-  for (const Chunk chunk : ids<Chunk>(count)) chunks.push_back(layout.contents(stage, chunk));
-  return chunks;
-}
-
-std::optional<observe::MostAlive> most_of(const std::optional<observe::MostAlive>& one,
-                                          const std::optional<observe::MostAlive>& other) {
-  if (!one || !other) return std::nullopt;
-  return observe::MostAlive{.stored = std::max(one->stored, other->stored),
-                            .at_backward = std::max(one->at_backward, other->at_backward)};
+// Numbers the kinds of chunks of a stage. Returns nothing when there are more than two.
+std::optional<Table<Chunk, std::size_t>> kinds_of(const Table<Chunk, job::ChunkContents>& chunks) {
+  Table<Chunk, std::size_t> kinds;
+  const job::ChunkContents* second = nullptr;
+  for (const job::ChunkContents& chunk : chunks) {
+    const bool is_first = chunk == chunks.front();
+    if (!is_first && second == nullptr) second = &chunk;
+    if (!is_first && chunk != *second) return std::nullopt;
+    kinds.push_back(is_first ? 0 : 1);
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -41,22 +40,18 @@ std::optional<observe::MostAlive> most_of(const std::optional<observe::MostAlive
 PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(std::move(passes)) {
   const bool may_share = job.groups.empty() && !job.overlaps_steps() && !job.schedule.moves_activations;
   const job::Layout layout(job);
-  const auto chunks = static_cast<std::size_t>(job.parallelism.virtual_pipeline);
-  std::vector<std::vector<job::ChunkContents>> contents;  // by kind
   for (const Stage stage : program.stages.ids()) {
-    std::vector<job::ChunkContents> held = contents_of(layout, stage, chunks);
-    const auto known = may_share ? std::ranges::find(contents, held) : contents.end();
-    std::optional<observe::MostAlive> most;
-    if (!job.schedule.moves_activations) most = observe::most_alive(program.stages[stage]);
-    if (known == contents.end()) {
-      contents.push_back(std::move(held));
-      kinds.push_back({{stage}, most});
-      continue;
-    }
-    Alike& kind = kinds[static_cast<std::size_t>(known - contents.begin())];
-    kind.stages.push_back(stage);
-    kind.most = most_of(kind.most, most);
+    job::StageContents contents = layout.contents(stage);
+    const auto known = may_share ? std::ranges::find(kinds, contents, &Alike::contents) : kinds.end();
+    if (known == kinds.end())
+      kinds.push_back({{stage}, std::move(contents)});
+    else
+      known->stages.push_back(stage);
   }
+  if (job.schedule.moves_activations) return;
+  for (Alike& kind : kinds)
+    if (std::optional<Table<Chunk, std::size_t>> of_chunks = kinds_of(kind.contents.chunks))
+      kind.most = observe::most_alive(program, kind.stages, std::move(*of_chunks));
 }
 
 Bytes peak_memory(const job::Job& job, const PassOrder& order) { return peak_memory(step::JobMemory(job), job, order); }
@@ -65,16 +60,16 @@ Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const Pass
   Bytes peak;
   for (const PassOrder::Alike& kind : order.kinds) {
     const Stage first = kind.stages.front();
-    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(first);
+    const step::StageMemory of_stage = memory.of_stage(first, kind.contents);
     std::optional<Bytes> live;
-    if (kind.most) live = observe::peak_live_bytes(chunks, *kind.most);
+    if (kind.most) live = observe::peak_live_bytes(of_stage.passes, *kind.most);
     if (!live) {
       live = Bytes(0);
       const Bytes kept = observe::kept_for_partner(job, memory, order.program, first);
       for (const Stage stage : kind.stages)
-        live = std::max(*live, observe::peak_live_bytes(chunks, order.program.stages[stage], kept));
+        live = std::max(*live, observe::peak_live_bytes(of_stage.passes, order.program.stages[stage], kept));
     }
-    peak = std::max(peak, memory.held(first).total() + std::max(*live, memory.of_update(first)));
+    peak = std::max(peak, of_stage.held.total() + std::max(*live, of_stage.update));
   }
   return peak;
 }

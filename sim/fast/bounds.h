@@ -8,6 +8,7 @@
 #include "sim/base/units.h"
 #include "sim/des/time.h"
 #include "sim/job/job.h"
+#include "sim/job/layout.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/schedule/program.h"
 #include "sim/step/memory/memory.h"
@@ -21,7 +22,8 @@ struct PassOrder {
   /// Stages that hold the same.
   struct Alike {
     std::vector<Stage> stages;
-    std::optional<observe::MostAlive> most;  ///< on any of them; absent: only a walk over their ops can tell
+    job::StageContents contents;
+    std::optional<observe::MostAlive> most = {};  ///< on any of them; absent: only a walk over their ops can tell
   };
   PassOrder(const job::Job& job, schedule::Program passes);
 

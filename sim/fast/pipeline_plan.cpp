@@ -59,7 +59,6 @@ class PipelinePlan::Recorder {
   static constexpr bool kTakesTurns = true;  // neighbours among the steps then seldom wait for each other
 
   Recorder(PipelinePlan& plan, const PlanShape& shape) : plan_(plan), slots_(shape), stands_still_(shape.stands_still) {
-    plan_.uses_.assign(slots_.count(), 0);
     plan_.finished_.resize(slots_.stages);
     plan_.last_ = Table<Stage, Table<Chunk, LastStep>>(slots_.stages, Table<Chunk, LastStep>(slots_.chunks));
   }
@@ -72,12 +71,12 @@ class PipelinePlan::Recorder {
     } else if (second == 0) {
       second = moment;
     } else {
-      moments.steps = {step(slots_.nothing(), {first, second, moment}), 0};
+      moments.steps = {join(first, second, moment), 0};
     }
   }
   Moment latest(Moments& moments) {
     const auto [first, second] = moments.steps;
-    if (second != 0) moments.steps = {step(slots_.nothing(), {first, second, 0}), 0};
+    if (second != 0) moments.steps = {join(first, second, 0), 0};
     return moments.steps[0];
   }
 
@@ -90,7 +89,7 @@ class PipelinePlan::Recorder {
     Moment end = step(slots_.pass(pass.stage, pass.op), after(ready, last));
     if (pass.is_first) {
       const Moment held = step(slots_.held(pass.stage, pass.op), {});
-      end = step(slots_.nothing(), {end, held, 0});
+      end = join(end, held, 0);
     }
     if (pass.completes_gradients) plan_.last_[pass.stage][pass.op.chunk] = {pass.op.kind, end};
     return end;
@@ -105,14 +104,18 @@ class PipelinePlan::Recorder {
   [[nodiscard]] static std::array<Moment, kMostWaits> after(const Moments& moments, Moment other) {
     return {moments.steps[0], moments.steps[1], other};
   }
+  // Adds a step that ends with the last of some others.
+  [[gnu::noinline]] Moment join(Moment first, Moment second, Moment third) {
+    return step(nothing_, {first, second, third});
+  }
   Moment step(std::size_t slot, std::array<Moment, kMostWaits> waits) {
-    ++plan_.uses_[slot];
     plan_.steps_.push_back({static_cast<std::uint32_t>(slot), waits});
     return static_cast<Moment>(plan_.steps_.size());
   }
 
   PipelinePlan& plan_;
   Slots slots_;
+  std::size_t nothing_ = slots_.nothing();
   bool stands_still_;
 };
 
@@ -120,6 +123,8 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
   steps_.reserve(3 * program.stages.size() * program.stages.front().size());
   Recorder recorder(*this, shape);
   StageWalk<Recorder>(program, shape.policy, recorder).to_the_end();
+  uses_.assign(Slots(shape).count(), 0);
+  for (const Step& step : steps_) ++uses_[step.slot];
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {

@@ -103,6 +103,17 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   return run.makespan - Instant{};
 }
 
+// Returns what finish_step() does where copies to the host follow the pipeline: the tasks are lowered and run.
+Duration finish_offloaded_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
+  step::Workload workload;
+  add_streams(workload, job);
+  const step::PipelineEnds ends = add_known_ends(workload, pipeline);
+  step::lower_step_end(workload, job, passes.trained(), ends);
+  const des::RunResult run = des::run(workload.graph);
+  expects(run.stuck.empty(), "the end of a step does not deadlock");
+  return std::max(run.makespan, pipeline.last) - Instant{};
+}
+
 // Returns the step time of a job that has no plan: copies to the host stand between its passes, or its steps overlap.
 Duration unplanned_step_time(const job::Job& job) {
   const step::LoweredStep lowered = step::lower(job, step::Fidelity::kStage);
@@ -114,13 +125,10 @@ Duration unplanned_step_time(const job::Job& job) {
 }  // namespace
 
 Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
-  step::Workload workload;
-  add_streams(workload, job);
-  const step::PipelineEnds ends = add_known_ends(workload, pipeline);
-  step::lower_step_end(workload, job, passes.trained(), ends);
-  const des::RunResult run = des::run(workload.graph);
-  expects(run.stuck.empty(), "the end of a step does not deadlock");
-  return std::max(run.makespan, pipeline.last) - Instant{};
+  if (job.offload.any()) return finish_offloaded_step(job, passes, pipeline);
+  step::PipelineInstants ends{.finished = {}, .gradient_blocks = pipeline.gradient_blocks, .reduced = pipeline.reduced};
+  for (const Instant end : pipeline.finished) ends.finished.push_back({end});
+  return std::max(step::time_step_end(job, passes.trained(), ends), pipeline.last) - Instant{};
 }
 
 step::Passes Replayer::passes(const job::Job& job) {

@@ -2,7 +2,7 @@
 //
 // A step is its pipeline and the tasks that follow it. The pipeline is replayed from a plan that all scenarios of one
 // shape share (pipeline_plan.h). Passes are timed once for each way to execute a layer. The end of the step, a task or
-// two a stage, is lowered and run as in lower(). The result equals lower() and des::run() to the picosecond.
+// two a stage, is timed by the rules of lower(). The result equals lower() and des::run() to the picosecond.
 #pragma once
 
 #include <atomic>

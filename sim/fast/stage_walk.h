@@ -7,7 +7,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -60,6 +59,32 @@ concept StageClock = requires(Clock clock, typename Clock::Moment moment, typena
   clock.finish(stage, moments, std::int64_t{});
 };
 
+/// The stages that can go on, each of them once at most.
+class Turns {
+ public:
+  explicit Turns(std::size_t stages) : ring_(stages) {}
+
+  [[nodiscard]] bool any() const { return count_ > 0; }
+  void add(Stage stage) { ring_[place(count_++)] = stage; }
+  /// Takes the stage that was added first, or last. Precondition: any().
+  Stage take_first() {
+    const Stage stage = ring_[first_];
+    first_ = place(1);
+    --count_;
+    return stage;
+  }
+  Stage take_last() { return ring_[place(--count_)]; }
+
+ private:
+  [[nodiscard]] std::size_t place(std::size_t after_first) const {
+    const std::size_t at = first_ + after_first;
+    return at < ring_.size() ? at : at - ring_.size();
+  }
+
+  std::vector<Stage> ring_;
+  std::size_t first_ = 0, count_ = 0;
+};
+
 /// All messages of a program. A message starts when all sides have posted it and those before it on its link have
 /// ended.
 template <StageClock Clock>
@@ -89,7 +114,9 @@ class Mailbox {
         const Sent& messages = sent.of(op);
         if (messages.first == kNoMessage) continue;
         const std::uint32_t number = messages.first + op.microbatch.value;
-        links_[messages.link].messages.push_back({number, messages.kind});
+        std::vector<Message>& on_link = links_[messages.link].messages;
+        if (on_link.empty()) on_link.reserve(std::size_t{chunks_} * microbatches_);
+        on_link.push_back({number, messages.kind});
         unposted_[number] = sides;
       }
     }
@@ -175,25 +202,21 @@ class StageWalk {
 
   /// Precondition: `policy` is not kLatency.
   StageWalk(const schedule::Program& program, step::MessagePolicy policy, Clock& clock)
-      : policy_(policy), clock_(clock), mailbox_(program, policy) {
+      : policy_(policy), clock_(clock), mailbox_(program, policy), turns_(program.stages.size()) {
     hosts_.reserve(program.stages.size());
     for (const Stage stage : program.stages.ids()) hosts_.emplace_back(program, policy, stage);
   }
 
   void to_the_end() {
-    for (std::size_t stage = hosts_.size(); stage > 0; --stage) can_go_on_.push_back(stage - 1);
+    for (std::size_t stage = hosts_.size(); stage > 0; --stage) turns_.add(hosts_[stage - 1].stage);
     std::size_t finished = 0;
-    while (!can_go_on_.empty()) {
-      Host& host = hosts_[take()];
-      if (go_on(host)) ++finished;
-    }
+    while (turns_.any())
+      if (go_on(hosts_[(Clock::kTakesTurns ? turns_.take_first() : turns_.take_last()).index()])) ++finished;
     expects(finished == hosts_.size(), "a checked schedule does not deadlock");
   }
   [[nodiscard]] const Mailbox<Clock>& mailbox() const { return mailbox_; }
 
  private:
-  static constexpr std::size_t kPiece = 64;  // actions of a stage that are written at once
-
   // The way of one stage through its host program.
   struct Host {
     Host(const schedule::Program& program, step::MessagePolicy policy, Stage at)
@@ -203,8 +226,8 @@ class StageWalk {
 
     Stage stage;
     std::unique_ptr<step::ActionSource> source;
-    std::vector<step::Action> actions;  // the piece at work
-    std::size_t next = 0;               // of them
+    step::ActionPiece piece;                             // the one at work
+    const step::Action *next = nullptr, *end = nullptr;  // the rest of it
     step::ChunkEnds chunk_ends;
     std::size_t computed = 0;               // ops so far
     Moment last{}, before_last{}, moves{};  // ends of passes, and of the stage's moves
@@ -214,26 +237,22 @@ class StageWalk {
     std::int64_t sends = 0;
   };
 
-  std::size_t take() {
-    const std::size_t stage = Clock::kTakesTurns ? can_go_on_.front() : can_go_on_.back();
-    Clock::kTakesTurns ? can_go_on_.pop_front() : can_go_on_.pop_back();
-    return stage;
+  // Takes the next piece of a host program. Returns false at its end.
+  static bool take_piece(Host& host) {
+    if (!host.source->write_piece(host.piece)) return false;
+    host.next = host.piece.begin();
+    host.end = host.piece.end();
+    return true;
   }
 
   // Goes on until the stage has to wait, or lets others go on. Returns true when it has come to its end.
   bool go_on(Host& host) {
     for (;;) {
-      if (host.next == host.actions.size()) {
-        host.actions.clear();
-        host.next = 0;
-        while (host.actions.size() < kPiece && host.source->write_next(host.actions)) {
-        }
-        if (host.actions.empty()) {
-          finish(host);
-          return true;
-        }
+      if (host.next == host.end && !take_piece(host)) {
+        finish(host);
+        return true;
       }
-      const step::Action& action = host.actions[host.next];
+      const step::Action& action = *host.next;
       if (action.kind() == step::ActionKind::kWait) {
         const std::uint32_t message = mailbox_.find(action.message()).number;
         if (!mailbox_.is_known(message)) {
@@ -251,7 +270,7 @@ class StageWalk {
       }
       compute(host, action.op());
       if (!Clock::kTakesTurns) continue;
-      can_go_on_.push_back(host.stage.index());
+      turns_.add(host.stage);
       return false;
     }
   }
@@ -282,7 +301,7 @@ class StageWalk {
         Host& waiting = hosts_[stage.index()];
         if (waiting.waits_for != message) continue;
         waiting.waits_for = Mailbox<Clock>::kNoMessage;
-        can_go_on_.push_back(stage.index());
+        turns_.add(stage);
       }
     });
   }
@@ -313,7 +332,7 @@ class StageWalk {
   Clock& clock_;
   Mailbox<Clock> mailbox_;
   std::vector<Host> hosts_;
-  std::deque<std::size_t> can_go_on_;
+  Turns turns_;
 };
 
 }  // namespace foretoken::fast

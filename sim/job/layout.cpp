@@ -146,24 +146,24 @@ ChunkContents Layout::contents(Stage stage, Chunk chunk) const {
           .head = both.head};
 }
 
+StageContents Layout::contents(Stage stage) const {
+  StageContents all;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline))
+    for (const model::LayerCount& run : all.chunks.emplace_back(contents(stage, chunk)).layers) {
+      const auto same = std::ranges::find(all.layers, run.kind, &model::LayerCount::kind);
+      if (same == all.layers.end())
+        all.layers.push_back(run);
+      else
+        same->count += run.count;
+    }
+  return all;
+}
+
 int Job::layers_in(Stage stage, Chunk chunk) const { return Layout(*this).layers(stage, chunk); }
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) { return Layout(job).contents(stage, chunk); }
 
-std::vector<model::LayerCount> layers_of(const Job& job, Stage stage) {
-  const Layout layout(job);
-  std::vector<model::LayerCount> kinds;
-  for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
-    for (const model::LayerCount& run : layout.contents(stage, chunk).layers) {
-      const auto same =
-          std::find_if(kinds.begin(), kinds.end(), [&](const auto& known) { return known.kind == run.kind; });
-      if (same == kinds.end())
-        kinds.push_back(run);
-      else
-        same->count += run.count;
-    }
-  return kinds;
-}
+std::vector<model::LayerCount> layers_of(const Job& job, Stage stage) { return Layout(job).contents(stage).layers; }
 
 int recomputed_layers(const Job& job, int layers) {
   return job.recompute.block ? std::min(job.recompute.layers, layers) : layers;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/ids.h"
+#include "sim/base/table.h"
 #include "sim/job/job.h"
 #include "sim/model/stacks/decoder.h"
 
@@ -59,6 +60,13 @@ struct ChunkContents {
   friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
 
+/// The chunks of a stage, and the layers of all of them, each kind once.
+struct StageContents {
+  Table<Chunk, ChunkContents> chunks;
+  std::vector<model::LayerCount> layers;
+  friend bool operator==(const StageContents&, const StageContents&) = default;
+};
+
 /// The ends of the model on a chunk.
 struct ModelEnds {
   bool embedding = false, head = false;
@@ -70,6 +78,7 @@ class Layout {
  public:
   explicit Layout(const Job& job);
   [[nodiscard]] ChunkContents contents(Stage stage, Chunk chunk) const;
+  [[nodiscard]] StageContents contents(Stage stage) const;
   [[nodiscard]] int layers(Stage stage, Chunk chunk) const;  ///< counts those of a chunk
   [[nodiscard]] ModelEnds ends(Stage stage, Chunk chunk) const;
 

@@ -128,21 +128,57 @@ PerStage<StageTimeline> memory_peaks(const job::Job& job, const schedule::Progra
   return timelines;
 }
 
-std::optional<MostAlive> most_alive(const schedule::StageProgram& ops) {
-  MostAlive most;
-  int alive = 0;
-  for (const schedule::StageOp& op : ops) {
-    if (op.kind == schedule::OpKind::kUpdate) continue;
-    const schedule::OpTraits& kind = schedule::traits(op.kind);
-    const bool whole = kind.makes.has(schedule::Result::kOutput) || (kind.makes.has(schedule::Result::kInputGradient) &&
-                                                                     kind.makes.has(schedule::Result::kWeightGradient));
-    if (!kind.is_pass || !whole) return std::nullopt;
-    if (kind.stash == schedule::Stash::kStores)
-      most.stored = std::max(most.stored, ++alive);
-    else
-      most.at_backward = std::max(most.at_backward, alive--);
+namespace {
+
+// The most activations of the second kind that were alive with each number of the first; -1: no moment had that number.
+class AliveTogether {
+ public:
+  void see(const std::array<int, 2>& alive) {
+    const auto first = static_cast<std::size_t>(alive[0]);
+    if (first >= second_.size()) second_.resize(2 * first + 1, -1);
+    second_[first] = std::max(second_[first], alive[1]);
   }
-  return most;
+  // Returns the moments that no other outdoes.
+  [[nodiscard]] std::vector<MostAlive::Moment> most() const {
+    std::vector<MostAlive::Moment> moments;
+    int before = -1;
+    for (std::size_t first = second_.size(); first-- > 0;) {
+      if (second_[first] <= before) continue;
+      before = second_[first];
+      moments.push_back({static_cast<int>(first), before});
+    }
+    return moments;
+  }
+
+ private:
+  std::vector<int> second_;  // by number of the first kind
+};
+
+}  // namespace
+
+std::optional<MostAlive> most_alive(const schedule::Program& program, const std::vector<Stage>& stages,
+                                    Table<Chunk, std::size_t> kinds) {
+  std::array<AliveTogether, 2> at_backward;
+  for (const Stage stage : stages) {
+    std::array<int, 2> alive{};
+    for (const schedule::StageOp& op : program.stages[stage]) {
+      if (op.kind == schedule::OpKind::kUpdate) continue;
+      const schedule::OpTraits& traits = schedule::traits(op.kind);
+      const bool whole =
+          traits.makes.has(schedule::Result::kOutput) ||
+          (traits.makes.has(schedule::Result::kInputGradient) && traits.makes.has(schedule::Result::kWeightGradient));
+      if (!traits.is_pass || !whole) return std::nullopt;
+      const std::size_t kind = kinds[op.chunk];
+      if (traits.stash == schedule::Stash::kStores) {
+        ++alive[kind];
+      } else {
+        at_backward[kind].see(alive);
+        --alive[kind];
+      }
+    }
+    if (alive != std::array<int, 2>{}) return std::nullopt;  // a forward pass without a backward pass
+  }
+  return MostAlive{.kinds = std::move(kinds), .at_backward = {at_backward[0].most(), at_backward[1].most()}};
 }
 
 Bytes peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const schedule::StageProgram& ops, Bytes kept) {
@@ -156,13 +192,24 @@ Bytes peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const schedu
 
 std::optional<Bytes> peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const MostAlive& most) {
   constexpr double kAllWhole = 0x1p53;  // smaller whole numbers, and their sums, are exact
-  const step::PassMemory& memory = chunks.front();
-  for (const step::PassMemory& chunk : chunks)
-    if (chunk.stash != memory.stash || chunk.transient != memory.transient) return std::nullopt;
-  for (const Bytes bytes : {memory.stash, memory.transient})
-    if (std::floor(bytes.value()) != bytes.value()) return std::nullopt;
-  const Bytes peak = std::max(static_cast<double>(most.stored) * memory.stash,
-                              static_cast<double>(most.at_backward) * memory.stash + memory.transient);
+  std::array<const step::PassMemory*, 2> of_kind{};
+  for (const Chunk chunk : chunks.ids()) {
+    const step::PassMemory*& known = of_kind[most.kinds[chunk]];
+    if (known == nullptr) known = &chunks[chunk];
+    if (chunks[chunk].stash != known->stash || chunks[chunk].transient != known->transient) return std::nullopt;
+  }
+  std::array<Bytes, 2> stash;
+  Bytes peak;
+  for (std::size_t kind = 0; kind < of_kind.size(); ++kind) {
+    if (of_kind[kind] == nullptr) continue;
+    stash[kind] = of_kind[kind]->stash;
+    for (const Bytes bytes : {of_kind[kind]->stash, of_kind[kind]->transient})
+      if (std::floor(bytes.value()) != bytes.value()) return std::nullopt;
+  }
+  for (std::size_t kind = 0; kind < of_kind.size(); ++kind)
+    for (const MostAlive::Moment& moment : most.at_backward[kind])
+      peak = std::max(peak, static_cast<double>(moment.first) * stash[0] +
+                                static_cast<double>(moment.second) * stash[1] + of_kind[kind]->transient);
   if (peak.value() >= kAllWhole) return std::nullopt;
   return peak;
 }

@@ -1,6 +1,8 @@
 // Replays the schedule and counts the live bytes of every pipeline stage.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -40,22 +42,32 @@ struct StageTimeline {
 [[nodiscard]] Bytes kept_for_partner(const job::Job& job, const step::JobMemory& memory,
                                      const schedule::Program& program, Stage stage);
 
-/// The most chunk activations that a stage holds at once, as its program alone decides.
+/// The most chunk activations that a stage holds at once, as its program alone decides. Chunks of one kind take the
+/// same bytes. A stage has one kind or two. It holds most at the start of a backward pass: each forward pass comes
+/// before one, and what a pass has on top is not negative.
 struct MostAlive {
-  int stored = 0;       ///< at the start of a forward pass, with its own
-  int at_backward = 0;  ///< at the start of a backward pass, with the ones that it frees
+  /// Activations alive at once, by kind of their chunk.
+  struct Moment {
+    int first = 0, second = 0;
+  };
+  Table<Chunk, std::size_t> kinds;  ///< 0 or 1
+  /// The starts of backward passes of each kind, with the activations that they free. No other moment of a list has
+  /// more of one kind, and as many of the other.
+  std::array<std::vector<Moment>, 2> at_backward;
 };
 
-/// Counts them. Returns nothing for programs that split backward passes or move activations: their peaks need more.
-[[nodiscard]] std::optional<MostAlive> most_alive(const schedule::StageProgram& ops);
+/// Counts them over several stages with the same contents, whose chunks have these kinds. Returns nothing for programs
+/// that split backward passes or move activations: their peaks need more.
+[[nodiscard]] std::optional<MostAlive> most_alive(const schedule::Program& program, const std::vector<Stage>& stages,
+                                                  Table<Chunk, std::size_t> kinds);
 
 /// Returns the peak of the passes of a stage whose chunks take `chunks`, from the order of its ops. Their times do not
 /// matter. The stage keeps `kept` for a partner.
 [[nodiscard]] Bytes peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const schedule::StageProgram& ops,
                                     Bytes kept);
 
-/// Returns the same of ops with these counts. Returns nothing when chunks differ, or when their bytes are no whole
-/// numbers: sums of these depend on their order.
+/// Returns the same of ops with these counts. Returns nothing when chunks of one kind differ, or when their bytes are
+/// no whole numbers: sums of these depend on their order.
 [[nodiscard]] std::optional<Bytes> peak_live_bytes(const Table<Chunk, step::PassMemory>& chunks, const MostAlive& most);
 
 }  // namespace foretoken::observe

@@ -42,13 +42,14 @@ bool degrees_fit(Draft& draft) {
   const int gpus = draft.job.gpus;
   const bool alike = draft.question.pools.empty();
   std::int64_t replica = 1;
-  std::vector<std::string> factors;
-  for (const auto& [axis, degree] : kDegrees) {
-    if (axis == Axis::kData) continue;
-    replica *= degrees.*degree;
-    factors.push_back(fmt::format("{} {}", name_of(axis), degrees.*degree));
-  }
-  const auto product = [&] { return fmt::format("{} = {}", fmt::join(factors, " x "), replica); };
+  for (const auto& [axis, degree] : kDegrees)
+    if (axis != Axis::kData) replica *= degrees.*degree;
+  const auto product = [&] {
+    std::vector<std::string> factors;
+    for (const auto& [axis, degree] : kDegrees)
+      if (axis != Axis::kData) factors.push_back(fmt::format("{} {}", name_of(axis), degrees.*degree));
+    return fmt::format("{} = {}", fmt::join(factors, " x "), replica);
+  };
   if (gpus % replica != 0) {
     draft.complain("/gpus", fmt::format("expected a multiple of {}, found {}", product(), gpus),
                    [&] { return alike ? gpus_near(gpus, replica) : Advice{}; });

@@ -57,6 +57,13 @@ double correction_bytes(const job::Job& job) {
   return rule && rule->uses == schedule::WeightUse::kNewest ? 4 : 0;
 }
 
+/// Counts the elements of one matrix of each shape.
+double elements_of(const std::set<std::pair<std::int64_t, std::int64_t>>& shapes) {
+  double elements = 0;
+  for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
+  return elements;
+}
+
 /// Counts layers of all kinds.
 double count_of(const std::vector<model::LayerCount>& layers) {
   double count = 0;
@@ -85,7 +92,9 @@ LayerMemory::LayerMemory(const job::Job& job, const model::DecoderOps& blocks)
   for (const model::LayerRunOps& run : blocks.layers) {
     const model::BlockOps trained_ops = model::trained_weights(run.ops);
     const double of_experts = job.model.experts ? model::expert_matrix_parameters(run.ops) : 0;
-    kinds.push_back({.trained_shapes = model::matrix_shapes(trained_ops, context),
+    const auto shapes = model::matrix_shapes(trained_ops, context);
+    kinds.push_back({.trained_shapes = shapes,
+                     .in_trained_shapes = elements_of(shapes),
                      .matrices = model::matrix_parameters(run.ops) - of_experts,
                      .expert_matrices = of_experts,
                      .largest_matrix = model::largest_matrix(run.ops, context),
@@ -116,6 +125,8 @@ JobMemory::JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> lay
       parameters_(job, layers_->all),
       trained_(job, layers_->trained),
       narrow_(job, layers_->narrow),
+      replicas_(job.grid().degree(net::kReplicaAxes)),
+      expert_replicas_(job.grid().degree(Axis::kExpertData)),
       versions_(versions_kept(job)) {}
 
 template <class Value>
@@ -127,28 +138,27 @@ double JobMemory::largest(const std::vector<model::LayerCount>& layers, const Va
 
 /// Transformer Engine keeps one 16-bit placeholder for each distinct shape of weight whose gradient its GEMM adds to
 /// the main gradient (module/base.py, get_dummy_wgrad).
-double JobMemory::gradient_placeholders(Stage stage) const {
+double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& layers) const {
   const job::Runtime& runtime = job_.runtime;
   if (!runtime.transformer_engine || !runtime.fused_accumulation || job_.optimizer.zero_stage >= 2) return 0;
+  if (layers.size() == 1) return 2 * kind(layers.front()).in_trained_shapes;
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  for (const model::LayerCount& run : job::layers_of(job_, stage))
+  for (const model::LayerCount& run : layers)
     shapes.insert(kind(run).trained_shapes.begin(), kind(run).trained_shapes.end());
-  double elements = 0;
-  for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
-  return 2 * elements;
+  return 2 * elements_of(shapes);
 }
 
 /// Transformer Engine keeps a quantised copy of every weight that products read, and a transposed one where products
 /// need it, from the first micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need no copy
 /// but the transposed one.
-double JobMemory::quantised_weights(Stage stage) const {
+double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
   const model::LayerContext context = job_.layer_context();
   const model::Cut cut(context);
   if (!cut.quantises() || job_.optimizer.zero_stage >= 3) return 0;
   const double copies = (job_.recipe.weight_bytes > 1 ? 1 : 0) + (model::needs_both_directions(cut) ? 1 : 0);
   double elements = 0;
   double experts = 0;
-  for (const model::LayerCount& run : job::layers_of(job_, stage)) {
+  for (const model::LayerCount& run : layers) {
     elements += copies * cut.element_bytes() * run.count * kind(run).matrices;
     experts += copies * cut.element_bytes() * run.count * kind(run).expert_matrices;
   }
@@ -161,10 +171,11 @@ double JobMemory::weight_bytes(double parameters, double narrow) const {
   return job_.recipe.weight_bytes * (parameters - narrow) + model::kNf4Bytes * narrow;
 }
 
-JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
+JobMemory::Working JobMemory::working_set(Stage stage, const job::StageContents& contents,
+                                          const std::vector<model::LayerCount>& layers) const {
   if (job_.optimizer.zero_stage < 2) return {};
   const auto& recipe = job_.recipe;
-  const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
+  const double parameters = parameters_.of_stage(stage, contents), trained = trained_.of_stage(stage, contents);
   const double layer = largest(layers, [&](const auto& run) { return parameters_.of_layer(run.kind); });
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
   const int zero = job_.optimizer.zero_stage;
@@ -173,7 +184,7 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
     // until their unit is complete. They are cast when they are reduced in 32 bit.
     const double root = parameters - parameters_.of_layers(layers);
     const double narrow_layer = largest(layers, [&](const auto& run) { return narrow_.of_layer(run.kind); });
-    const double narrow = narrow_.of_stage(stage);
+    const double narrow = narrow_.of_stage(stage, contents);
     const double narrow_root = narrow - narrow_.of_layers(layers);
     const double all = weight_bytes(parameters, narrow);
     const double gathered =
@@ -202,21 +213,19 @@ double JobMemory::factored_moments(Stage stage) const {
     numbers += (contents.embedding ? layers_->embedding_factored : 0) + (contents.head ? layers_->head_factored : 0);
   }
   constexpr double kNumberBytes = 4;
-  return kNumberBytes * numbers / (job_.optimizer.zero_stage >= 1 ? job_.grid().degree(net::kReplicaAxes) : 1);
+  return kNumberBytes * numbers / (job_.optimizer.zero_stage >= 1 ? replicas_ : 1);
 }
 
-JobMemory::Shards JobMemory::shards_of(Stage stage) const {
+JobMemory::Shards JobMemory::shards_of(Stage stage, const job::StageContents& contents) const {
   const int zero = job_.optimizer.zero_stage;
-  const net::RankGrid grid = job_.grid();
-  const double ranks = grid.degree(net::kReplicaAxes), expert_ranks = grid.degree(Axis::kExpertData);
   struct Count {
     double all, of_experts;
   };
   const auto count = [&](const LocalParameters& counted) {
-    return Count{counted.of_stage(stage), counted.experts_of_stage(stage)};
+    return Count{counted.of_stage(stage, contents), counted.experts_of_stage(contents)};
   };
   const auto share = [&](int from_stage, Count of) {
-    return zero >= from_stage ? (of.all - of.of_experts) / ranks + of.of_experts / expert_ranks : of.all;
+    return zero >= from_stage ? (of.all - of.of_experts) / replicas_ + of.of_experts / expert_replicas_ : of.all;
   };
   const Count all = count(parameters_), trained = layers_->trains_all ? all : count(trained_);
   // FSDP: the fp32 masters are the shards of trained weights. Frozen ones, and all without masters, are shards of their
@@ -230,32 +239,33 @@ JobMemory::Shards JobMemory::shards_of(Stage stage) const {
           .states_away = offloaded_share(job_, trained_, stage, job_.offload.optimizer)};
 }
 
-StaticMemory JobMemory::held(Stage stage) const {
+StaticMemory JobMemory::held(Stage stage, const job::StageContents& contents) const {
   const auto& recipe = job_.recipe;
-  const Shards shards = shards_of(stage);
+  const Shards shards = shards_of(stage, contents);
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
   const double gradients = shards.gradients * (streams_gradients(job_) ? 1 - shards.states_away : 1);
 
-  const Working working = working_set(stage, job::layers_of(job_, stage));
+  const Working working = working_set(stage, contents, contents.layers);
   const double versions = versions_.empty() ? 1 : versions_[stage];
   const double resident = shards.weights * (1 - shards.weights_away);
   const bool shares_narrow = job_.optimizer.zero_stage >= (job_.runtime.fully_sharded ? 2 : 3);
-  const double narrow = (layers_->has_narrow ? narrow_.of_stage(stage) : 0) /
-                        (shares_narrow ? job_.grid().degree(net::kReplicaAxes) : 1) * (1 - shards.weights_away);
+  const double narrow = (layers_->has_narrow ? narrow_.of_stage(stage, contents) : 0) /
+                        (shares_narrow ? replicas_ : 1) * (1 - shards.weights_away);
   const double moments = job_.optimizer.paged ? 0 : recipe.moment_bytes;
-  return {.weights = Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(stage)),
+  return {.weights =
+              Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(contents.layers)),
           .gradients = Bytes(gradient * gradients + working.gradients),
           .optimizer = Bytes(
               ((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states + factored_moments(stage)) *
               (1 - shards.states_away)),
-          .other = Bytes(gradient_placeholders(stage) + workspace(job_, stage) + kSmallBuffers)};
+          .other = Bytes(gradient_placeholders(contents.layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 
 // Gradients wait on the host for the update, whatever place its states have.
 Outside JobMemory::outside(Stage stage) const {
   const auto& recipe = job_.recipe;
   const job::Offload& offload = job_.offload;
-  const Shards shards = shards_of(stage);
+  const Shards shards = shards_of(stage, layout_.contents(stage));
   Outside outside;
   const auto place = [&](const job::Offloaded& part) -> OutsideMemory& {
     return part.to == job::Tier::kHost ? outside.host : outside.disk;
@@ -336,8 +346,8 @@ PassMemory JobMemory::of_layers(const std::vector<model::LayerCount>& layers) co
   return {Bytes(stored), Bytes(largest(layers, [&](const auto& run) { return kind(run).working_as_asked; }))};
 }
 
-PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
-  const job::ChunkContents contents = layout_.contents(stage, chunk);
+PassMemory JobMemory::of_pass(Stage stage, Chunk chunk, const job::StageContents& of_stage) const {
+  const job::ChunkContents& contents = of_stage.chunks[chunk];
   PassMemory pass = of_layers(contents.layers);
   for (const model::LayerCount& run : contents.layers) pass.for_weights += Bytes(run.count * kind(run).for_weights);
   pass.stash += Bytes(largest(contents.layers, [&](const auto& run) { return kind(run).shared; }));
@@ -351,21 +361,29 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
   take_away(pass, stage, chunk);
   // Gradients grow while activations are freed. They are counted from the start, so activations count beyond them only.
   if (job_.runtime.drops_gradients && job_.parallelism.pipeline == 1 && job_.microbatches() == 1) {
-    const Bytes later = held(stage).gradients - Bytes(working_set(stage, contents.layers).gradients);
+    const Bytes later =
+        held(stage, of_stage).gradients - Bytes(working_set(stage, of_stage, contents.layers).gradients);
     pass.stash = std::max(Bytes(0), pass.stash - later);
   }
   return pass;
 }
 
-Bytes JobMemory::of_update(Stage stage) const {
-  const double ranks = job_.optimizer.zero_stage >= 1 ? job_.grid().degree(net::kReplicaAxes) : 1;
+Bytes JobMemory::of_update(Stage stage, const job::StageContents& contents) const {
+  const double ranks = job_.optimizer.zero_stage >= 1 ? replicas_ : 1;
   const double shorter = job_.recipe.moment_bytes / 8;  // the runtime's number holds for moments of 4 bytes each
-  return Bytes(job_.runtime.optimizer_working_bytes * shorter * trained_.of_stage(stage) / ranks);
+  return Bytes(job_.runtime.optimizer_working_bytes * shorter * trained_.of_stage(stage, contents) / ranks);
 }
 
-Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage) const {
+// Chunks that hold the same as the chunk before them take the same.
+Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage, const job::StageContents& contents) const {
   Table<Chunk, PassMemory> passes;
-  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) passes.push_back(of_pass(stage, chunk));
+  passes.reserve(contents.chunks.size());
+  const job::ChunkContents* before = nullptr;
+  for (const Chunk chunk : contents.chunks.ids()) {
+    const job::ChunkContents& now = contents.chunks[chunk];
+    passes.push_back(before != nullptr && *before == now ? passes.back() : of_pass(stage, chunk, contents));
+    before = &now;
+  }
   return passes;
 }
 

@@ -49,6 +49,13 @@ struct PassMemory {
   Bytes for_weights = {};
 };
 
+/// The memory of a GPU of a stage: held(), of_passes() and of_update() of JobMemory.
+struct StageMemory {
+  StaticMemory held;
+  Table<Chunk, PassMemory> passes;
+  Bytes update;
+};
+
 /// The model as a whole, however it is cut.
 struct WholeModelMemory {
   Bytes state;                  ///< parameters times the bytes per parameter of the recipe, without sharding
@@ -62,6 +69,7 @@ struct LayerMemory {
   /// Counts of one kind of layer on one tensor rank.
   struct Kind {
     std::set<std::pair<std::int64_t, std::int64_t>> trained_shapes;  ///< of matrices with gradients
+    double in_trained_shapes = 0;                                    ///< elements of one matrix of each such shape
     double matrices = 0, expert_matrices = 0;               ///< elements of all, and of experts, before they are cut
     double largest_matrix = 0, largest_trained_matrix = 0;  ///< elements
     double saved = 0, input = 0,
@@ -91,15 +99,23 @@ class JobMemory {
   /// The same of layers that are counted already.
   JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> layers);
 
-  [[nodiscard]] StaticMemory held(Stage stage) const;
+  [[nodiscard]] StaticMemory held(Stage stage) const { return held(stage, layout_.contents(stage)); }
   [[nodiscard]] Outside outside(Stage stage) const;
   /// Returns the bytes of a layer, numbered in its chunk, that leave the GPU after its forward pass.
   [[nodiscard]] Bytes offloaded_activations(Stage stage, Chunk chunk, int layer) const;
-  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
+  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const {
+    return of_pass(stage, chunk, layout_.contents(stage));
+  }
   /// Returns the short-lived bytes of the optimizer step, when no pass runs.
-  [[nodiscard]] Bytes of_update(Stage stage) const;
+  [[nodiscard]] Bytes of_update(Stage stage) const { return of_update(stage, layout_.contents(stage)); }
   /// Returns of_pass() of every chunk of `stage`.
-  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
+  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const {
+    return of_passes(stage, layout_.contents(stage));
+  }
+  /// Returns all of them. `contents` are those of the job's layout. A search asks for them often.
+  [[nodiscard]] StageMemory of_stage(Stage stage, const job::StageContents& contents) const {
+    return {held(stage, contents), of_passes(stage, contents), of_update(stage, contents)};
+  }
 
  private:
   using Kind = LayerMemory::Kind;
@@ -118,13 +134,18 @@ class JobMemory {
   }
   template <class Value>
   [[nodiscard]] double largest(const std::vector<model::LayerCount>& layers, const Value& value) const;
-  [[nodiscard]] double gradient_placeholders(Stage stage) const;
-  [[nodiscard]] double quantised_weights(Stage stage) const;
+  [[nodiscard]] StaticMemory held(Stage stage, const job::StageContents& contents) const;
+  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk, const job::StageContents& contents) const;
+  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage, const job::StageContents& contents) const;
+  [[nodiscard]] Bytes of_update(Stage stage, const job::StageContents& contents) const;
+  [[nodiscard]] double gradient_placeholders(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] double weight_bytes(double parameters, double narrow) const;
   [[nodiscard]] double factored_moments(Stage stage) const;
-  [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] Working working_set(Stage stage, const job::StageContents& contents,
+                                    const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;
-  [[nodiscard]] Shards shards_of(Stage stage) const;
+  [[nodiscard]] Shards shards_of(Stage stage, const job::StageContents& contents) const;
   [[nodiscard]] double stored_by(int kind) const;
   void take_away(PassMemory& pass, Stage stage, Chunk chunk) const;
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
@@ -133,7 +154,8 @@ class JobMemory {
   job::Layout layout_;
   std::shared_ptr<const LayerMemory> layers_;
   LocalParameters parameters_, trained_, narrow_;
-  Table<Stage, int> versions_;  ///< of the weights, by stage; empty: one
+  double replicas_, expert_replicas_;  ///< ranks that states are sharded over, and states of experts
+  Table<Stage, int> versions_;         ///< of the weights, by stage; empty: one
 };
 
 /// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when they and the

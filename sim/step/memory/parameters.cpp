@@ -54,14 +54,21 @@ double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) 
   return parameters;
 }
 
-double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
-  const job::ModelEnds ends = layout_.ends(stage, chunk);
-  double parameters = job_.model.one_kind() ? layout_.layers(stage, chunk) * of_layer(0)
-                                            : of_layers(layout_.contents(stage, chunk).layers);
+double LocalParameters::with_ends(double parameters, Stage stage, job::ModelEnds ends) const {
   if (holds_decoder_table(stage)) parameters += blocks_.embedding_table;
   if (ends.embedding) parameters += blocks_.embedding;
   if (ends.head) parameters += head_;
   return parameters;
+}
+
+double LocalParameters::of_chunk(Stage stage, const job::ChunkContents& contents) const {
+  return with_ends(of_layers(contents.layers), stage, {.embedding = contents.embedding, .head = contents.head});
+}
+
+double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
+  const double layers = job_.model.one_kind() ? layout_.layers(stage, chunk) * of_layer(0)
+                                              : of_layers(layout_.contents(stage, chunk).layers);
+  return with_ends(layers, stage, layout_.ends(stage, chunk));
 }
 
 double LocalParameters::of_stage(Stage stage) const {
@@ -70,19 +77,24 @@ double LocalParameters::of_stage(Stage stage) const {
   return parameters;
 }
 
-double LocalParameters::experts_of_chunk(Stage stage, Chunk chunk) const {
+double LocalParameters::of_stage(Stage stage, const job::StageContents& contents) const {
+  double parameters = 0;
+  for (const job::ChunkContents& chunk : contents.chunks) parameters += of_chunk(stage, chunk);
+  return parameters;
+}
+
+double LocalParameters::experts_of_chunk(const job::ChunkContents& contents) const {
   if (!has_experts()) return 0;
-  const job::ChunkContents contents = layout_.contents(stage, chunk);
   double experts = contents.head ? blocks_.head_experts : 0;
   for (const model::LayerCount& run : contents.layers)
     experts += run.count * blocks_.experts[static_cast<std::size_t>(run.kind)];
   return experts;
 }
 
-double LocalParameters::experts_of_stage(Stage stage) const {
+double LocalParameters::experts_of_stage(const job::StageContents& contents) const {
   double experts = 0;
   if (!has_experts()) return experts;
-  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) experts += experts_of_chunk(stage, chunk);
+  for (const job::ChunkContents& chunk : contents.chunks) experts += experts_of_chunk(chunk);
   return experts;
 }
 
@@ -90,7 +102,7 @@ double LocalParameters::experts_of_stage(Stage stage) const {
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = layout_.contents(stage, chunk);
   const double table = holds_decoder_table(stage) ? blocks_.embedding_table : 0;
-  const double ends = of_chunk(stage, chunk) - of_layers(contents.layers) - table;
+  const double ends = of_chunk(stage, contents) - of_layers(contents.layers) - table;
   const bool both = contents.embedding && contents.head;
   std::vector<double> blocks;
   if (contents.embedding) blocks.push_back(both ? blocks_.embedding_table : ends);

@@ -45,13 +45,18 @@ class LocalParameters {
   [[nodiscard]] double of_layer(int kind) const { return blocks_.layers[static_cast<std::size_t>(kind)]; }
   /// Parameters of all these layers.
   [[nodiscard]] double of_layers(const std::vector<model::LayerCount>& layers) const;
-  /// Parameters of a chunk, with embedding and head where they stand.
+  /// Parameters of a chunk, with embedding and head where they stand. `contents`, here and below, are the layout's.
   [[nodiscard]] double of_chunk(Stage stage, Chunk chunk) const;
+  [[nodiscard]] double of_chunk(Stage stage, const job::ChunkContents& contents) const;
   /// Parameters of all chunks of a stage.
   [[nodiscard]] double of_stage(Stage stage) const;
+  [[nodiscard]] double of_stage(Stage stage, const job::StageContents& contents) const;
   /// Parameters of experts among those of a chunk, and of all chunks of a stage.
-  [[nodiscard]] double experts_of_chunk(Stage stage, Chunk chunk) const;
-  [[nodiscard]] double experts_of_stage(Stage stage) const;
+  [[nodiscard]] double experts_of_chunk(const job::ChunkContents& contents) const;
+  [[nodiscard]] double experts_of_stage(Stage stage) const {
+    return has_experts() ? experts_of_stage(layout_.contents(stage)) : 0;
+  }
+  [[nodiscard]] double experts_of_stage(const job::StageContents& contents) const;
   [[nodiscard]] bool has_experts() const { return !blocks_.experts.empty(); }
   /// Parameters of each block of a chunk in forward order: embedding, layers, head.
   [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
@@ -61,6 +66,8 @@ class LocalParameters {
   [[nodiscard]] std::vector<double> experts_of_blocks(Stage stage, Chunk chunk) const;
 
  private:
+  /// Adds the tables and the ends of a chunk to the parameters of its layers.
+  [[nodiscard]] double with_ends(double parameters, Stage stage, job::ModelEnds ends) const;
   [[nodiscard]] bool holds_decoder_table(Stage stage) const { return decoder_table_ == stage; }
 
   const job::Job& job_;

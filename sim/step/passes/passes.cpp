@@ -20,112 +20,154 @@ using des::Duration;
 using des::Instant;
 using des::TaskId;
 
-// Stands in for a graph: tells the start and the end of tasks without a run. A task starts when the tasks before it
-// have ended, as in a run. All of them are known once the next task is added.
-class TimedTasks {
+// Adds the tasks of a pass to a graph.
+class KernelTasks {
  public:
-  des::StreamId add_stream() {
-    free_.emplace_back();
-    return {static_cast<std::uint32_t>(free_.size() - 1)};
+  using Task = TaskId;
+  using List = std::vector<Task>;
+
+  KernelTasks(des::TaskGraph& graph, const PassStreams& streams) : graph_(graph), streams_(streams) {}
+
+  // Adds the host's work for an op, after the host's work before it.
+  Task issue(const TimedOp& op, const List& after) {
+    const Task task = graph_.add_occupy(streams_.host, op.host);
+    depend(task, after);
+    emitted_.push_back({task, nullptr});
+    return task;
   }
-  TaskId add_occupy(des::StreamId stream, Duration duration) {
-    end_last();
-    spans_.push_back({free_[stream.value].ps, 0});
-    last_ = {stream, duration};
-    return {static_cast<std::uint32_t>(spans_.size() - 1)};
+  // Adds an op after those before it on its stream.
+  Task run(const TimedOp& op, const std::optional<Task>& issued, const List& after,
+           const std::optional<Task>& last_compute) {
+    const Task task = graph_.add_occupy(op.axis ? streams_.comm[*op.axis].value() : streams_.compute, op.duration);
+    if (issued) graph_.add_dependency(*issued, task);
+    emitted_.push_back({task, &op});
+    depend(task, after);
+    if (last_compute) graph_.add_dependency(*last_compute, task);
+    return task;
   }
-  void add_dependency(TaskId before, TaskId after) {
-    expects(after.value + 1 == spans_.size() && before < after, "a timed task waits for those added before it");
-    std::int64_t& start = spans_.back().begin;
-    start = std::max(start, spans_[before.value].end);
-  }
-  // Returns the spans of all tasks. No more can be added.
-  [[nodiscard]] const std::vector<Interval>& spans() {
-    end_last();
-    return spans_;
-  }
+  [[nodiscard]] std::vector<EmittedOp> take() { return std::move(emitted_); }
 
  private:
-  void end_last() {
-    if (!last_) return;
-    Interval& span = spans_.back();
-    const Instant end = later({span.begin}, last_->duration);
-    span.end = end.ps;
-    free_[last_->stream.value] = end;
-    last_.reset();
+  void depend(Task task, const List& on) {
+    for (const Task before : on) graph_.add_dependency(before, task);
   }
 
-  struct Last {
-    des::StreamId stream;
-    Duration duration;
+  des::TaskGraph& graph_;
+  const PassStreams& streams_;
+  std::vector<EmittedOp> emitted_;
+};
+
+// Times the tasks of a pass. A task is the instant at which it ends: it starts when the tasks before it have ended, as
+// in a run.
+class TimedTasks {
+ public:
+  using Task = Instant;
+
+  // Tasks to wait for: the latest of them counts.
+  class List {
+   public:
+    void push_back(Task task) {
+      latest_ = std::max(latest_, task);
+      back_ = task;
+    }
+    void clear() { *this = {}; }
+    void swap(List& other) { std::swap(*this, other); }
+    [[nodiscard]] bool empty() const { return !back_.has_value(); }
+    [[nodiscard]] Task back() const { return *back_; }
+    [[nodiscard]] Instant latest() const { return latest_; }
+
+   private:
+    Instant latest_;
+    std::optional<Task> back_;
   };
-  std::vector<Instant> free_;  // by stream
-  std::vector<Interval> spans_;
-  std::optional<Last> last_;  // the task whose end is open
+
+  Task issue(const TimedOp& op, const List& after) {
+    host_ = later(std::max(host_, after.latest()), op.host);
+    last_ = std::max(last_, host_);
+    return host_;
+  }
+  Task run(const TimedOp& op, const std::optional<Task>& issued, const List& after,
+           const std::optional<Task>& last_compute) {
+    Stream& stream = op.axis ? comm_[*op.axis] : compute_;
+    Instant start = std::max(stream.free, after.latest());
+    if (issued) start = std::max(start, *issued);
+    if (last_compute) start = std::max(start, *last_compute);
+    stream.free = later(start, op.duration);
+    last_ = std::max(last_, stream.free);
+    if (!stream.spans.empty() && stream.spans.back().end == start.ps)  // it goes on where the last one ends
+      stream.spans.back().end = stream.free.ps;
+    else
+      stream.spans.push_back({start.ps, stream.free.ps});
+    return stream.free;
+  }
+
+  [[nodiscard]] Instant last() const { return last_; }
+  [[nodiscard]] std::vector<Interval> take_compute() { return std::move(compute_.spans); }
+  [[nodiscard]] std::vector<Interval> take_comm(Axis axis) { return std::move(comm_[axis].spans); }
+
+ private:
+  struct Stream {
+    Instant free;
+    std::vector<Interval> spans;
+  };
+  Stream compute_;
+  PerAxis<Stream> comm_;
+  Instant host_, last_;
 };
 
 // Walks the ops of a pass, and records the tasks that the next kernel must wait for.
-template <class Graph>
+template <class Tasks>
 class OpEmitter {
  public:
-  OpEmitter(Graph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
-      : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
+  using Task = typename Tasks::Task;
+  using List = typename Tasks::List;
+
+  OpEmitter(Tasks& tasks, const List& after) : tasks_(tasks), wait_(after), host_wait_(after) {}
 
   void emit(const TimedOp& op) {
-    std::optional<TaskId> issued;
+    has_begun_ = true;
+    std::optional<Task> issued;
     if (op.host.ps > 0) {
-      issued = graph_.add_occupy(streams_.host, op.host);
-      depend(*issued, host_wait_);
+      issued = tasks_.issue(op, host_wait_);
       host_wait_.clear();
-      tasks_.push_back({*issued, nullptr});
     }
-    const TaskId task = graph_.add_occupy(op.axis ? streams_.comm[*op.axis].value() : streams_.compute, op.duration);
-    if (issued) graph_.add_dependency(*issued, task);
-    tasks_.push_back({task, &op});
-    depend(task, wait_);
+    const Task task = tasks_.run(op, issued, wait_, op.axis ? last_compute_ : std::nullopt);
     if (!op.axis) {
       wait_.swap(beside_);
       beside_.clear();
       last_compute_ = task;
       return;
     }
-    if (last_compute_) graph_.add_dependency(*last_compute_, task);
     if (op.beside_next) {
       beside_.push_back(task);
     } else {
-      wait_.assign(1, task);
+      wait_.clear();
+      wait_.push_back(task);
     }
   }
 
   // Makes the next kernel of the compute stream wait for `gate`, too.
-  void gate(const std::vector<TaskId>& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
+  void gate(const List& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
 
-  void end_block(std::vector<TaskId>* block_ends) {
+  void end_block(std::vector<Task>* block_ends) {
     expects(beside_.empty(), "a collective beside a kernel ends before its block does");
     if (block_ends != nullptr) block_ends->push_back(last());
   }
 
   // Returns the last kernel, or the blocking collective after it. A part of a pass may begin with a block without ops.
-  [[nodiscard]] TaskId last() {
+  [[nodiscard]] Task last() {
     static const TimedOp kNoKernel{.name = "nothing"};
-    if (tasks_.empty()) emit(kNoKernel);
+    if (!has_begun_) emit(kNoKernel);
     return wait_.empty() ? *last_compute_ : wait_.back();
   }
 
-  [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
-
  private:
-  void depend(TaskId task, const std::vector<TaskId>& on) {
-    for (const TaskId before : on) graph_.add_dependency(before, task);
-  }
-
-  Graph& graph_;
-  const PassStreams& streams_;
-  std::vector<TaskId> wait_;       // the next kernel waits for these
-  std::vector<TaskId> beside_;     // the kernel after the next one waits for these
-  std::vector<TaskId> host_wait_;  // the host's first op waits for these
-  std::optional<TaskId> last_compute_;
-  std::vector<EmittedOp> tasks_;
+  Tasks& tasks_;
+  List wait_;       // the next kernel waits for these
+  List beside_;     // the kernel after the next one waits for these
+  List host_wait_;  // the host's first op waits for these
+  std::optional<Task> last_compute_;
+  bool has_begun_ = false;
 };
 
 // Returns the ops of a backward pass of a block, with or without the recomputation that the job asks for.
@@ -173,60 +215,45 @@ PassMake make_of(const job::Job& job, const job::ChunkContents& contents, schedu
 
 }  // namespace
 
-namespace {
-
-template <class Graph>
-PassStreams streams_in(Graph& graph, AxisSet axes) {
+PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) {
   PassStreams streams{.compute = graph.add_stream(), .host = graph.add_stream(), .comm = {}};
   for (const auto& [axis, name] : kAxisNames)
     if (axes.contains(axis)) streams.comm[axis] = graph.add_stream();
   return streams;
 }
 
-template <class Graph>
-EmittedPass emit_into(Graph& graph, const PassStreams& streams, const PassBlocks& blocks,
-                      const std::vector<TaskId>& after, const BlockHooks& hooks) {
-  OpEmitter<Graph> emitter(graph, streams, after);
+EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
+  KernelTasks tasks(graph, streams);
+  OpEmitter<KernelTasks> emitter(tasks, after);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
     for (const TimedOp& op : *blocks[b]) emitter.emit(op);
     emitter.end_block(hooks.ends);
   }
   const TaskId last = emitter.last();
-  return {emitter.take(), last};
-}
-
-}  // namespace
-
-PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) { return streams_in(graph, axes); }
-
-EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
-                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
-  return emit_into(graph, streams, blocks, after, hooks);
+  return {tasks.take(), last};
 }
 
 PassTiming time_pass(const PassBlocks& blocks) {
-  PassTiming timing;
-  for (const TimedOps* block : blocks)
-    for (const TimedOp& op : *block)
-      if (op.axis) timing.axes = timing.axes | *op.axis;
   TimedTasks tasks;
-  const PassStreams streams = streams_in(tasks, timing.axes);
-  std::vector<TaskId> ends;
-  const EmittedPass pass = emit_into(tasks, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
-  const std::vector<Interval>& spans = tasks.spans();
-  std::vector<Interval> compute;
-  PerAxis<std::vector<Interval>> comm;
-  for (const Interval& span : spans) timing.total.ps = std::max(timing.total.ps, span.end);
-  for (const EmittedOp& emitted : pass.tasks)
-    if (emitted.op != nullptr)
-      (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(spans[emitted.task.value]);
+  OpEmitter<TimedTasks> emitter(tasks, {});
+  PassTiming timing;
+  std::vector<Instant> ends;
+  for (const TimedOps* block : blocks) {
+    for (const TimedOp& op : *block) {
+      if (op.axis) timing.axes = timing.axes | *op.axis;
+      emitter.emit(op);
+    }
+    emitter.end_block(&ends);
+  }
+  timing.total = tasks.last() - Instant{};
   Coverage coverage;
-  timing.compute = {coverage.add(std::move(compute))};
+  timing.compute = {coverage.add(tasks.take_compute())};
   for (const auto& [axis, name] : kAxisNames)
-    if (!comm[axis].empty()) timing.comm[axis] = {coverage.add(std::move(comm[axis]))};
+    if (timing.axes.contains(axis)) timing.comm[axis] = {coverage.add(tasks.take_comm(axis))};
   timing.host = timing.total - Duration{coverage.covered()};
-  for (const TaskId end : ends) timing.block_ends.push_back(Duration{spans[end.value].end});
+  for (const Instant end : ends) timing.block_ends.push_back(end - Instant{});
   return timing;
 }
 

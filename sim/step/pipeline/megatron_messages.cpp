@@ -114,10 +114,10 @@ class ActionWriter {
     expects(program.placement.is_looped(), "Megatron's messages go around a ring of stages");
   }
 
-  // Appends what follows to `actions`.
-  void into(std::vector<Action>& actions) { actions_ = &actions; }
+  // Appends what follows to `piece`.
+  void into(ActionPiece& piece) { piece_ = &piece; }
 
-  void compute(std::size_t at) { actions_->emplace_back(ops_[at]); }
+  void compute(std::size_t at) { piece_->add(Action(ops_[at])); }
   void compute(Group group) {
     for (std::size_t at = group.begin; at < group.end; ++at) compute(at);
   }
@@ -131,11 +131,11 @@ class ActionWriter {
 
   // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
-    const std::size_t begin = actions_->size();
+    const std::size_t begin = piece_->size();
     for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
     for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
-    const std::size_t end = actions_->size();
-    for (std::size_t at = begin; at < end; ++at) actions_->push_back((*actions_)[at].wait());
+    const std::size_t end = piece_->size();
+    for (std::size_t at = begin; at < end; ++at) piece_->add((*piece_)[at].wait());
   }
 
  private:
@@ -143,13 +143,13 @@ class ActionWriter {
   void receive(ActionKind kind, std::size_t at) { add(kind, received_.before(at)); }
   void add(ActionKind kind, Message message) {
     if (message.key == nullptr) return;
-    actions_->emplace_back(kind, MessageKey{message.key->sender, message.microbatch, message.key->to});
+    piece_->add({kind, MessageKey{message.key->sender, message.microbatch, message.key->to}});
   }
 
   const StageProgram& ops_;
   OpMessages sent_;
   Received received_;
-  std::vector<Action>* actions_ = nullptr;
+  ActionPiece* piece_ = nullptr;
 };
 
 // Writes the host program of one stage, a group at a time.
@@ -158,9 +158,9 @@ class GroupByGroup : public ActionSource {
   GroupByGroup(const schedule::Program& program, Stage stage)
       : ops_(program.stages[stage]), write_(program, stage), groups_(program, stage), group_(groups_.first()) {}
 
-  bool write_next(std::vector<Action>& actions) final {
+  bool write_next(ActionPiece& piece) final {
     if (!group_.any()) return false;
-    write_.into(actions);
+    write_.into(piece);
     next_ = groups_.after(group_);
     write_group();
     group_ = next_;

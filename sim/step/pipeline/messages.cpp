@@ -19,21 +19,21 @@ class AsProduced final : public ActionSource {
         sent_(OpMessages::sent(program, stage)),
         needed_(OpMessages::needed(program, stage)) {}
 
-  bool write_next(std::vector<Action>& actions) override {
+ private:
+  bool write_next(ActionPiece& piece) override {
     if (at_ == ops_.size()) return false;
     const auto begin = ops_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto end = begin + (begin->kind == schedule::OpKind::kPairedForward ? 2 : 1);
-    for (auto op = begin; op != end; ++op) add(actions, ActionKind::kWait, needed_, *op);
-    for (auto op = begin; op != end; ++op) actions.emplace_back(*op);
-    for (auto op = begin; op != end; ++op) add(actions, ActionKind::kPost, sent_, *op);
+    for (auto op = begin; op != end; ++op) add(piece, ActionKind::kWait, needed_, *op);
+    for (auto op = begin; op != end; ++op) piece.add(Action(*op));
+    for (auto op = begin; op != end; ++op) add(piece, ActionKind::kPost, sent_, *op);
     at_ = static_cast<std::size_t>(end - ops_.begin());
     return true;
   }
 
- private:
-  static void add(std::vector<Action>& actions, ActionKind kind, const OpMessages& messages, const StageOp& op) {
+  static void add(ActionPiece& piece, ActionKind kind, const OpMessages& messages, const StageOp& op) {
     if (const MessageKey* const key = messages.find(op))
-      actions.emplace_back(kind, MessageKey{key->sender, op.microbatch, key->to});
+      piece.add({kind, MessageKey{key->sender, op.microbatch, key->to}});
   }
 
   const schedule::StageProgram& ops_;
@@ -73,8 +73,8 @@ std::vector<Action> stage_actions(const schedule::Program& program, Stage stage,
   std::vector<Action> actions;
   actions.reserve(program.stages[stage].size() * 5);
   const std::unique_ptr<ActionSource> source = action_source(program, stage, policy);
-  while (source->write_next(actions)) {
-  }
+  ActionPiece piece;
+  while (source->write_piece(piece)) actions.insert(actions.end(), piece.begin(), piece.end());
   return actions;
 }
 

@@ -1,6 +1,7 @@
 // The messages around the passes of a stage: the stage posts sends and receives, and waits for them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,7 @@ enum class ActionKind : std::uint8_t { kCompute, kPost, kWait };
 /// a long pipeline has many thousands.
 class Action {
  public:
+  Action() = default;
   explicit Action(const schedule::StageOp& op) : place_{{}, op.chunk}, microbatch_(op.microbatch), op_(op.kind) {}
   Action(ActionKind kind, const MessageKey& message)
       : place_(message.sender), microbatch_(message.microbatch), kind_(kind), to_(message.to) {}
@@ -45,7 +47,11 @@ class Action {
   /// Precondition: kind() is kPost or kWait.
   [[nodiscard]] MessageKey message() const { return {place_, microbatch_, to_}; }
   /// Returns the wait for the same message. Precondition: kind() is kPost.
-  [[nodiscard]] Action wait() const { return {ActionKind::kWait, message()}; }
+  [[nodiscard]] Action wait() const {
+    Action same = *this;
+    same.kind_ = ActionKind::kWait;
+    return same;
+  }
 
  private:
   schedule::Place place_;  // of the op, without its stage, or of the message's sender
@@ -125,12 +131,41 @@ class OpMessages {
   OpTable<std::optional<MessageKey>> table_;
 };
 
+/// A piece of a host program.
+class ActionPiece {
+ public:
+  void clear() { size_ = 0; }
+  void add(const Action& action) {
+    expects(size_ < actions_.size(), "a group of passes has few actions");
+    actions_[size_++] = action;
+  }
+  [[nodiscard]] bool is_full() const { return size_ >= kFull; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const Action& operator[](std::size_t at) const { return actions_[at]; }
+  [[nodiscard]] const Action* begin() const { return actions_.data(); }
+  [[nodiscard]] const Action* end() const { return actions_.data() + size_; }
+
+ private:
+  static constexpr std::size_t kFull = 64, kOfOneGroup = 32;
+  std::array<Action, kFull + kOfOneGroup> actions_;
+  std::size_t size_ = 0;
+};
+
 /// The host program of one stage, a piece at a time. All stages of a long pipeline at once have megabytes of actions.
 class ActionSource {
  public:
   virtual ~ActionSource() = default;
-  /// Appends the next actions. Returns false, and appends none, when there are no more.
-  virtual bool write_next(std::vector<Action>& actions) = 0;
+  /// Writes the next piece. Returns false when there are no more actions.
+  bool write_piece(ActionPiece& piece) {
+    piece.clear();
+    while (!piece.is_full() && write_next(piece)) {
+    }
+    return piece.size() > 0;
+  }
+
+ private:
+  /// Appends the actions of the next group of passes. Returns false, and appends none, when there are no more.
+  virtual bool write_next(ActionPiece& piece) = 0;
 };
 
 /// Returns the host program of `stage`. Megatron's policies need a program with a warm-up (schedule::Program::warm_up)

@@ -13,7 +13,6 @@
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -29,6 +28,7 @@
 #include "sim/step/replicas/lower_sharded.h"
 #include "sim/step/replicas/optimizer_traffic.h"
 #include "sim/step/replicas/replicas.h"
+#include "sim/step/replicas/step_end_tasks.h"
 
 namespace foretoken::step {
 namespace {
@@ -36,17 +36,23 @@ namespace {
 using des::Duration;
 using des::TaskId;
 
+// Says what follows the last passes, and in which order.
+template <class Tasks>
 class StepEnd {
  public:
-  StepEnd(Workload& workload, const job::Job& job, const BlockParameters& trained)
-      : workload_(workload),
+  using Task = typename Tasks::Task;
+
+  StepEnd(Tasks tasks, const job::Job& job, const BlockParameters& trained)
+      : tasks_(std::move(tasks)),
         job_(job),
         parts_(job),
         stages_(job.parallelism.pipeline),
         group_(replica_group(job)),
         token_table_(trained.embedding_table),
         parameters_(job, trained),
-        copies_(workload, job) {
+        layout_(job),
+        moved_(optimizer_traffic(job, 1)),
+        moved_of_experts_(parameters_.has_experts() ? expert_optimizer_traffic(job, 1) : Bytes(0)) {
     for (const Stage stage : ids<Stage>(stages_)) {
       const double experts = parameters_.experts_of_stage(stage);
       stage_experts_.push_back(experts);
@@ -67,25 +73,18 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  TaskId reduce(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+  Task reduce(Stage stage, Chunk chunk, double parameters, const std::vector<Task>& after) {
     return on_data_stream(reduced_, gradient_reduction, {stage, parameters}, chunk, after);
   }
-  TaskId gather(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+  Task gather(Stage stage, Chunk chunk, double parameters, const std::vector<Task>& after) {
     return on_data_stream(gathered_, parameter_gather, {stage, parameters}, chunk, after);
   }
-  TaskId reduce_experts(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+  Task reduce_experts(Stage stage, Chunk chunk, double parameters, const std::vector<Task>& after) {
     return on_data_stream(reduced_experts_, expert_gradient_reduction, {stage, parameters}, chunk, after);
   }
-  TaskId gather_experts(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+  Task gather_experts(Stage stage, Chunk chunk, double parameters, const std::vector<Task>& after) {
     return on_data_stream(gathered_experts_, expert_parameter_gather, {stage, parameters}, chunk, after);
   }
-  TaskId on_compute(Stage stage, Duration duration, TaskMeaning kind) {
-    const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
-    workload_.note(task, {.stage = stage, .kind = kind});
-    return task;
-  }
-  [[nodiscard]] const StageStreams& streams(Stage stage) const { return workload_.stages[stage]; }
-
   /// Weights of a chunk's blocks that all replicas hold, and those of experts, in buckets. Only the first chunk of the
   /// first stage has several.
   [[nodiscard]] Buckets buckets(Stage stage, Chunk chunk, bool backward) const {
@@ -102,13 +101,18 @@ class StepEnd {
     return parameters_.of_blocks(stage, chunk).size();
   }
 
-  void reduce_gradients(const PipelineEnds& ends);
-  void reduce_norm_gradients();
-  void tie_embedding();
-  void reduce_copies();
-  void norm_and_optimizer();
+  /// Adds everything after a pipeline that ends so.
+  template <class Ends>
+  void end(const Ends& ends) {
+    reduce_gradients(ends);
+    reduce_norm_gradients();
+    tie_embedding();
+    reduce_copies();
+    norm_and_optimizer();
+  }
   /// Reduces the gradients of one stage and updates its weights, whatever other stages do.
-  TaskId update(Stage stage, TaskId ready, TaskId last, bool ends_step);
+  Task update(Stage stage, Task ready, Task last, bool ends_step);
+  [[nodiscard]] const Tasks& tasks() const { return tasks_; }
 
  private:
   // A collective of a stage, and its size: parameters or layers.
@@ -126,24 +130,13 @@ class StepEnd {
 
   // Adds a task on the data-parallel stream of a stage.
   template <class Make>
-  TaskId on_data_stream(Last& last, const Make& make, Sized of, Chunk chunk, const std::vector<TaskId>& after) {
+  Task on_data_stream(Last& last, const Make& make, Sized of, Chunk chunk, const std::vector<Task>& after) {
     const job::Job& part = parts_.of(of.stage);
     if (last.part != &part || last.size != of.size) {
       last = {&part, of.size, make(part, of.stage, of.size), {}};
       last.time = time_of(last.row, job_);
     }
-    Communication row = last.row;
-    row.from = row.to = row.site.stage = of.stage;
-    const TaskId task = workload_.graph.add_occupy(streams(of.stage).comm(Axis::kData), last.time);
-    for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    note(task, std::move(row), chunk);
-    return task;
-  }
-  void note(TaskId task, Communication row, Chunk chunk) {
-    workload_.note(task, {.stage = row.from,
-                          .chunk = chunk,
-                          .kind = TaskMeaning::kCommunication,
-                          .communication = workload_.add(std::move(row))});
+    return tasks_.on_data_stream(of.stage, chunk, last.row, last.time, after);
   }
   [[nodiscard]] Buckets in_buckets(std::vector<double> blocks, Stage stage, Chunk chunk, bool backward) const {
     if (backward) std::reverse(blocks.begin(), blocks.end());
@@ -151,16 +144,21 @@ class StepEnd {
     return {std::move(blocks),
             several ? gradient_bucket_parameters(group_.ranks) : std::numeric_limits<double>::infinity()};
   }
-  [[nodiscard]] std::vector<TaskId> reduce_at_once(Stage stage, std::vector<TaskId> before);
-  [[nodiscard]] std::vector<TaskId> reduce_norms(Stage stage, std::vector<TaskId> before);
-  TaskId optimize(Stage stage);
-  [[nodiscard]] std::vector<TaskId> update_all(Stage stage, TaskId norm);
+  template <class Ends>
+  void reduce_gradients(const Ends& ends);
+  void reduce_norm_gradients();
+  void tie_embedding();
+  void reduce_copies();
+  void norm_and_optimizer();
+  [[nodiscard]] std::vector<Task> reduce_at_once(Stage stage, std::vector<Task> before);
+  [[nodiscard]] std::vector<Task> reduce_norms(Stage stage, std::vector<Task> before);
+  Task optimize(Stage stage, const std::vector<Task>& after);
+  [[nodiscard]] std::vector<Task> update_all(Stage stage, Task norm);
   void add_between(Communication row);
-  void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
-                         const std::vector<TaskId>& finished);
+  void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task>>& blocks, const std::vector<Task>& finished);
   [[nodiscard]] bool ties_embedding() const { return job::stages_share_embedding(job_); }
 
-  Workload& workload_;
+  Tasks tasks_;
   const job::Job& job_;
   job::Parts parts_;
   int stages_;
@@ -169,22 +167,24 @@ class StepEnd {
   Last reduced_, gathered_, norms_, reduced_experts_, gathered_experts_;
   LocalParameters parameters_;  // trained: what is reduced, updated and gathered after the update
   Table<Stage, double> stage_parameters_, stage_experts_;  // of whole stages: without experts, and of experts
-  Table<Stage, std::vector<TaskId>> before_norm_;
-  HostCopies copies_;
+  job::Layout layout_;
+  Bytes moved_, moved_of_experts_;  // by the optimizer, for each parameter
+  Table<Stage, std::vector<Task>> before_norm_;
 };
 
 // Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass. A
 // chunk with one bucket reduces it after the pass.
-void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
-                                const std::vector<TaskId>& finished) {
-  std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
+template <class Tasks>
+void StepEnd<Tasks>::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task>>& blocks,
+                                       const std::vector<Task>& finished) {
+  std::vector<Task>& reduced = before_norm_.emplace_back(finished);
   for (int left = job_.parallelism.virtual_pipeline; left > 0; --left) {
     const Chunk chunk = id_of<Chunk>(left - 1);
-    const std::vector<TaskId>& ready = blocks[chunk];
+    const std::vector<Task>& ready = blocks[chunk];
     const bool several = stage == Stage{0} && chunk == Chunk{0};
     Buckets shared = buckets(stage, chunk, true), experts = expert_buckets(stage, chunk, true);
     for (std::size_t b = 0; b < ready.size(); ++b) {
-      const TaskId after = several ? ready[b] : ready.back();
+      const Task after = several ? ready[b] : ready.back();
       if (const auto full = shared.add_block()) reduced.push_back(reduce(stage, chunk, full->parameters, {after}));
       if (const auto full = experts.add_block())
         reduced.push_back(reduce_experts(stage, chunk, full->parameters, {after}));
@@ -193,14 +193,17 @@ void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task
 }
 
 // Both reductions share a stream, because one communicator's work waits for the other's.
-std::vector<TaskId> StepEnd::reduce_at_once(Stage stage, std::vector<TaskId> before) {
+template <class Tasks>
+std::vector<typename Tasks::Task> StepEnd<Tasks>::reduce_at_once(Stage stage, std::vector<Task> before) {
   if (has_data_parallel()) before = {reduce(stage, Chunk{0}, stage_parameters_[stage], before)};
   if (replicates_experts() && stage_experts_[stage] > 0)
     before = {reduce_experts(stage, Chunk{0}, stage_experts_[stage], before)};
   return before;
 }
 
-void StepEnd::reduce_gradients(const PipelineEnds& ends) {
+template <class Tasks>
+template <class Ends>
+void StepEnd<Tasks>::reduce_gradients(const Ends& ends) {
   if (ends.reduced) {
     before_norm_ = ends.finished;
     return;
@@ -217,18 +220,19 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
 }
 
 // Reduces norm gradients, because norm weights met only the tokens of their rank.
-std::vector<TaskId> StepEnd::reduce_norms(Stage stage, std::vector<TaskId> before) {
+template <class Tasks>
+std::vector<typename Tasks::Task> StepEnd<Tasks>::reduce_norms(Stage stage, std::vector<Task> before) {
   if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return before;
-  const job::Layout layout(job_);
   int layers = 0;
-  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += layout.layers(stage, chunk);
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += layout_.layers(stage, chunk);
   const auto of_layers = [](const job::Job& part, Stage at, double size) {
     return norm_reduction(part, at, static_cast<int>(size));
   };
   return {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, Chunk{0}, before)};
 }
 
-void StepEnd::reduce_norm_gradients() {
+template <class Tasks>
+void StepEnd<Tasks>::reduce_norm_gradients() {
   for (const Stage stage : ids<Stage>(stages_)) {
     auto& before = before_norm_[stage];
     before = reduce_norms(stage, std::move(before));
@@ -236,27 +240,26 @@ void StepEnd::reduce_norm_gradients() {
 }
 
 // Adds a collective of the ranks of two stages, after all that both of them reduce.
-void StepEnd::add_between(Communication row) {
-  const std::array<Stage, 2> stages{row.from, row.to};
-  std::vector<des::StreamId> members;
-  for (const Stage stage : stages) members.push_back(streams(stage).comm(Axis::kData));
-  const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(task, std::move(row), Chunk{0});
-  for (const Stage stage : stages) {
-    auto& before = before_norm_[stage];
-    for (const TaskId done : before) workload_.graph.add_dependency(done, task);
-    before = {task};
-  }
+template <class Tasks>
+void StepEnd<Tasks>::add_between(Communication row) {
+  auto& one = before_norm_[row.from];
+  auto& other = before_norm_[row.to];
+  one.insert(one.end(), other.begin(), other.end());
+  const Duration duration = time_of(row, job_);
+  const Task task = tasks_.between(std::move(row), duration, one);
+  one = other = {task};
 }
 
-void StepEnd::tie_embedding() {
+template <class Tasks>
+void StepEnd<Tasks>::tie_embedding() {
   if (ties_embedding()) add_between(tied_embedding_reduction(job_, parts_, token_table_));
   if (job::stage_of_decoder_table(job_)) add_between(decoder_table_reduction(job_, parts_, token_table_));
 }
 
 // Each copy first reduces over its own replicas. Then a rank and its partner reduce what the rank holds: its shard of
 // the gradients where the optimizer is sharded.
-void StepEnd::reduce_copies() {
+template <class Tasks>
+void StepEnd<Tasks>::reduce_copies() {
   if (job_.parallelism.copies == 1) return;
   const net::RankGrid grid = job_.grid();
   const double ranks = shards_optimizer() ? grid.degree(net::kReplicaAxes) : 1;
@@ -266,20 +269,17 @@ void StepEnd::reduce_copies() {
         copy_reduction(job_, parts_, stage, stage_parameters_[stage] / ranks + stage_experts_[stage] / expert_ranks));
 }
 
-void StepEnd::norm_and_optimizer() {
-  std::vector<des::StreamId> members;
-  for (const Stage stage : ids<Stage>(stages_)) members.push_back(streams(stage).pass.compute);
+template <class Tasks>
+void StepEnd<Tasks>::norm_and_optimizer() {
   Communication row = gradient_norm(job_, parts_);
-  const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(norm, std::move(row), Chunk{0});
-  for (const auto& before : before_norm_)
-    for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
+  const Duration duration = time_of(row, job_);
+  const Task norm = tasks_.of_all(std::move(row), duration, before_norm_);
   for (const Stage stage : ids<Stage>(stages_)) {
     const double parameters = stage_parameters_[stage];
     const double experts = stage_experts_[stage];
-    const std::vector<TaskId> updated = update_all(stage, norm);
+    const std::vector<Task> updated = update_all(stage, norm);
     if (job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
-      on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
+      tasks_.on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead, {});
     if (!gathers_at_the_end()) continue;
     if (has_data_parallel()) gather(stage, Chunk{0}, parameters, updated);
     if (replicates_experts() && experts > 0) gather_experts(stage, Chunk{0}, experts, updated);
@@ -287,52 +287,51 @@ void StepEnd::norm_and_optimizer() {
 }
 
 // Updates what the GPU and the host hold, at once. Returns the tasks that end it.
-std::vector<TaskId> StepEnd::update_all(Stage stage, TaskId norm) {
-  std::vector<TaskId> ends = {optimize(stage)};
+template <class Tasks>
+std::vector<typename Tasks::Task> StepEnd<Tasks>::update_all(Stage stage, Task norm) {
+  std::vector<Task> ends = {optimize(stage, {})};
   if (!job_.offload.optimizer.any()) return ends;
-  const std::vector<TaskId> on_host = add_host_update(copies_, job_,
-                                                      {.stage = stage,
-                                                       .parameters = updated_on_host(job_, parameters_, stage),
-                                                       .brings_gradients = !streams_gradients(job_),
-                                                       .updates = !job_.offload.delayed_update,
-                                                       .returns_weights = !job_.offload.parameters.any()},
-                                                      {norm});
+  const std::vector<Task> on_host = tasks_.on_host(job_,
+                                                   {.stage = stage,
+                                                    .parameters = updated_on_host(job_, parameters_, stage),
+                                                    .brings_gradients = !streams_gradients(job_),
+                                                    .updates = !job_.offload.delayed_update,
+                                                    .returns_weights = !job_.offload.parameters.any()},
+                                                   norm);
   ends.insert(ends.end(), on_host.begin(), on_host.end());
   return ends;
 }
 
-TaskId StepEnd::optimize(Stage stage) {
+template <class Tasks>
+typename Tasks::Task StepEnd<Tasks>::optimize(Stage stage, const std::vector<Task>& after) {
   const double experts = stage_experts_[stage];
-  Bytes moved = stage_parameters_[stage] * optimizer_traffic(job_, 1);
-  if (experts > 0) moved += experts * expert_optimizer_traffic(job_, 1);
+  Bytes moved = stage_parameters_[stage] * moved_;
+  if (experts > 0) moved += experts * moved_of_experts_;
   moved = (1 - offloaded_share(job_, parameters_, stage, job_.offload.optimizer)) * moved;
   const Seconds step = moved > Bytes(0) ? cost::memory_bound_time({moved}, job_.profile_of(stage)) : Seconds(0);
-  return on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
+  return tasks_.on_compute(stage, duration_of(step), TaskMeaning::kOptimizer, after);
 }
 
 // Gradients are reduced beside later passes where they overlap, else while the stage stands still. The stage with the
 // token table exchanges its gradient with the head's stage, which does not wait: it applies it an update later.
-TaskId StepEnd::update(Stage stage, TaskId ready, TaskId last, bool ends_step) {
-  std::vector<TaskId> before = reduce_at_once(stage, {job_.overlap.grad_reduce ? ready : last});
+template <class Tasks>
+typename Tasks::Task StepEnd<Tasks>::update(Stage stage, Task ready, Task last, bool ends_step) {
+  std::vector<Task> before = reduce_at_once(stage, {job_.overlap.grad_reduce ? ready : last});
   before = reduce_norms(stage, std::move(before));
   if (ties_embedding() && stage == job::stage_of_embedding(job_)) {
     Communication row = tied_embedding_reduction(job_, parts_, token_table_);
-    const TaskId task = workload_.graph.add_occupy(streams(stage).comm(Axis::kData), time_of(row, job_));
-    for (const TaskId done : before) workload_.graph.add_dependency(done, task);
-    note(task, std::move(row), Chunk{0});
-    before = {task};
+    const Duration duration = time_of(row, job_);
+    before = {tasks_.on_own_stream(stage, std::move(row), duration, before)};
   }
-  TaskId updated = optimize(stage);
-  for (const TaskId done : before) workload_.graph.add_dependency(done, updated);
-  if (ends_step && job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
-    updated = on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-  return updated;
+  const Task updated = optimize(stage, before);
+  if (!ends_step || job_.runtime.step_overhead == Seconds(0) || !has_data_parallel()) return updated;
+  return tasks_.on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead, {});
 }
 
 }  // namespace
 
 ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, const BlockParameters& trained) {
-  StepEnd step(workload, job, trained);
+  StepEnd step(WorkloadTasks(workload, job), job, trained);
   const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
   if (!overlaps || !(step.has_data_parallel() || step.replicates_experts())) return {};
   ForwardGates gates;
@@ -355,16 +354,18 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, con
 void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends) {
   const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
   workload.communications.reserve(workload.communications.size() + 5 * stages + 2);  // five a stage, two of them all
-  StepEnd step(workload, job, trained);
-  step.reduce_gradients(ends);
-  step.reduce_norm_gradients();
-  step.tie_embedding();
-  step.reduce_copies();
-  step.norm_and_optimizer();
+  StepEnd step(WorkloadTasks(workload, job), job, trained);
+  step.end(ends);
+}
+
+des::Instant time_step_end(const job::Job& job, const BlockParameters& trained, const PipelineInstants& ends) {
+  StepEnd step(TimedEnd(job), job, trained);
+  step.end(ends);
+  return step.tasks().last();
 }
 
 Update stage_updates(Workload& workload, const job::Job& job, const BlockParameters& trained) {
-  const auto step = std::make_shared<StepEnd>(workload, job, trained);
+  const auto step = std::make_shared<StepEnd<WorkloadTasks>>(WorkloadTasks(workload, job), job, trained);
   return [step, a_step = job.microbatches()](Stage stage, const schedule::StageOp& op, TaskId ready, TaskId last) {
     return step->update(stage, ready, last, (op.microbatch.number() + 1) % a_step == 0);
   };

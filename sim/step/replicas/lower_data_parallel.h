@@ -18,6 +18,18 @@ namespace foretoken::step {
 /// parameter all-gather. The order follows Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends);
 
+/// The instants at which a pipeline ends, as PipelineEnds lists its tasks.
+struct PipelineInstants {
+  Table<Stage, std::vector<des::Instant>> finished;
+  Table<Stage, Table<Chunk, std::vector<des::Instant>>> gradient_blocks;
+  bool reduced = false;
+};
+
+/// Returns the end of the last task that lower_step_end() adds, where the pipeline ends at these instants. No graph is
+/// written. Precondition: nothing moves to the host.
+[[nodiscard]] des::Instant time_step_end(const job::Job& job, const BlockParameters& trained,
+                                         const PipelineInstants& ends);
+
 /// Returns the updates of stages inside a pipeline without a flush. A stage reduces its gradients and updates its
 /// weights by itself: no gradient norm is taken over all ranks. `workload` and `job` must outlive the result.
 [[nodiscard]] Update stage_updates(Workload& workload, const job::Job& job, const BlockParameters& trained);

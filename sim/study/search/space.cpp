@@ -96,6 +96,7 @@ std::vector<std::string> default_schedules(const job::Question& question) {
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
     : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked(), options_)) {
+  for (const Key key : job::choice_keys()) open_[static_cast<std::size_t>(key)] = leaves_open(key);
   const job::Choices& asked = question.asked().choices;
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
   if (options_.partition == Partition::kPipeDream) expect_no_stated_layers(question.asked());
@@ -131,7 +132,7 @@ bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime,
   }
 }
 
-bool Space::is_open(Key key) const {
+bool Space::leaves_open(Key key) const {
   const job::Question& asked = question_->asked();
   if (!job::is_open(asked.choices, key) || has_no_choice(asked.model, asked.runtime, key)) return false;
   const std::span<const Key> on_request = job::requested_keys();
@@ -329,8 +330,10 @@ void Space::add_executions(Candidate candidate) {
 }
 
 job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overlap) const {
-  job::Patch patch = {{Key::kGpus, std::int64_t{candidate.gpus}}};
-  const auto choose = [&](Key key, job::Value value) {
+  job::Patch patch;
+  patch.reserve(job::kChoiceKeys);
+  patch.push_back({Key::kGpus, std::int64_t{candidate.gpus}});
+  const auto choose = [&](Key key, const auto& value) {
     if (is_open(key)) patch.push_back({key, value});
   };
   for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});

@@ -122,12 +122,14 @@ class Space {
   [[nodiscard]] std::vector<std::optional<Precision>> precision_choices() const;
   [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<Offloads> offload_choices(const Candidate& candidate) const;
-  [[nodiscard]] bool is_open(job::Key key) const;
+  [[nodiscard]] bool is_open(job::Key key) const { return open_[static_cast<std::size_t>(key)]; }
+  [[nodiscard]] bool leaves_open(job::Key key) const;
   [[nodiscard]] bool deals_by_time(const Candidate& candidate) const;
   void deal_by_time();
 
   const io::OpenScenario* question_;
   SpaceOptions options_;
+  std::array<bool, job::kChoiceKeys> open_{};  ///< keys that the search chooses
   std::vector<schedule::Schedule> schedules_;
   std::vector<Candidate> candidates_;
   std::vector<Group> groups_;

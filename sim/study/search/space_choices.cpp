@@ -2,6 +2,7 @@
 // the optimizer, precision, gradients and overlaps.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "sim/job/hidden_exchanges.h"
 #include "sim/job/rules/precision_recipe.h"
@@ -119,8 +120,9 @@ bool Space::may_overlap_exchanges(const Candidate& candidate) const {
 
 std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   const job::Question& asked = question_->asked();
+  static constexpr std::array kOnOff{true, false};
   const auto choices_of = [&](Key key, bool has_effect) {
-    return is_open(key) && has_effect ? std::vector{true, false} : std::vector{false};
+    return is_open(key) && has_effect ? std::span<const bool>(kOnOff) : std::span<const bool>(kOnOff).last(1);
   };
   const schedule::Schedule& chosen = schedules_[static_cast<std::size_t>(candidate.schedule)];
   // Stages that update by themselves reduce their gradients between passes.
@@ -131,7 +133,7 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
   const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
   std::vector<job::Overlap> overlaps;
-  const std::vector<bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
+  const std::span<const bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
   for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
     for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
       for (const bool reduce : choices_of(Key::kGradReduce, replicates && waits)) {
