@@ -47,7 +47,8 @@ std::vector<std::string_view> other_names(std::string_view name, const std::stri
 
 // Returns the targets as a scenario states them. Refuses products beside which no adapter is modelled.
 Json targets_of(std::string text, const std::string& from, Report& report) {
-  std::ranges::replace(text, ',', ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view(",[]'\"").find(c) != std::string_view::npos; }, ' ');
   Json targets = Json::array();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
@@ -208,6 +209,10 @@ bool map_named_zero(const std::string& file, Report& report) {
   map_sharding(*named.stage, "deepspeed " + printable(file, 80), report);
   if (named.offloads_optimizer) map_offload("optimizer states", "cpu", "deepspeed", report);
   if (named.offloads_parameters) map_offload("parameters", "cpu", "deepspeed", report);
+  if (file.find('.') == file.npos) return true;  // a word that says it, such as zero3 of ms-swift
+  for (const char* key : {"optimizer.zero_stage", "offload.optimizer", "offload.parameters"})
+    if (report.has(key))
+      report.assume(key, report.at(key), "by the name of " + printable(file, 80) + ", which is not there");
   return true;
 }
 

@@ -55,7 +55,8 @@ struct NamedZero {
   bool offloads_optimizer = false, offloads_parameters = false;
 };
 [[nodiscard]] NamedZero zero_in_name(const std::string& file);
-/// Maps the stage and the offloads of a name. Returns false where it says no stage.
+/// Maps the stage and the offloads of a word, "zero3", and assumes those of a file's name. Returns false where it says
+/// no stage.
 bool map_named_zero(const std::string& file, Report& report);
 
 }  // namespace foretoken::io::launch

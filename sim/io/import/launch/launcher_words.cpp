@@ -105,7 +105,9 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
     if (by_mpi) break;
     const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
-    if (is_count(flag)) counts.push_back({flag, {value}, "Slurm"});
+    // Slurm has no options of these names: variables of the environment state them.
+    const bool variable = flag == "nproc-per-node" || flag == "nnodes";
+    if (is_count(flag)) counts.push_back({flag, {value}, variable ? "the environment" : "Slurm"});
   }
   counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
   const bool bare = command.words.front().starts_with("python") && command.scheduler.empty() &&

@@ -127,7 +127,8 @@ constexpr Row kNoted[] = {
      "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
-     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations",
+     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
+     "distribute-checkpointed-activations",
      "activations are kept on every tensor rank"},
     {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
 

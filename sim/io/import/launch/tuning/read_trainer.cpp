@@ -21,7 +21,6 @@ constexpr KeyRule kTrainerKeys[] = {
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
-    {"lora_dim lora_module_name only_optimize_lora", "LoRA as DeepSpeed-Chat has it", true},
     {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
@@ -91,6 +90,24 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
   (void)settings.at("fsdp_config");
 }
 
+// DeepSpeed-Chat's LoRA freezes the weights beside its adapters. Without --only_optimize_lora all others train too:
+// microsoft/DeepSpeedExamples, applications/DeepSpeed-Chat, dschat/utils/module/lora.py.
+void map_lora_of_chat(const Settings& settings, Report& report) {
+  const auto rank = settings.whole({"lora_dim"});
+  const std::string where = settings.text({"lora_module_name"}).value_or("decoder.layers.");
+  const bool alone = settings.on({"only_optimize_lora"});
+  (void)settings.at("lora_learning_rate");
+  if (rank.value_or(0) < 1) return;
+  if (!alone)
+    report.refuse("lora_dim",
+                  "without --only_optimize_lora embeddings, norms and biases train whole beside the adapters");
+  const bool layers = where.ends_with("layers.") || where.ends_with("layers") || where.ends_with("h.");
+  if (!layers)
+    return report.refuse("lora_module_name " + printable(where, 40),
+                         "no adapter is modelled beside these products alone");
+  map_adapter({.method = "lora", .from = "lora_dim", .rank = rank, .targets = "all"}, report);
+}
+
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
   // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
@@ -114,10 +131,11 @@ void map_trainer_method(const Settings& settings, Report& report) {
     (void)settings.at(key);
   const std::string targets =
       settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
+  if (!type && !peft && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
   if (type && !peft && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
   if (kind ? *kind == "lora" : peft || type)
-    map_adapter({.method = four || eight ? "qlora" : "lora",
+    map_adapter({.method = four ? "qlora" : "lora",
                  .from = kind ? "finetuning_type" : "use_peft",
                  .rank = rank,
                  .targets = targets,

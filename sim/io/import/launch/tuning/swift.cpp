@@ -124,7 +124,7 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
   const std::string type = text_in(document, "model_type");
   for (const std::string_view key : kWithoutEffect)
     if (document.erase(std::string(key)) > 0) report.ignore(std::string(key), "");
-  if (!type.empty() && document.contains("model_id_or_path")) document["model_id_or_path"] = type;
+  if (!type.empty() && !document.contains("model")) document["model_id_or_path"] = type;
   for (const auto& [own, name] : kNames) {
     const auto found = document.find(own);
     if (found == document.end()) continue;

@@ -110,12 +110,6 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   return std::nullopt;
 }
 
-/// Takes a key back that was mapped from defaults.
-void forget(std::string_view key, Report& report) {
-  report.remove(key);
-  std::erase_if(report.mapped, [&](const Mapped& one) { return one.key.starts_with(key); });
-}
-
 /// Reads the file that `accelerate launch --config_file` names.
 std::optional<Json> accelerate_file(const shell::Script& script, const std::string& name, const std::string& folder,
                                     Report& own, Report& report) {
@@ -151,6 +145,24 @@ std::string offload_words(const Option& option) {
   const bool optimizer = is_moved("offload-optimizer-device"), parameters = is_moved("offload-param-device");
   return std::string(optimizer || parameters ? "_offload" : "") + (optimizer ? "_optimizer" : "") +
          (parameters ? "_param" : "");
+}
+
+/// Refuses one process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
+/// work in turns; the Trainer shares its batch out: transformers/trainer.py, DataParallel; swift/utils/torch_utils.py,
+/// get_device_map. Returns true where it is so.
+bool refuse_shared_process(const shell::Command& command, const std::vector<Argument>& counts, Report& report) {
+  const bool swift = is_swift(command);
+  const bool alone =
+      std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
+  if (command.devices < 2 || (swift ? !counts.empty() : !alone)) return false;
+  report.refuse(
+      "CUDA_VISIBLE_DEVICES",
+      fmt::format("one process for {} GPUs, which {}; {}; state --gpus {} for a process for each", command.devices,
+                  swift ? "hold a part of the layers each and work in turns"
+                        : "share its batch (DataParallel) or its layers (device_map)",
+                  swift ? "NPROC_PER_NODE is not set" : "python alone starts it", command.devices),
+      command.place());
+  return true;
 }
 
 /// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
@@ -212,13 +224,17 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
-  if (!stated) gpus = megatron::gpus_of_counts(counts_of(command, launched));
+  const std::vector<Argument> counts = counts_of(command, launched);
+  if (!stated) gpus = megatron::gpus_of_counts(counts);
+  const bool shared = !stated && refuse_shared_process(command, counts, report);
+  if (shared) gpus = 1;
   Json document = document_of(arguments, report);
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   Report accelerate;
   if (starts_with_word(command, "accelerate"))
     accelerate = add_accelerate(script, launched, folder, deepspeed.has_value(), document, report);
   add_fsdp_config(script, folder, document, report);
+  if (shared) gpus.reset();
   if (!gpus) gpus = accelerate.whole("gpus");
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
   // Nobody knows what a missing file decides, whatever the defaults are.
@@ -226,7 +242,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
   };
   for (const char* key : {"optimizer.zero_stage", "recompute"})
-    if (open(key)) forget(key, report);
+    if (open(key)) report.forget(key);
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
   if (accelerate.has("offload") && accelerate.has("runtime"))

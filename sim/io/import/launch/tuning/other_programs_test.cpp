@@ -1,0 +1,71 @@
+// Tests programs that train as the Trainer does, under names and defaults of their own.
+#include "sim/io/import/launch/tuning/other_programs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_script(const std::string& text) { return read_test_launch(text, "train.sh"); }
+
+// tloen/alpaca-lora, finetune.py: --batch_size is that of all GPUs, and the weights are loaded in 8 bits.
+TEST(OtherPrograms, AlpacaLoraIsNoMegatron) {
+  const Report report = read_script(
+      "torchrun --nproc_per_node=2 finetune.py --base_model decapoda/llama-7b-hf --data_path a --batch_size 128 "
+      "--micro_batch_size 8 --num_epochs 3 --cutoff_len 512 --lora_r 16 --lora_target_modules "
+      "'[q_proj,k_proj,v_proj,o_proj]' --group_by_length");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 2);
+  EXPECT_EQ(report.whole("batch.micro"), 8);
+  EXPECT_EQ(report.whole("batch.global"), 128);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+  EXPECT_EQ(report.at("training.targets"), (Json{"q_proj", "k_proj", "v_proj", "o_proj"}));
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_THAT(refused_lines(report), HasSubstr("frozen weights of 8 bits"));
+}
+
+// dschat/utils/module/lora.py freezes the weights beside its adapters.
+TEST(OtherPrograms, LoraOfDeepSpeedChat) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 4 "
+      "--max_seq_len 512 --gradient_accumulation_steps 1 --zero_stage 2 --deepspeed --lora_dim 128 "
+      "--lora_module_name decoder.layers. --only_optimize_lora");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 128);
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 24);
+}
+
+constexpr const char* kTraining =
+    " train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ";
+
+TEST(OtherPrograms, PythonAloneBesideSeveralDevicesIsRefused) {
+  EXPECT_THAT(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=0,1 python") + kTraining)),
+              HasSubstr("one process for 2 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=1 python") + kTraining)), "");
+  EXPECT_EQ(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 2") + kTraining)),
+            "");
+}
+
+TEST(OtherPrograms, TheStageInTheNameOfAFileIsAssumedAndThatOfAWordStated) {
+  const auto is_assumed = [](const Report& report) {
+    return std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "optimizer.zero_stage"; });
+  };
+  const Report file = read_script(std::string("deepspeed --num_gpus 2") + kTraining + "--deepspeed conf/ds_z3.json");
+  EXPECT_EQ(file.whole("optimizer.zero_stage"), 3);
+  EXPECT_TRUE(is_assumed(file));
+  const Report word = read_script("NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B --max_length 64 --deepspeed zero3");
+  EXPECT_EQ(word.whole("optimizer.zero_stage"), 3);
+  EXPECT_FALSE(is_assumed(word));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning
