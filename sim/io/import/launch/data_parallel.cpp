@@ -164,7 +164,10 @@ void map_adapter(const Adapter& adapter, Report& report) {
     report.map("training.rank", *adapter.rank, adapter.from);
   else
     report.assume("training.rank", adapter.usual_rank, "the default of the library");
-  if (!targets.empty()) report.map("training.targets", std::move(targets), adapter.from);
+  if (!targets.empty() && adapter.targets_because.empty())
+    report.map("training.targets", std::move(targets), adapter.from);
+  else if (!targets.empty())
+    report.assume("training.targets", std::move(targets), adapter.targets_because);
   report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");
 }
 

@@ -33,6 +33,7 @@ TEST(ModelNames, ParametersOfPublishedCheckpoints) {
                               {"THUDM/glm-4-9b-chat", 9399.9},
                               {"zai-org/GLM-4.5-Air", 106852.2},
                               {"Qwen/Qwen1.5-MoE-A2.7B-Chat", 14315.8},
+                              {"allenai/OLMoE-1B-7B-0924", 6919.2},
                               {"Qwen/Qwen2-57B-A14B-Instruct", 57408.8},
                               {"Qwen/Qwen-7B-Chat", 7721.3},
                               {"EleutherAI/gpt-j-6b", 6050.9},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/megatron/ignored_flags.h"
 
 namespace foretoken::io::launch::megatron {
@@ -132,6 +133,11 @@ constexpr Row kNoted[] = {
      "activations are kept on every tensor rank"},
     {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
 
+/// Flags of MindSpeed that change nothing with one tensor rank.
+constexpr std::string_view kOfTensorRanks =
+    "use-ascend-mc2 use-ascend-coc use-mc2 coc-fused-kernel coc-mode coc-parallel-num enable-overlap-ag-with-matmul "
+    "enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul";
+
 constexpr Row kRefused[] = {
     {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
      "a hybrid of state-space and attention layers"},
@@ -176,10 +182,9 @@ constexpr Row kRefused[] = {
     {"compression-training", "layers that change during the run"},
     {"noop-layers", "layers without weights that fill up the stages"},
     {"reuse-fp32-param", "weights that share the memory of their fp32 copies"},
-    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap use-ascend-mc2 use-ascend-coc use-mc2 "
-     "moe-zerc "
-     "enable-overlap-ag-with-matmul enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul",
+    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap moe-zerc",
      "communication that overlaps with the products of its own layer"},
+    {kOfTensorRanks, "communication that overlaps with the products of its own layer"},
     {"swap-optimizer", "states of the optimizer that move to the host's memory"},
     {"o2-optimizer o2-gradient", "moments or gradients of 16 bits"},
     {"share-kvstates cla-share-factor", "layers that share their keys and values"},
@@ -265,6 +270,8 @@ bool names_no_work(std::string_view flag) {
 
 }  // namespace
 
+bool is_of_tensor_ranks(std::string_view flag) { return lists(kOfTensorRanks, flag); }
+
 std::optional<FlagRule> rule_of(std::string_view flag) {
   if (flag.empty() || flag.find(' ') != flag.npos) return std::nullopt;
   if (lists(kReadFlags, flag)) return FlagRule{Effect::kRead, ""};
@@ -277,9 +284,9 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const std::string_view logs :
        {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
-        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-"})
+        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-", "rotary-", "rope-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
-  if (names_no_work(flag))
+  if (names_no_work(flag) || is_harmless_name(flag))
     return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};
   return std::nullopt;
 }

@@ -97,7 +97,7 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--swap-attention", "host's memory"},
       {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
       {"--num-experts 8 --first-k-dense-replace 1 --moe-layer-freq 2", "--first-k-dense-replace"},
-      {"--use-mc2", "overlaps"},
+      {"--use-mc2 --tensor-model-parallel-size 2", "overlaps"},
       {"--reset-attention-mask --fix-sub-seq-length 16384", "packed"},
       {"--hetero-mode pp", "several kinds"},
       {"--rollout-batch-size 32 --advantage-estimator grpo", "reinforcement"},
@@ -111,6 +111,10 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
     SCOPED_TRACE(flags);
     EXPECT_THAT(refused_lines(with_flags_of_fork(flags)), HasSubstr(words));
   }
+}
+
+TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--use-mc2 --use-ascend-coc --tensor-model-parallel-size 1")), "");
 }
 
 TEST(MegatronForks, PythonAloneIsOneGpuOnlyWhereNothingSaysMore) {

@@ -54,6 +54,8 @@ void sort_rest(const Flags& flags) {
           setting,
           "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
           from);
+    } else if (is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) {
+      report.ignore(setting, from);
     } else if (rule->effect == Effect::kIgnored || (rule->effect != Effect::kRead && is_off(argument))) {
       report.ignore(setting, from);
     } else if (rule->effect == Effect::kNoted) {

@@ -55,6 +55,43 @@ TEST(OtherPrograms, PythonAloneBesideSeveralDevicesIsRefused) {
             "");
 }
 
+TEST(OtherPrograms, OneTaskOfSlurmForSeveralGpusIsRefused) {
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes 1\n#SBATCH --gres=gpu:3\n";
+  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=1 python" + kTraining)), HasSubstr("one process for 3 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=1 torchrun --nproc_per_node 3" + kTraining)), "");
+}
+
+// Programs of one's own: other names of the length, of the rank and of DeepSpeed's file.
+TEST(OtherPrograms, NamesOfLengthsRanksAndFiles) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --max_len 2048 "
+      "--max_src_len 1560 --lora_dim 16 --lora_alpha 64 --bf16 --gradient_checkpointing --ds_file ds_zero2.json "
+      "--finetuning_type lora --show_loss_step 10");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.whole("training.rank"), 16);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+}
+
+TEST(OtherPrograms, AKeyOfLlamaFactoryAloneIsNotItsRecomputing) {
+  const std::string start = std::string("deepspeed --num_gpus 2") + kTraining + "--lora_r 8 --finetuning_type lora";
+  EXPECT_EQ(read_script(start).at("recompute.granularity"), Json("none"));
+  EXPECT_EQ(read_script(start + " --stage sft --template qwen").at("recompute.granularity"), Json("full"));
+}
+
+TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumed) {
+  const auto why = [](const std::string& flags) {
+    const Report report = read_script(std::string("torchrun --nproc_per_node 2") + kTraining + flags);
+    for (const Assumed& one : report.assumed)
+      if (one.key == "training.targets") return one.value + one.because;
+    return std::string();
+  };
+  EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("PEFT's default"));
+  EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("v_proj"));
+  EXPECT_THAT(why("--use_lora --lora_r 8"), HasSubstr("the program states its products itself"));
+  EXPECT_EQ(why("--use_lora --lora_r 8 --lora_target_modules q_proj"), "");
+}
+
 TEST(OtherPrograms, TheStageInTheNameOfAFileIsAssumedAndThatOfAWordStated) {
   const auto is_assumed = [](const Report& report) {
     return std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "optimizer.zero_stage"; });

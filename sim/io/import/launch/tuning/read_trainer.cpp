@@ -58,7 +58,7 @@ void refuse_other_stages(const Settings& settings, Report& report) {
 
 // Older scripts limit the question and the answer each.
 void map_length(const Settings& settings, Report& report) {
-  if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
+  if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len"},
                          "batch.sequence_length"))
     return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
@@ -115,12 +115,15 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const Names kNarrow = {"use_qlora", "qlora", "q_lora",
                          "use_q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
   const bool narrow = settings.on(kNarrow), whole = settings.on({"full_finetune"});
-  const bool stated = settings.has(kSwitches);
+  const bool switched = settings.has(kSwitches);
   const bool peft =
       !whole &&
-      (narrow || (stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
+      (narrow || (switched ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
   (void)settings.at("peft_method");
-  const auto type = settings.text({"peft_type"});  // beside it lora_dim is a plain rank
+  // Beside these lora_dim is a plain rank: DeepSpeed-Chat has neither.
+  const bool plain = settings.has({"lora_alpha"}) || settings.has({"lora_dropout"});
+  const auto type = settings.has({"lora_dim"}) && plain && !settings.has({"peft_type"}) ? std::optional<std::string>("lora")
+                                                                                    : settings.text({"peft_type"});
   const auto rank =
       type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
@@ -129,8 +132,11 @@ void map_trainer_method(const Settings& settings, Report& report) {
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
                           "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const std::string targets =
-      settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
+  const auto stated = settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"});
+  // TRL's ModelConfig leaves them to PEFT, whose table has these two for Llama, Mistral, Qwen and Gemma:
+  // peft/utils/constants.py.
+  const bool of_peft = !kind && settings.has({"use_peft"});
+  const std::string targets = stated.value_or(of_peft ? "q_proj,v_proj" : "all");
   if (!type && !peft && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
   if (type && !peft && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
@@ -139,6 +145,10 @@ void map_trainer_method(const Settings& settings, Report& report) {
                  .from = kind ? "finetuning_type" : "use_peft",
                  .rank = rank,
                  .targets = targets,
+                 .targets_because = stated    ? ""
+                                    : kind    ? "all linear products by default"
+                                    : of_peft ? "PEFT's default"
+                                              : "the program states its products itself; all linear ones are taken",
                  .base_bits = four    ? 4
                               : eight ? 8
                                       : 16},
@@ -195,7 +205,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size"},
                  gpus, 1, report);
   map_trainer_precision(settings, report);
-  const bool factory = settings.has({"finetuning_type"});
+  // Other programs have a key of that name, too.
+  const bool factory = settings.has({"finetuning_type"}) &&
+                       (settings.has({"stage"}) || settings.has({"template"}) || settings.has({"cutoff_len"}) ||
+                        settings.has({"dataset"}) || settings.has({"dataset_dir"}));
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});

@@ -138,6 +138,7 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
     report.approximate(key, std::string(value) + " is ms-swift's default");
   };
   usual("finetuning_type", "lora");
+  if (!document.contains("stage")) document["stage"] = "sft";  // LLaMA-Factory's word, whose reader this is
   usual("per_device_train_batch_size", "1");
   if (text_in(document, "lora_target") == "ALL" || text_in(document, "lora_target") == "DEFAULT")
     document["lora_target"] = "all";

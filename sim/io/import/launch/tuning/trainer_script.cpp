@@ -81,7 +81,8 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
                                    std::vector<Argument>& arguments, Report& report) {
-  for (const char* name : {"deepspeed-config", "deepspeed"}) {
+  for (const char* name : {"deepspeed-config", "ds-file", "ds-config", "ds-config-file", "deepspeed-config-file",
+                           "deepspeed-config-path", "deepspeed-file", "deepspeed-path", "deepspeed"}) {
     const Argument* const stated = last_of(arguments, name);
     if (stated == nullptr || stated->values.empty()) continue;
     const auto config =
@@ -147,6 +148,17 @@ std::string offload_words(const Option& option) {
          (parameters ? "_param" : "");
 }
 
+/// Returns the GPUs of one task of Slurm that starts python, without a launcher that starts further processes; 0 where
+/// it is otherwise, or the tasks are not stated.
+std::int64_t gpus_of_one_task(const shell::Command& command, const std::vector<Argument>& counts) {
+  const bool launches = std::ranges::any_of(command.words, [](const std::string& word) {
+    const std::string name = fs::path(word).filename().string();
+    return name == "torchrun" || name == "deepspeed" || name == "accelerate" || word.starts_with("torch.distributed");
+  });
+  if (launches || value_of(counts, "ntasks") != "1") return 0;
+  return megatron::gpus_of_counts(counts).value_or(0);
+}
+
 /// Refuses one process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
 /// work in turns; the Trainer shares its batch out: transformers/trainer.py, DataParallel; swift/utils/torch_utils.py,
 /// get_device_map. Returns true where it is so.
@@ -154,14 +166,15 @@ bool refuse_shared_process(const shell::Command& command, const std::vector<Argu
   const bool swift = is_swift(command);
   const bool alone =
       std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
-  if (command.devices < 2 || (swift ? !counts.empty() : !alone)) return false;
-  report.refuse(
-      "CUDA_VISIBLE_DEVICES",
-      fmt::format("one process for {} GPUs, which {}; {}; state --gpus {} for a process for each", command.devices,
-                  swift ? "hold a part of the layers each and work in turns"
-                        : "share its batch (DataParallel) or its layers (device_map)",
-                  swift ? "NPROC_PER_NODE is not set" : "python alone starts it", command.devices),
-      command.place());
+  const std::int64_t slurms = alone || swift ? 0 : gpus_of_one_task(command, counts);
+  const std::int64_t gpus = slurms > 0 ? slurms : command.devices;
+  if (gpus < 2 || (slurms == 0 && (swift ? !counts.empty() : !alone))) return false;
+  report.refuse(slurms > 0 ? "--ntasks" : "CUDA_VISIBLE_DEVICES",
+                fmt::format("one process for {} GPUs, which {}; {}; state --gpus {} for a process for each", gpus,
+                            swift ? "hold a part of the layers each and work in turns"
+                                  : "share its batch (DataParallel) or its layers (device_map)",
+                            swift ? "NPROC_PER_NODE is not set" : "python alone starts it", gpus),
+                command.place());
   return true;
 }
 

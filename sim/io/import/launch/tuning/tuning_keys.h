@@ -26,7 +26,7 @@ inline constexpr std::string_view kNoEffectKeys =
     "image_* include_* include_for_metrics include_tokens* infer_backend interleave_probs is_* jit_mode_eval "
     "label_names label_smoothing* lazy_preprocess learning_rate length_column_name llama4_* load_best_model_at_end "
     "local_files_only local_rank loftq* log_* logging_* logging_dir logging_nan_inf_filter lora_alpha lora_bias "
-    "checkpoint_dir checkpointing_steps init_lora_weights lora_dtype ignore_args_error max_new_tokens max_ckpt_num "
+    "checkpoint_dir checkpointing_steps init_lora_weights lora_dtype ignore_args_error max_new_tokens max_ckpt_num max_src_len max_tgt_len show_loss_step "
     "max_norm num_train_epoch temperature top_k top_p "
     "lora_dropout lora_fan_in_fan_out lora_model_dir lora_modules* lora_on_cpu loraplus_* loss_watchdog_* low_cpu* "
     "lr_* lr_scheduler* mask_history max_completion_length max_eval_* max_grad_norm max_memory max_memory_MB "
