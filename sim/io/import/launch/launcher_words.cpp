@@ -86,6 +86,19 @@ std::optional<std::size_t> program_at(const Words& words, const std::function<bo
   return program;
 }
 
+// torchrun starts one process on each node unless told otherwise: torch/distributed/run.py.
+bool starts_one_process(const shell::Command& command, const std::vector<Argument>& counts) {
+  const auto any = [&](auto holds) { return std::ranges::any_of(command.words, holds); };
+  const bool stated =
+      std::ranges::any_of(counts, [](const Argument& one) { return one.name != "nnodes" && one.name != "nodes"; });
+  const bool torchrun = any([](const std::string& word) {
+    return is_named(word, {"torchrun"}) || word == "torch.distributed.run" || word == "torch.distributed.launch";
+  });
+  return torchrun && !stated && command.empties.empty() && !any(is_open_word) && !any([](const std::string& word) {
+           return word.find("nproc") != word.npos || is_named(word, {"deepspeed", "accelerate", "mpirun", "ray"});
+         });
+}
+
 }  // namespace
 
 bool LaunchedProgram::has(std::string_view flag) const {
@@ -116,6 +129,8 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
                              word.find("torchrun") != std::string::npos ||
                              word.ends_with("deepy.py");  // GPT-NeoX's way to DeepSpeed's launcher
                     });
+  if (starts_one_process(command, counts))
+    counts.push_back({"nproc-per-node", {"1"}, command.place() + ", torchrun's default"});
   if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + kWithoutLauncher});
   return counts;
 }

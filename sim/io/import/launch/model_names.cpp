@@ -274,7 +274,8 @@ std::string_view last_part(std::string_view name) {
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const std::string& word : words_of_name(last_part(name)))
-    if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped") plain += word;
+    if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" && word != "1m")
+      plain += word;
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::string_view prefix : {"qlora", "lora", "meta"})
@@ -328,6 +329,7 @@ bool fits_size(const Shipped& model, std::optional<double> stated) {
 }  // namespace
 
 std::optional<NamedModel> model_of_name(std::string_view name) {
+  if (name.find(' ') != name.npos) return std::nullopt;  // a place to fill in: "[your model, example: Qwen/Qwen3-8B]"
   const std::string plain = plain_name(name);
   const auto stated = pointed_size(name);
   for (const Shipped& model : kShippedModels)

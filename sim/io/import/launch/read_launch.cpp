@@ -219,7 +219,15 @@ void read_document(const Json& document, const std::string& text, const fs::path
   const auto gpus = stated_gpus(launch);
   if (tuning::is_axolotl(document)) return tuning::read_axolotl(document, gpus, report);
   if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
-  if (tuning::is_trainer(document)) return tuning::read_trainer(document, gpus, report);
+  if (tuning::is_trainer(document)) {
+    Json arguments = document;
+    Json inside;  // DeepSpeed's configuration may stand in the file itself
+    if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
+      inside = document.at("deepspeed");
+      arguments.erase("deepspeed");
+    }
+    return tuning::read_trainer(arguments, gpus, report, inside.is_null() ? nullptr : &inside);
+  }
   if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
   if (olmo::is_olmo(document)) return olmo::read_olmo(document, gpus, report);
   if (deepspeed::is_accelerate(document)) return deepspeed::read_accelerate(document, path, gpus, report);

@@ -88,7 +88,8 @@ constexpr Row kNoted[] = {
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
      "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
      "disable-gloo-process-groups outer-dp-sharding-strategy use-tp-pp-dp-mapping "
-     "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce tp-comm-split-ag tp-comm-split-rs "
+     "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce delay-param-gather no-delay-param-gather "
+     "tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
      "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
      "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
@@ -193,6 +194,8 @@ constexpr Row kRefused[] = {
     {"swap-attention mla-swap-core-attn-out moe-unperm2-mem-optim-swap", "activations that move to the host's memory"},
     {"lumen-attn-backend linear-fp8 linear-fp8-scaling linear-fp8-amax-algo linear-fp8-amax-history",
      "kernels of Lumen"},
+    {"ckpt-convert-format ckpt-convert-save ckpt-convert-update-legacy-dist-opt-format",
+     "no training step: it converts a checkpoint and ends"},
     {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
     {"fix-sub-seq-length", "packed sequences that attend to themselves alone"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
@@ -286,6 +289,8 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
        {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
         "mock-", "rerun-", "error-injection-", "inprocess-", "mup-", "rotary-", "rope-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
+  const bool fused = flag.ends_with("-fusion") || flag.starts_with("use-fused-") || flag.starts_with("no-use-fused-");
+  if (fused) return FlagRule{Effect::kNoted, "kernels are fused as the runtime has them"};
   if (names_no_work(flag) || is_harmless_name(flag))
     return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};
   return std::nullopt;

@@ -113,6 +113,12 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
   }
 }
 
+TEST(MegatronForks, AConversionIsNoTraining) {
+  EXPECT_THAT(refused_lines(with_flags_of_fork("--ckpt-convert-format torch --ckpt-convert-save a")),
+              HasSubstr("it converts a checkpoint"));
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion")), "");
+}
+
 TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
   EXPECT_EQ(refused_lines(with_flags_of_fork("--use-mc2 --use-ascend-coc --tensor-model-parallel-size 1")), "");
 }

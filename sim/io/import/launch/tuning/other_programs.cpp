@@ -171,8 +171,26 @@ std::string other_method_of(const std::string& program) {
   return "";
 }
 
+namespace {
+
+// Programs that only generate: inference.py, but not train_generation.py.
+bool only_generates(const std::string& program) {
+  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
+  const auto words = words_of_name(std::filesystem::path(program).stem().string());
+  const auto among = [&](std::string_view names) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
+  };
+  return program.ends_with(".py") && among(kGenerates) &&
+         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
+}
+
+}  // namespace
+
 void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
   if (program.empty()) return;
+  if (only_generates(program.front()))
+    report.refuse(printable(program.front(), 80), "not a training: it generates, by its name");
   const std::string method = other_method_of(program.front());
   if (!method.empty())
     report.refuse(method, "preferences, rewards or distillation by the name of the program, " +

@@ -57,14 +57,16 @@ TEST(OtherPrograms, PythonAloneBesideSeveralDevicesIsRefused) {
 
 TEST(OtherPrograms, OneTaskOfSlurmForSeveralGpusIsRefused) {
   const std::string job = "#!/bin/bash\n#SBATCH --nodes 1\n#SBATCH --gres=gpu:3\n";
-  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=1 python" + kTraining)), HasSubstr("one process for 3 GPUs"));
+  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=1 python" + kTraining)),
+              HasSubstr("one process for 3 GPUs"));
   EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=1 torchrun --nproc_per_node 3" + kTraining)), "");
 }
 
 // Programs of one's own: other names of the length, of the rank and of DeepSpeed's file.
 TEST(OtherPrograms, NamesOfLengthsRanksAndFiles) {
   const Report report = read_script(
-      "deepspeed --num_gpus 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --max_len 2048 "
+      "deepspeed --num_gpus 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --max_len "
+      "2048 "
       "--max_src_len 1560 --lora_dim 16 --lora_alpha 64 --bf16 --gradient_checkpointing --ds_file ds_zero2.json "
       "--finetuning_type lora --show_loss_step 10");
   EXPECT_EQ(refused_lines(report), "");
@@ -90,6 +92,35 @@ TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumed) {
   EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("v_proj"));
   EXPECT_THAT(why("--use_lora --lora_r 8"), HasSubstr("the program states its products itself"));
   EXPECT_EQ(why("--use_lora --lora_r 8 --lora_target_modules q_proj"), "");
+}
+
+// torch/distributed/run.py: --nproc-per-node is 1 by default.
+TEST(OtherPrograms, TorchrunStartsOneProcessOnEachNode) {
+  EXPECT_EQ(read_script(std::string("torchrun") + kTraining).whole("gpus"), 1);
+  EXPECT_EQ(read_script(std::string("torchrun --nnodes 2") + kTraining).whole("gpus"), 2);
+  EXPECT_EQ(read_script(std::string("#SBATCH --gpus-per-node=4\nsrun torchrun") + kTraining).whole("gpus"), 4);
+}
+
+TEST(OtherPrograms, AProgramThatGeneratesIsRefused) {
+  const std::string flags = " --model_name_or_path gpt2 --per_device_train_batch_size 2 --max_seq_length 64 --bf16";
+  EXPECT_THAT(refused_lines(read_script("python gpt2_generation.py" + flags)), HasSubstr("it generates"));
+  EXPECT_EQ(refused_lines(read_script("python train_generation.py" + flags)), "");
+}
+
+TEST(OtherPrograms, DeepSpeedsConfigurationInsideOfTheFileDecides) {
+  const Report report = read_test_launch(
+      "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nper_device_train_batch_size: 1\nbf16: true\nmax_length: 512\n"
+      "deepspeed:\n  zero_optimization: {stage: 2, offload_optimizer: {device: cpu}}\n",
+      "sft.yaml");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
+}
+
+TEST(OtherPrograms, APlaceToFillInIsNoModel) {
+  const Report report = read_test_launch(
+      "model_name_or_path: [your model, example: Qwen/Qwen3-8B]\nper_device_train_batch_size: 1\nbf16: true\n",
+      "a.yaml");
+  EXPECT_FALSE(report.has("model"));
 }
 
 TEST(OtherPrograms, TheStageInTheNameOfAFileIsAssumedAndThatOfAWordStated) {
