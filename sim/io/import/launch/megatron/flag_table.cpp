@@ -140,6 +140,9 @@ constexpr std::string_view kOfTensorRanks =
     "enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul";
 
 constexpr Row kRefused[] = {
+    {"fmoefy moe-num-experts moe-top-k moe-expert-model-parallelism moe-loss-weight moe-weight-parallelism "
+     "moe-lbl-in-fp32 moe-zloss-weight",
+     "layers of experts of MegaBlocks or FastMoE"},
     {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
      "a hybrid of state-space and attention layers"},
     {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
@@ -209,7 +212,7 @@ constexpr Row kRefused[] = {
      "inference, not a training step"},
     {"sft test-mode decode-only-cuda-graphs use-coordinator",
      "fine-tuning or inference on sequences of several lengths"},
-    {"max-tokens-to-oom num-tokens-to-generate return-log-probs prompts incoming-requests-per-sec "
+    {"max-batch-size max-tokens-to-oom num-tokens-to-generate return-log-probs prompts incoming-requests-per-sec "
      "incoming-requests-per-step enable-chunked-prefill flash-decode text-generate-input-file "
      "text-generate-output-file out-seq-length prompt-file use-legacy-static-engine input-len generation-length",
      "inference, not a training step"},

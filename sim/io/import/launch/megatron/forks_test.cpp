@@ -98,6 +98,7 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
       {"--num-experts 8 --first-k-dense-replace 1 --moe-layer-freq 2", "--first-k-dense-replace"},
       {"--use-mc2 --tensor-model-parallel-size 2", "overlaps"},
+      {"--moe-num-experts=64 --moe-top-k=1", "MegaBlocks"},
       {"--reset-attention-mask --fix-sub-seq-length 16384", "packed"},
       {"--hetero-mode pp", "several kinds"},
       {"--rollout-batch-size 32 --advantage-estimator grpo", "reinforcement"},

@@ -68,7 +68,7 @@ TEST(OtherPrograms, NamesOfLengthsRanksAndFiles) {
       "deepspeed --num_gpus 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --max_len "
       "2048 "
       "--max_src_len 1560 --lora_dim 16 --lora_alpha 64 --bf16 --gradient_checkpointing --ds_file ds_zero2.json "
-      "--finetuning_type lora --show_loss_step 10");
+      "--finetuning_type lora --show_loss_step 10 --lora_dropout_p 0.05 --use_deepspeed true");
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
   EXPECT_EQ(report.whole("training.rank"), 16);
