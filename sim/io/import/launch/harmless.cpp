@@ -28,7 +28,7 @@ constexpr std::string_view kHarmless =
 constexpr std::string_view kCostly =
     " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo "
     "attention attn audio badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked "
-    "clips compile compress compression config configs context contrastive count cp cpu critic cuda curriculum ddp "
+    "clips compile compress compression context contrastive count cp cpu critic cuda curriculum ddp "
     "deepspeed "
     "depth devices dim dims distill distillation dora dp dpo draft dropout dtype ema embed embedding "
     "embeddings ep expand expert experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd "

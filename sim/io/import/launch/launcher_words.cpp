@@ -124,7 +124,7 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
   }
   counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
   const bool bare = command.words.front().starts_with("python") && command.scheduler.empty() &&
-                    std::ranges::none_of(command.words, [](const std::string& word) {
+                    launched.options.empty() && std::ranges::none_of(command.words, [](const std::string& word) {
                       return word.find("torch.distributed") != std::string::npos ||
                              word.find("torchrun") != std::string::npos ||
                              word.ends_with("deepy.py");  // GPT-NeoX's way to DeepSpeed's launcher
@@ -165,6 +165,7 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   launched.options = arguments_of(launchers, place);
   for (Argument argument : launched.options) {
     if (argument.name == "worker-num" && is_msrun(launchers)) argument.name = "gpus";
+    if (argument.name == "world-size") argument.name = "gpus";  // of programs that start another: gaudi_spawn.py
     if (!is_count(argument.name)) continue;
     // A value is one word: the next launcher may follow it, srun --nodes 4 torchrun.
     if (argument.values.size() > 1) argument.values.resize(1);

@@ -101,6 +101,29 @@ TEST(OtherPrograms, TorchrunStartsOneProcessOnEachNode) {
   EXPECT_EQ(read_script(std::string("#SBATCH --gpus-per-node=4\nsrun torchrun") + kTraining).whole("gpus"), 4);
 }
 
+// huggingface/optimum-habana, gaudi_spawn.py, starts another program on every device.
+TEST(OtherPrograms, AProgramThatStartsAnotherHasItsCount) {
+  EXPECT_EQ(
+      read_script(std::string("python3 ../gaudi_spawn.py --use_deepspeed --world_size 8") + kTraining).whole("gpus"),
+      8);
+}
+
+// axolotl of 2023: gradient_accumulation_steps is batch_size over micro_batch_size.
+TEST(OtherPrograms, TheOldBatchOfAxolotlIsAnAccumulation) {
+  const Report report = read_test_launch(
+      "base_model: huggyllama/llama-7b\nsequence_len: 512\nbatch_size: 8\nmicro_batch_size: 2\nbf16: true\ndatasets: "
+      "[]\n",
+      "a.yml");
+  EXPECT_THAT(report.json().dump(), HasSubstr("2 sequences x 4 micro-batches"));
+}
+
+TEST(OtherPrograms, AFileThatMayHoldArgumentsIsRefused) {
+  EXPECT_THAT(refused_lines(read_script(std::string("torchrun --nproc_per_node 2") + kTraining + "--config a.yaml")),
+              HasSubstr("config"));
+  EXPECT_EQ(refused_lines(read_script(std::string("torchrun --nproc_per_node 2") + kTraining + "--conv_config a.json")),
+            "");
+}
+
 TEST(OtherPrograms, AProgramThatGeneratesIsRefused) {
   const std::string flags = " --model_name_or_path gpt2 --per_device_train_batch_size 2 --max_seq_length 64 --bf16";
   EXPECT_THAT(refused_lines(read_script("python gpt2_generation.py" + flags)), HasSubstr("it generates"));

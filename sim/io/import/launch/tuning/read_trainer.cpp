@@ -31,7 +31,9 @@ constexpr KeyRule kTrainerKeys[] = {
      "mm_vision* image_folder image_tower",
      "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
-    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_liger* torch_compile* optim_args "
+    {"config config_file config_path", "its file may hold further arguments", true},
+    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_flash_attention* use_liger* torch_compile* "
+     "optim_args "
      "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
@@ -58,8 +60,9 @@ void refuse_other_stages(const Settings& settings, Report& report) {
 
 // Older scripts limit the question and the answer each.
 void map_length(const Settings& settings, Report& report) {
-  if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len"},
-                         "batch.sequence_length"))
+  if (settings.map_whole(
+          {"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len", "context_length"},
+          "batch.sequence_length"))
     return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
              target = settings.whole({"max_target_length", "target_max_len"});
@@ -122,8 +125,9 @@ void map_trainer_method(const Settings& settings, Report& report) {
   (void)settings.at("peft_method");
   // Beside these lora_dim is a plain rank: DeepSpeed-Chat has neither.
   const bool plain = settings.has({"lora_alpha"}) || settings.has({"lora_dropout"});
-  const auto type = settings.has({"lora_dim"}) && plain && !settings.has({"peft_type"}) ? std::optional<std::string>("lora")
-                                                                                    : settings.text({"peft_type"});
+  const auto type = settings.has({"lora_dim"}) && plain && !settings.has({"peft_type"})
+                        ? std::optional<std::string>("lora")
+                        : settings.text({"peft_type"});
   const auto rank =
       type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});

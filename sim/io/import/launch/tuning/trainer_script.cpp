@@ -211,6 +211,36 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
   return file;
 }
 
+/// A command with what its script says beside it.
+struct Started {
+  const shell::Script& script;
+  const shell::Command& command;
+  const LaunchedProgram& launched;
+  const std::string& folder;
+};
+
+/// Reads arguments beside the files of accelerate and FSDP that a command names.
+void read_with_accelerate(const Started& launch, const std::optional<Json>& deepspeed, Json document,
+                          std::optional<std::int64_t> gpus, Report& report) {
+  Report accelerate;
+  if (starts_with_word(launch.command, "accelerate"))
+    accelerate = add_accelerate(launch.script, launch.launched, launch.folder, deepspeed.has_value(), document, report);
+  add_fsdp_config(launch.script, launch.folder, document, report);
+  if (!gpus) gpus = accelerate.whole("gpus");
+  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
+  // Nobody knows what a missing file decides, whatever the defaults are.
+  const auto open = [&](std::string_view key) {
+    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+  };
+  for (const char* key : {"optimizer.zero_stage", "recompute"})
+    if (open(key)) report.forget(key);
+  for (const char* part : {"offload.optimizer", "offload.parameters"})
+    if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
+  if (accelerate.has("offload") && accelerate.has("runtime"))
+    report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
+  for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
+}
+
 }  // namespace
 
 bool is_trainer_script(const shell::Script& script) { return std::ranges::any_of(script.commands, trains); }
@@ -243,28 +273,26 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   if (shared) gpus = 1;
   Json document = document_of(arguments, report);
   if (is_swift(command)) become_trainer(command, gpus, document, report);
-  Report accelerate;
-  if (starts_with_word(command, "accelerate"))
-    accelerate = add_accelerate(script, launched, folder, deepspeed.has_value(), document, report);
-  add_fsdp_config(script, folder, document, report);
   if (shared) gpus.reset();
-  if (!gpus) gpus = accelerate.whole("gpus");
-  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
-  // Nobody knows what a missing file decides, whatever the defaults are.
-  const auto open = [&](std::string_view key) {
-    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
-  };
-  for (const char* key : {"optimizer.zero_stage", "recompute"})
-    if (open(key)) report.forget(key);
-  for (const char* part : {"offload.optimizer", "offload.parameters"})
-    if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
-  if (accelerate.has("offload") && accelerate.has("runtime"))
-    report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
-  for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   note_empty_words(command, report);
+}
+
+bool starts_by_accelerate(const shell::Command& command) { return starts_with_word(command, "accelerate"); }
+
+void read_trainer_file(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                       Json document, std::optional<std::int64_t> gpus, Report& report) {
+  const LaunchedProgram launched =
+      launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  std::optional<Json> deepspeed;
+  if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
+    deepspeed = document.at("deepspeed");
+    document.erase("deepspeed");
+  }
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -128,6 +128,25 @@ TEST(TrainerScript, WhatAFileThatIsNotThereDecidesIsAskedFor) {
             "optimizer.zero_stage ");
 }
 
+TEST(TrainerScript, TheFileOfAccelerateDecidesBesideAFileOfArguments) {
+  const Folder folder;
+  folder.write("sft.yaml", "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 1\nmax_seq_length: 64\n");
+  folder.write("fsdp.yaml",
+               "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: BF16\nnum_processes: 2\n"
+               "fsdp_config: {fsdp_sharding_strategy: FULL_SHARD, fsdp_offload_params: true}\n");
+  const auto by = [&](const std::string& file) {
+    return folder.read("accelerate launch --config_file " + file + " --num_processes=4 train.py sft.yaml\n");
+  };
+  const Report there = by("fsdp.yaml");
+  EXPECT_EQ(there.whole("gpus"), 4);
+  EXPECT_EQ(there.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(there.at("offload.parameters"), Json("cpu"));
+  EXPECT_EQ(there.at("precision"), Json("bf16"));
+  const Report gone = by("gone.yaml");
+  EXPECT_FALSE(gone.has("optimizer.zero_stage"));
+  EXPECT_THAT(gone.json().dump(), HasSubstr("decides about sharding"));
+}
+
 TEST(TrainerScript, AccelerateByFileAndByOptions) {
   const Folder folder;
   folder.write("acc.yaml",
