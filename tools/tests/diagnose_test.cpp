@@ -1,4 +1,5 @@
 // Tests the command `foretoken diagnose` end to end: logs, traces, and files that are neither.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +100,33 @@ TEST(DiagnoseCommand, TheTrainersRateOfStepsIsAStep) {
   EXPECT_NEAR(
       json::parse(run_foretoken({"diagnose", coarse, "--json"}).out).at("steady").at("step_time_s").get<double>(), 20,
       1e-9);
+}
+
+// Returns bars of tqdm for steps 1, 2, ... of `seconds` each, out of `total`.
+std::string bars_of(int total, int seconds) {
+  std::string text;
+  for (int step = 1; step <= total; ++step)
+    text += fmt::format("{}%|#| {}/{} [{:02}:{:02}<00:00, {}.00s/it]\n", 100 * step / total, step, total,
+                        step * seconds / 60, step * seconds % 60, seconds);
+  return text;
+}
+
+// An evaluation may run longer than the training; its bar has no name of its own.
+TEST(DiagnoseCommand, TheBarOfAnEvaluationIsNoTraining) {
+  const TemporaryFolder folder;
+  const auto step_of = [&](const std::string& text) {
+    const Ran ran = run_foretoken({"diagnose", folder.put("t.log", text), "--json"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return json::parse(ran.out).at("steady").at("step_time_s").get<double>();
+  };
+  const std::string training = bars_of(20, 2), evaluation = bars_of(30, 5);
+  EXPECT_NEAR(step_of(training + evaluation + "{'eval_loss': 1.2, 'eval_runtime': 150.1, 'epoch': 1.0}\n"), 2, 0.1);
+  EXPECT_NEAR(step_of("***** Running training *****\n  Total optimization steps = 20\n" + training + evaluation), 2,
+              0.1);
+  EXPECT_NEAR(step_of(training + evaluation + "{'train_runtime': 40.0, 'train_steps_per_second': 0.5}\n"), 2, 0.1);
+  const std::string log = folder.put("t.log", training + evaluation);
+  EXPECT_NE(run_foretoken({"diagnose", log}).out.find("progress bar of 20 steps"), std::string::npos)
+      << "nothing tells which one is the training";
 }
 
 TEST(DiagnoseCommand, ATimeWithoutEndIsShort) {

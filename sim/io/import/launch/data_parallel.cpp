@@ -47,7 +47,8 @@ std::vector<std::string_view> other_names(std::string_view name, const std::stri
 
 // Returns the targets as a scenario states them. Refuses products beside which no adapter is modelled.
 Json targets_of(std::string text, const std::string& from, Report& report) {
-  std::ranges::replace(text, ',', ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view(",[]'\"").find(c) != std::string_view::npos; }, ' ');
   Json targets = Json::array();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
@@ -163,7 +164,10 @@ void map_adapter(const Adapter& adapter, Report& report) {
     report.map("training.rank", *adapter.rank, adapter.from);
   else
     report.assume("training.rank", adapter.usual_rank, "the default of the library");
-  if (!targets.empty()) report.map("training.targets", std::move(targets), adapter.from);
+  if (!targets.empty() && adapter.targets_because.empty())
+    report.map("training.targets", std::move(targets), adapter.from);
+  else if (!targets.empty())
+    report.assume("training.targets", std::move(targets), adapter.targets_because);
   report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");
 }
 
@@ -208,6 +212,10 @@ bool map_named_zero(const std::string& file, Report& report) {
   map_sharding(*named.stage, "deepspeed " + printable(file, 80), report);
   if (named.offloads_optimizer) map_offload("optimizer states", "cpu", "deepspeed", report);
   if (named.offloads_parameters) map_offload("parameters", "cpu", "deepspeed", report);
+  if (file.find('.') == file.npos) return true;  // a word that says it, such as zero3 of ms-swift
+  for (const char* key : {"optimizer.zero_stage", "offload.optimizer", "offload.parameters"})
+    if (report.has(key))
+      report.assume(key, report.at(key), "by the name of " + printable(file, 80) + ", which is not there");
   return true;
 }
 

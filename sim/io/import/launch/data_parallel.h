@@ -34,6 +34,7 @@ struct Adapter {
   std::string from{};
   std::optional<std::int64_t> rank{};  ///< none: `usual_rank` is assumed
   std::string targets{};               ///< "all", or names of products parted by spaces or commas; empty: the default
+  std::string targets_because{};       ///< why they are assumed; empty where the file states them
   int base_bits = 16;                  ///< of the frozen weights
   std::int64_t usual_rank = 8;         ///< peft/tuners/lora/config.py; torchtune's recipes
   std::string runtime = "huggingface-trainer";
@@ -55,7 +56,8 @@ struct NamedZero {
   bool offloads_optimizer = false, offloads_parameters = false;
 };
 [[nodiscard]] NamedZero zero_in_name(const std::string& file);
-/// Maps the stage and the offloads of a name. Returns false where it says no stage.
+/// Maps the stage and the offloads of a word, "zero3", and assumes those of a file's name. Returns false where it says
+/// no stage.
 bool map_named_zero(const std::string& file, Report& report);
 
 }  // namespace foretoken::io::launch

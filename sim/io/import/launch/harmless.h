@@ -13,4 +13,11 @@ inline constexpr const char* kHarmlessByName = "an unknown key; by its name it c
 /// parted by "_", "-" and ".".
 [[nodiscard]] bool is_harmless_name(std::string_view name);
 
+/// The answer says this of a setting without a number whose name says nothing of time or memory.
+inline constexpr const char* kNothingCostly =
+    "an unknown key without a number; no word of its name is about time or memory, so it is left out";
+
+/// Returns true where a word of the name belongs to the model, the batch, precision, memory, parallelism or the method.
+[[nodiscard]] bool names_something_costly(std::string_view name);
+
 }  // namespace foretoken::io::launch

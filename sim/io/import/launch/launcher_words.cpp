@@ -86,6 +86,19 @@ std::optional<std::size_t> program_at(const Words& words, const std::function<bo
   return program;
 }
 
+// torchrun starts one process on each node unless told otherwise: torch/distributed/run.py.
+bool starts_one_process(const shell::Command& command, const std::vector<Argument>& counts) {
+  const auto any = [&](auto holds) { return std::ranges::any_of(command.words, holds); };
+  const bool stated =
+      std::ranges::any_of(counts, [](const Argument& one) { return one.name != "nnodes" && one.name != "nodes"; });
+  const bool torchrun = any([](const std::string& word) {
+    return is_named(word, {"torchrun"}) || word == "torch.distributed.run" || word == "torch.distributed.launch";
+  });
+  return torchrun && !stated && command.empties.empty() && !any(is_open_word) && !any([](const std::string& word) {
+           return word.find("nproc") != word.npos || is_named(word, {"deepspeed", "accelerate", "mpirun", "ray"});
+         });
+}
+
 }  // namespace
 
 bool LaunchedProgram::has(std::string_view flag) const {
@@ -105,15 +118,19 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
     if (by_mpi) break;
     const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
-    if (is_count(flag)) counts.push_back({flag, {value}, "Slurm"});
+    // Slurm has no options of these names: variables of the environment state them.
+    const bool variable = flag == "nproc-per-node" || flag == "nnodes";
+    if (is_count(flag)) counts.push_back({flag, {value}, variable ? "the environment" : "Slurm"});
   }
   counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
   const bool bare = command.words.front().starts_with("python") && command.scheduler.empty() &&
-                    std::ranges::none_of(command.words, [](const std::string& word) {
+                    launched.options.empty() && std::ranges::none_of(command.words, [](const std::string& word) {
                       return word.find("torch.distributed") != std::string::npos ||
                              word.find("torchrun") != std::string::npos ||
                              word.ends_with("deepy.py");  // GPT-NeoX's way to DeepSpeed's launcher
                     });
+  if (starts_one_process(command, counts))
+    counts.push_back({"nproc-per-node", {"1"}, command.place() + ", torchrun's default"});
   if (bare) counts.push_back({"nproc-per-node", {"1"}, command.place() + kWithoutLauncher});
   return counts;
 }
@@ -148,6 +165,7 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   launched.options = arguments_of(launchers, place);
   for (Argument argument : launched.options) {
     if (argument.name == "worker-num" && is_msrun(launchers)) argument.name = "gpus";
+    if (argument.name == "world-size") argument.name = "gpus";  // of programs that start another: gaudi_spawn.py
     if (!is_count(argument.name)) continue;
     // A value is one word: the next launcher may follow it, srun --nodes 4 torchrun.
     if (argument.values.size() > 1) argument.values.resize(1);

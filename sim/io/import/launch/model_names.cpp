@@ -1,14 +1,19 @@
 // The sizes of models by their names.
 //
 // Sizes: the config.json of each on Hugging Face, of the organisations meta-llama, codellama, huggyllama, Qwen, google,
-// microsoft, mistralai, lmsys, 01-ai, HuggingFaceTB, deepseek-ai, openlm-research and TinyLlama.
+// microsoft, mistralai, lmsys, 01-ai, HuggingFaceTB, deepseek-ai, openlm-research, TinyLlama, facebook, bigscience,
+// EleutherAI, tiiuae, THUDM, zai-org, internlm and baichuan-inc. A test compares their published parameters.
 #include "sim/io/import/launch/model_names.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <string>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -36,6 +41,12 @@ constexpr Shipped kShippedModels[] = {{"llama38b", "llama-3-8b", 32},
                                       {"qwen330ba3b", "qwen3-30b-a3b", 48},
                                       {"qwen3235ba22b", "qwen3-235b-a22b", 94},
                                       {"deepseekv3", "deepseek-v3", 61},
+                                      {"deepseekv30324", "deepseek-v3", 61},
+                                      {"deepseekr1", "deepseek-v3", 61},
+                                      {"deepseekr10528", "deepseek-v3", 61},
+                                      {"deepseekr1distillllama8b", "llama-3-8b", 32},
+                                      {"deepseekr1distillllama70b", "llama-3-70b", 80},
+                                      {"zephyr7bbeta", "mistral-7b", 32},
                                       {"deepseekv2", "deepseek-v2", 60},
                                       {"kimik2", "kimi-k2", 61},
                                       {"gptoss120b", "gpt-oss-120b", 36},
@@ -135,28 +146,136 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"mistral7bv02", "mistral", 32, 4096, 32, 8, 128, 14336, 32000},
                                   {"mistral7bv03", "mistral", 32, 4096, 32, 8, 128, 14336, 32768},
                                   {"mixtral8x22b", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768},
-                                  {"mixtral8x22bv01", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768}};
+                                  {"mixtral8x22bv01", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768},
+                                  {"mistralnemo", "mistral", 40, 5120, 32, 8, 128, 14336, 131072},
+                                  {"mistralnemo2407", "mistral", 40, 5120, 32, 8, 128, 14336, 131072},
+                                  {"mistralsmall24b2501", "mistral", 40, 5120, 32, 8, 128, 32768, 131072},
+                                  {"phi3medium4k", "phi3", 40, 5120, 40, 10, 128, 17920, 32064},
+                                  {"phi3medium128k", "phi3", 40, 5120, 40, 10, 128, 17920, 32064},
+                                  {"phi4", "phi3", 40, 5120, 40, 10, 128, 17920, 100352},
+                                  {"phi4mini", "phi3", 32, 3072, 24, 8, 128, 8192, 200064, true},
+                                  {"smollm33b", "llama", 36, 2048, 16, 4, 128, 11008, 128256, true},
+                                  {"deepseekr1distillqwen15b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936},
+                                  {"qwq32b", "qwen2", 64, 5120, 40, 8, 128, 27648, 152064},
+                                  {"qwq32bpreview", "qwen2", 64, 5120, 40, 8, 128, 27648, 152064},
+                                  {"qwen18b", "qwen2", 24, 2048, 16, 16, 128, 5504, 151936},
+                                  {"qwen7b", "qwen2", 32, 4096, 32, 32, 128, 11008, 151936},
+                                  {"qwen14b", "qwen2", 40, 5120, 40, 40, 128, 13696, 152064},
+                                  {"qwen72b", "qwen2", 80, 8192, 64, 64, 128, 24576, 152064},
+                                  {"qwen1532b", "qwen2", 64, 5120, 40, 8, 128, 27392, 152064},
+                                  {"qwen15110b", "qwen2", 80, 8192, 64, 8, 128, 49152, 152064},
+                                  {"internlm27b", "llama", 32, 4096, 32, 8, 128, 14336, 92544},
+                                  {"internlm257b", "llama", 32, 4096, 32, 8, 128, 14336, 92544},
+                                  {"internlm220b", "llama", 48, 6144, 48, 8, 128, 16384, 92544},
+                                  {"baichuan7b", "llama", 32, 4096, 32, 32, 128, 11008, 64000},
+                                  {"baichuan27b", "llama", 32, 4096, 32, 32, 128, 11008, 125696},
+                                  {"vicuna7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"vicuna13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  {"vicuna7bv13", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"vicuna13bv13", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  // Biases of q, k and v, and half of each head is rotated: Qwen2's operations.
+                                  {"chatglm26b", "qwen2", 28, 4096, 32, 2, 128, 13696, 65024},
+                                  {"chatglm36b", "qwen2", 28, 4096, 32, 2, 128, 13696, 65024},
+                                  {"glm49b", "qwen2", 40, 4096, 32, 2, 128, 13696, 151552},
+                                  {"opt125m", "opt", 12, 768, 12, 12, 64, 3072, 50272, true},
+                                  {"opt27b", "opt", 32, 2560, 32, 32, 80, 10240, 50272, true},
+                                  {"opt67b", "opt", 32, 4096, 32, 32, 128, 16384, 50272, true},
+                                  {"opt13b", "opt", 40, 5120, 40, 40, 128, 20480, 50272, true},
+                                  {"opt13b", "opt", 24, 2048, 32, 32, 64, 8192, 50272, true},  // 1.3 billion
+                                  {"opt30b", "opt", 48, 7168, 56, 56, 128, 28672, 50272, true},
+                                  {"opt66b", "opt", 64, 9216, 72, 72, 128, 36864, 50272, true},
+                                  {"bloom560m", "bloom", 24, 1024, 16, 16, 64, 4096, 250880, true},
+                                  {"bloom1b1", "bloom", 24, 1536, 16, 16, 96, 6144, 250880, true},
+                                  {"bloom1b7", "bloom", 24, 2048, 16, 16, 128, 8192, 250880, true},
+                                  {"bloom3b", "bloom", 30, 2560, 32, 32, 80, 10240, 250880, true},
+                                  {"bloom7b1", "bloom", 30, 4096, 32, 32, 128, 16384, 250880, true},
+                                  {"falcon7b", "falcon", 32, 4544, 71, 1, 64, 18176, 65024, true},
+                                  {"falcon40b", "falcon", 60, 8192, 128, 8, 64, 32768, 65024, true},
+                                  {"gptj6b", "gptj", 28, 4096, 16, 16, 256, 16384, 50400},
+                                  {"pythia70m", "gpt_neox", 6, 512, 8, 8, 64, 2048, 50304},
+                                  {"pythia160m", "gpt_neox", 12, 768, 12, 12, 64, 3072, 50304},
+                                  {"pythia410m", "gpt_neox", 24, 1024, 16, 16, 64, 4096, 50304},
+                                  {"pythia1b", "gpt_neox", 16, 2048, 8, 8, 256, 8192, 50304},
+                                  {"pythia14b", "gpt_neox", 24, 2048, 16, 16, 128, 8192, 50304},
+                                  {"pythia28b", "gpt_neox", 32, 2560, 32, 32, 80, 10240, 50304},
+                                  {"pythia69b", "gpt_neox", 32, 4096, 32, 32, 128, 16384, 50432},
+                                  {"pythia12b", "gpt_neox", 36, 5120, 40, 40, 128, 20480, 50688}};
+
+/// Models of experts, whose sizes fit no row above.
+struct Expert {
+  std::string_view name, config;
+};
+constexpr Expert kExpertModels[] = {
+    {"qwen15moea27b",
+     R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
+         "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408,
+         "shared_expert_intermediate_size": 5632, "num_experts": 60, "num_experts_per_tok": 4,
+         "decoder_sparse_step": 1, "vocab_size": 151936, "tie_word_embeddings": false})"},
+    {"olmoe1b7b0924",
+     R"({"model_type": "olmoe", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
+         "num_key_value_heads": 16, "intermediate_size": 1024, "num_experts": 64, "num_experts_per_tok": 8,
+         "vocab_size": 50304, "tie_word_embeddings": false})"},
+    {"qwen257ba14b",
+     R"({"model_type": "qwen2_moe", "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
+         "num_key_value_heads": 4, "intermediate_size": 18944, "moe_intermediate_size": 2560,
+         "shared_expert_intermediate_size": 20480, "num_experts": 64, "num_experts_per_tok": 8,
+         "decoder_sparse_step": 1, "vocab_size": 151936, "tie_word_embeddings": false})"},
+    {"glm45air",
+     R"({"model_type": "glm4_moe", "num_hidden_layers": 46, "hidden_size": 4096, "num_attention_heads": 96,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 10944, "moe_intermediate_size": 1408,
+         "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
+         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"},
+    {"glm45",
+     R"({"model_type": "glm4_moe", "num_hidden_layers": 92, "hidden_size": 5120, "num_attention_heads": 96,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
+         "n_routed_experts": 160, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"}};
 
 Json config_of_model(const Sized& model, std::string_view name) {
-  Json config = {{"name", printable(name, 80)},        {"model_type", std::string(model.type)},
-                 {"num_hidden_layers", model.layers},  {"hidden_size", model.hidden},
-                 {"num_attention_heads", model.heads}, {"num_key_value_heads", model.groups},
-                 {"intermediate_size", model.width},   {"vocab_size", model.vocabulary},
-                 {"tie_word_embeddings", model.tied}};
-  const bool states_head_dim = model.type == "qwen3" || model.type == "gemma" || model.type == "gemma2";
+  const bool bloom = model.type == "bloom", gptj = model.type == "gptj";
+  Json config = {{"name", printable(name, 80)},
+                 {"model_type", std::string(model.type)},
+                 {bloom || gptj ? "n_layer" : "num_hidden_layers", model.layers},
+                 {gptj ? "n_embd" : "hidden_size", model.hidden},
+                 {bloom || gptj ? "n_head" : "num_attention_heads", model.heads}};
+  const bool one_width = bloom || gptj || model.type == "falcon";  // four times the hidden size
+  if (model.type == "opt")
+    config.update(Json{{"ffn_dim", model.width}, {"max_position_embeddings", 2048}});
+  else if (!one_width)
+    config["intermediate_size"] = model.width;
+  if (!one_width && model.type != "opt" && model.type != "gpt_neox") config["num_key_value_heads"] = model.groups;
+  if (model.type == "falcon") {
+    const bool grouped = model.groups > 1;
+    config.update(Json{{"alibi", false}, {"bias", false}, {"parallel_attn", true}, {"multi_query", true}});
+    config["new_decoder_architecture"] = grouped;
+    if (grouped) config["num_kv_heads"] = model.groups;
+  }
+  config["vocab_size"] = model.vocabulary;
+  config["tie_word_embeddings"] = model.tied;
+  const bool states_head_dim = model.type == "qwen3" || model.type == "gemma" || model.type == "gemma2" ||
+                               (model.type == "mistral" && model.head_dim * model.heads != model.hidden);
   if (states_head_dim) config["head_dim"] = model.head_dim;
   if (model.type == "mixtral") config.update(Json{{"num_local_experts", 8}, {"num_experts_per_tok", 2}});
   return config;
 }
 
-// "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b".
-std::string plain_name(std::string_view name) {
+// "/data/models--meta-llama--Llama-3.2-1B/snapshots/4e20": the hub's folder of a model. Returns "Llama-3.2-1B".
+std::string_view last_part(std::string_view name) {
+  constexpr std::string_view kCache = "models--";
+  if (const std::size_t cache = name.find(kCache); cache != name.npos) {
+    name = name.substr(cache, name.find('/', cache) - cache);
+    return name.substr(name.rfind("--") + 2);
+  }
   while (name.ends_with('/')) name.remove_suffix(1);
-  name = name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
+  return name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
+}
+
+// "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b". So does "llama_hf_3.1_8b": the kind may stand inside.
+std::string plain_name(std::string_view name) {
   std::string plain;
-  for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string& word : words_of_name(last_part(name)))
+    if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" && word != "1m")
+      plain += word;
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::string_view prefix : {"qlora", "lora", "meta"})
@@ -166,21 +285,63 @@ std::string plain_name(std::string_view name) {
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
-  // Mistral's versions stand behind the kind: "mistral7binstructv03".
-  constexpr std::string_view kKind = "instruct";
-  if (const std::size_t kind = plain.find(kKind); kind != plain.npos && plain.find('v', kind) == kind + kKind.size())
-    plain.erase(kind, kKind.size());
+  if (plain.starts_with("bloomz")) plain.erase(std::string_view("bloom").size(), 1);  // the same sizes
   return plain;
+}
+
+// Returns 1.3 of "opt-1.3b": plain names lose the point, and "opt-13b" is another model.
+std::optional<double> pointed_size(std::string_view name) {
+  name = last_part(name);
+  const auto digit = [&](std::size_t at) {
+    return at < name.size() && std::isdigit(static_cast<unsigned char>(name[at]));
+  };
+  for (std::size_t at = name.find('.'); at != name.npos; at = name.find('.', at + 1)) {
+    std::size_t begin = at, end = at + 1;
+    while (begin > 0 && digit(begin - 1)) --begin;
+    while (digit(end)) ++end;
+    if (begin < at && end > at + 1 && end < name.size() && (name[end] == 'b' || name[end] == 'B'))
+      return number_of_text(name.substr(begin, end - begin));
+  }
+  return std::nullopt;
+}
+
+// Returns the billions of parameters, to a few per cent: embeddings, attention and MLP.
+double billions_of(const Sized& model) {
+  const bool gated = model.type != "opt" && model.type != "bloom" && model.type != "falcon" && model.type != "gptj" &&
+                     model.type != "gpt_neox";
+  const auto hidden = static_cast<double>(model.hidden), width = static_cast<double>(model.width);
+  const auto heads = static_cast<double>(model.head_dim * (model.heads + model.groups));
+  const double layer = 2 * hidden * heads + (gated ? 3 : 2) * hidden * width;
+  const double tables = (model.tied ? 1 : 2) * hidden * static_cast<double>(model.vocabulary);
+  return (static_cast<double>(model.layers) * layer + tables) / 1e9;
+}
+
+// Returns true where the size that a name states with a point is within a third of the model's own.
+bool fits_size(const Sized& model, std::optional<double> stated) {
+  return !stated || model.type == "mixtral" || std::abs(billions_of(model) / *stated - 1) < 1. / 3;
+}
+
+// The shipped models of one name with a size have whole billions.
+bool fits_size(const Shipped& model, std::optional<double> stated) {
+  return !stated || model.file.find(fmt::format("-{:g}b", *stated)) != model.file.npos;
 }
 
 }  // namespace
 
 std::optional<NamedModel> model_of_name(std::string_view name) {
+  if (name.find(' ') != name.npos) return std::nullopt;  // a place to fill in: "[your model, example: Qwen/Qwen3-8B]"
   const std::string plain = plain_name(name);
+  const auto stated = pointed_size(name);
   for (const Shipped& model : kShippedModels)
-    if (model.name == plain) return NamedModel{std::string(model.file), model.layers};
+    if (model.name == plain && fits_size(model, stated)) return NamedModel{std::string(model.file), model.layers};
   for (const Sized& model : kSizedModels)
-    if (model.name == plain) return NamedModel{config_of_model(model, name), model.layers};
+    if (model.name == plain && fits_size(model, stated)) return NamedModel{config_of_model(model, name), model.layers};
+  for (const Expert& model : kExpertModels)
+    if (model.name == plain) {
+      Json config = {{"name", printable(name, 80)}};
+      config.update(Json::parse(model.config));
+      return NamedModel{config, config.at("num_hidden_layers").get<std::int64_t>()};
+    }
   return std::nullopt;
 }
 

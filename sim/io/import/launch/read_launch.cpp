@@ -118,9 +118,24 @@ bool is_neox_file(const fs::path& path) {
   return document && neox::is_neox(*document);
 }
 
+// Reads arguments of the Trainer in a file that `accelerate launch --config_file OTHER` starts with. Returns false for
+// other files and commands.
+bool read_beside_accelerate(const fs::path& script_path, const shell::Script& script, const NamedFile& named,
+                            const std::string& content, const Launch& launch, Report& report, Findings& findings) {
+  if (!tuning::starts_by_accelerate(named.command)) return false;
+  Findings unread;
+  auto document = read_yaml(content, printable(named.paths.front().string()), unread);
+  if (!document || !tuning::is_trainer(*document)) return false;
+  apply_overrides(launch.words, *document, findings);
+  const std::string folder = script_path.parent_path().empty() ? "." : script_path.parent_path().string();
+  tuning::read_trainer_file(script, named.command, folder, std::move(*document), stated_gpus(launch), report);
+  return true;
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
-void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, const std::string& missing,
-                     const std::vector<std::string>& flags, const Launch& launch, Report& report, Findings& findings) {
+void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
+                     const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
+                     Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
   const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
   if (all.empty())
@@ -142,10 +157,12 @@ void read_named_file(const fs::path& path, const std::vector<NamedFile>& all, co
   inner.files = named.paths;
   const auto content = named.text ? named.text : text_of(first, findings);
   if (!content) return;
-  if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
-    read_several(inner, report, findings);
-  else
-    read_text(first, *content, inner, report, findings);
+  if (!read_beside_accelerate(path, script, named, *content, inner, report, findings)) {
+    if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
+      read_several(inner, report, findings);
+    else
+      read_text(first, *content, inner, report, findings);
+  }
   if (stated_gpus(launch)) return;
   for (Mapped& one : report.mapped)
     if (one.key == "gpus") one.from = "the launcher (" + named.place + ")";
@@ -193,8 +210,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       if (const std::string method = word.ends_with(".py") ? tuning::other_method_of(word) : ""; !method.empty())
         return report.refuse(method, "the script starts " + printable(word, 80) +
                                          ": preferences, rewards or distillation, not plain training");
-  read_named_file(path, files_of_script(*script, folder), missing_configuration(*script), flags, launch, report,
-                  findings);
+  read_named_file(path, *script, files_of_script(*script, folder), missing_configuration(*script), flags, launch,
+                  report, findings);
 }
 
 // Documents of all frameworks differ in their sections.
@@ -219,7 +236,15 @@ void read_document(const Json& document, const std::string& text, const fs::path
   const auto gpus = stated_gpus(launch);
   if (tuning::is_axolotl(document)) return tuning::read_axolotl(document, gpus, report);
   if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
-  if (tuning::is_trainer(document)) return tuning::read_trainer(document, gpus, report);
+  if (tuning::is_trainer(document)) {
+    Json arguments = document;
+    Json inside;  // DeepSpeed's configuration may stand in the file itself
+    if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
+      inside = document.at("deepspeed");
+      arguments.erase("deepspeed");
+    }
+    return tuning::read_trainer(arguments, gpus, report, inside.is_null() ? nullptr : &inside);
+  }
   if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
   if (olmo::is_olmo(document)) return olmo::read_olmo(document, gpus, report);
   if (deepspeed::is_accelerate(document)) return deepspeed::read_accelerate(document, path, gpus, report);

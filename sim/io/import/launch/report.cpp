@@ -52,6 +52,12 @@ void Report::remove(std::string_view key) {
   place->erase(std::string(key));
 }
 
+void Report::forget(std::string_view key) {
+  remove(key);
+  std::erase_if(mapped, [&](const Mapped& one) { return one.key.starts_with(key); });
+  std::erase_if(assumed, [&](const Assumed& one) { return one.key.starts_with(key) && !one.value.empty(); });
+}
+
 void Report::drop_lines(std::string_view key) {
   std::erase_if(mapped, [&](const Mapped& one) { return one.key == key; });
   std::erase_if(assumed, [&](const Assumed& one) { return one.key == key; });

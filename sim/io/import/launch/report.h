@@ -62,6 +62,8 @@ class Report {
   [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key) const;
   [[nodiscard]] bool has(std::string_view key) const { return !at(key).is_null(); }
   void remove(std::string_view key);
+  /// Takes a key, or a section, back with its lines.
+  void forget(std::string_view key);
 
   /// Goes on without the refused settings named in `allow`; "all" stands for every one.
   void allow(const std::vector<std::string>& allow);

@@ -166,6 +166,9 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
       report_.ignore(setting, "");
     else if (rule == rules.end() && unknown == Unknown::kByName && is_harmless_name(key))
       report_.approximate(setting, kHarmlessByName);
+    else if (rule == rules.end() && unknown == Unknown::kByName && !number_of_text(text) &&
+             !names_something_costly(key))
+      report_.approximate(setting, kNothingCostly);
     else if (rule == rules.end())
       report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
     else if (rule->refused)

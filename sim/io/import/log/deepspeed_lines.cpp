@@ -120,8 +120,12 @@ void add_rates(std::optional<double> steps_per_s, double runtime, Entry& whole) 
 void take_runtime(std::string_view line, double runtime, LogBuilder& log) {
   constexpr std::size_t kFewSteps = 8;
   TrainingLog& mine = log.of(Format::kTrainer);
-  if (!mine.notes.empty() || mine.global_batch) return;  // another rank
-  const Bar* const bar = log.longest_bar();
+  if (!mine.notes.empty() || mine.global_batch) return;                      // another rank
+  if (const auto rate = positive_after(line, "'train_steps_per_second'")) {  // of three decimals
+    constexpr double kHalfDecimal = 0.0005;
+    log.state_steps_near(runtime * *rate, runtime * kHalfDecimal + 1);
+  }
+  const Bar* const bar = log.training_bar();
   const std::int64_t steps = bar == nullptr ? 0 : bar->entries.back().step;
   const auto samples_per_s = positive_after(line, "'train_samples_per_second'");
   if (bar != nullptr && bar->entries.size() > kFewSteps) {
@@ -178,6 +182,8 @@ bool take_trainer(std::string_view line, LogBuilder& log) {
     take_progress(*progress, log);
     return true;
   }
+  if (has(line, "'eval_runtime'") || has(line, "'eval_loss'")) log.end_evaluation();
+  if (const auto steps = positive_after(line, "Total optimization steps")) log.state_steps(whole_or(*steps, 0));
   return false;
 }
 

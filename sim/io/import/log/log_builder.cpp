@@ -1,7 +1,10 @@
 // Collects entries, timers and pauses, and decides in the end which program's lines count.
 #include "sim/io/import/log/log_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace foretoken::io::log {
@@ -49,6 +52,7 @@ void LogBuilder::add(Format format, Entry entry) {
 void LogBuilder::add_bar(std::int64_t total, const Entry& entry, std::optional<double> shown_s) {
   constexpr std::size_t kMostBars = 16;
   if (bars_.size() >= kMostBars && !bars_.contains(total)) return;
+  last_bar_ = total;
   Bar& bar = bars_[total];
   std::vector<Entry>& entries = bar.entries;
   const bool follows = entries.empty() || entry.step > entries.back().step;
@@ -68,11 +72,38 @@ const Bar* LogBuilder::bar_of(std::int64_t total) const {
   return bar == bars_.end() ? nullptr : &bar->second;
 }
 
-const Bar* LogBuilder::longest_bar() const {
-  const Bar* longest = nullptr;
+void LogBuilder::state_steps_near(double steps, double error) {
   for (const auto& [total, bar] : bars_)
-    if (longest == nullptr || bar.entries.back().at > longest->entries.back().at) longest = &bar;
+    if (!stated_steps_ && std::abs(static_cast<double>(total) - steps) <= error) stated_steps_ = total;
+}
+
+void LogBuilder::end_evaluation() {
+  const auto last = bars_.find(last_bar_);
+  if (last != bars_.end() && last->second.entries.back().step == last_bar_) last->second.evaluates = true;
+}
+
+const Bar* LogBuilder::training_bar() const {
+  if (const Bar* const stated = stated_steps_ ? bar_of(*stated_steps_) : nullptr; stated != nullptr) return stated;
+  const Bar* longest = nullptr;
+  const auto precedes = [](const Bar& a, const Bar& b) {
+    return a.evaluates != b.evaluates ? a.evaluates : a.entries.back().at < b.entries.back().at;
+  };
+  for (const auto& [total, bar] : bars_)
+    if (longest == nullptr || precedes(*longest, bar)) longest = &bar;
   return longest;
+}
+
+// Nothing tells which bar is the training's, and another one has run for a tenth of its time or more.
+void LogBuilder::note_other_bars(const Bar& chosen) {
+  constexpr double kShare = 0.1;
+  if (stated_steps_) return;
+  for (const auto& [total, bar] : bars_) {
+    if (&bar == &chosen || bar.evaluates) continue;
+    if (bar.entries.back().at.value_or(0) < kShare * chosen.entries.back().at.value_or(0)) continue;
+    of(Format::kTrainer)
+        .notes.push_back(
+            fmt::format("A progress bar of {} steps stands beside the one that counts, which ran longer.", total));
+  }
 }
 
 void LogBuilder::add_pause(Pause what) {
@@ -102,7 +133,10 @@ void LogBuilder::add_rank_timer(Format format, std::string_view name, double sec
 }
 
 std::optional<TrainingLog> LogBuilder::finished() {
-  if (const Bar* const bar = longest_bar()) of(Format::kTrainer).entries = bar->entries;
+  if (const Bar* const bar = training_bar()) {
+    of(Format::kTrainer).entries = bar->entries;
+    note_other_bars(*bar);
+  }
   TrainingLog* best = nullptr;
   for (TrainingLog& log : logs_)
     if (best == nullptr && states_time(log)) best = &log;

@@ -18,6 +18,7 @@ inline constexpr std::size_t kMostEntries = 500'000, kMostTimers = 64, kMostRead
 /// A progress bar and the time of a step that it showed last.
 struct Bar {
   std::vector<Entry> entries;
+  bool evaluates = false;  ///< a line of an evaluation followed it
   std::optional<double> shown_s{};
 };
 
@@ -32,8 +33,15 @@ class LogBuilder {
   void add_bar(std::int64_t total, const Entry& entry, std::optional<double> shown_s);
   /// Returns the bar with `total` steps, or nullptr.
   [[nodiscard]] const Bar* bar_of(std::int64_t total) const;
-  /// Returns the bar that has run for the longest: that of the training, beside those of loading and evaluation.
-  [[nodiscard]] const Bar* longest_bar() const;
+  /// The log says how many steps the training has: its bar has as many.
+  void state_steps(std::int64_t steps) { stated_steps_ = steps; }
+  /// So does a rate over the whole run, to within `error`.
+  void state_steps_near(double steps, double error);
+  /// The bar that was drawn last belongs to an evaluation, whose results follow.
+  void end_evaluation();
+  /// Returns the bar of the training: the one with as many steps as the log states, or else the one that has run for
+  /// the longest beside those of evaluations.
+  [[nodiscard]] const Bar* training_bar() const;
   void drop_bars() { bars_.clear(); }
   /// Counts a line of a step that ends before its time.
   void add_broken(Format format) { ++of(format).broken_lines; }
@@ -55,7 +63,11 @@ class LogBuilder {
 
  private:
   std::array<TrainingLog, kFormats> logs_{};
+  void note_other_bars(const Bar& chosen);
+
   std::map<std::int64_t, Bar> bars_;  ///< by their number of steps
+  std::int64_t last_bar_ = 0;         ///< the number of steps of the bar that was drawn last
+  std::optional<std::int64_t> stated_steps_{};
   std::vector<PauseLine> pauses_;
   std::size_t line_ = 0;
 };

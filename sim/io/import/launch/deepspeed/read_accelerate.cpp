@@ -75,7 +75,7 @@ void map_accelerate_degrees(const Settings& settings) {
 }
 
 void map_accelerate_precision(const Settings& settings, Report& report) {
-  const std::string type = settings.text({"mixed_precision"}).value_or("no");
+  const std::string type = lower_case(settings.text({"mixed_precision"}).value_or("no"));
   if (type == "bf16" || type == "fp16") return report.map("precision", type, "mixed_precision");
   if (type == "fp8") {
     report.map("precision", "fp8", "mixed_precision");

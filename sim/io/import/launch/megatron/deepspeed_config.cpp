@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/json/parse_json.h"
@@ -74,6 +76,19 @@ void map_deepspeed_config(const Json& config, Report& report) {
   for (Ignored& one : own.ignored) report.ignored.push_back(std::move(one));
   for (Assumed& one : own.assumed)
     if (one.value.empty()) report.assumed.push_back(std::move(one));
+}
+
+void map_missing_config(const std::vector<Argument>& arguments, Report& report) {
+  const std::string file = value_of(arguments, "deepspeed-config"), stage = value_of(arguments, "zero-stage");
+  const bool known = !file.empty() && !shell::is_unknown(file);
+  const std::string shown = known ? "the file " + in_quotes(file) : std::string("its file");
+  if (whole_of(stage))
+    return report.approximate("--deepspeed-config", shown + " is not there; ZeRO is that of --zero-stage");
+  const Json runtime = report.at("runtime");
+  report.forget("optimizer.zero_stage");
+  if (!known || !map_named_zero(file, report))
+    report.ask("optimizer.zero_stage", shown + " decides about ZeRO; it is not there, and its name says no stage");
+  if (!report.has("offload")) report.assume("runtime", runtime, "the flags belong to this generation of the code");
 }
 
 }  // namespace foretoken::io::launch::megatron

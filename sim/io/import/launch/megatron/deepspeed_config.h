@@ -19,4 +19,7 @@ namespace foretoken::io::launch::megatron {
 /// Maps ZeRO and offload of the configuration, which win over --zero-stage. Refuses what changes the answer.
 void map_deepspeed_config(const Json& config, Report& report);
 
+/// Takes a configuration that is not there by --zero-stage, or by its name, and asks for the stage without either.
+void map_missing_config(const std::vector<Argument>& arguments, Report& report);
+
 }  // namespace foretoken::io::launch::megatron

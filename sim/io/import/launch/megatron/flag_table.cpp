@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/megatron/ignored_flags.h"
 
 namespace foretoken::io::launch::megatron {
@@ -87,7 +88,8 @@ constexpr Row kNoted[] = {
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
      "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
      "disable-gloo-process-groups outer-dp-sharding-strategy use-tp-pp-dp-mapping "
-     "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce tp-comm-split-ag tp-comm-split-rs "
+     "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce delay-param-gather no-delay-param-gather "
+     "tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
      "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
      "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
@@ -127,11 +129,20 @@ constexpr Row kNoted[] = {
      "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
-     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations",
+     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
+     "distribute-checkpointed-activations",
      "activations are kept on every tensor rank"},
     {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
 
+/// Flags of MindSpeed that change nothing with one tensor rank.
+constexpr std::string_view kOfTensorRanks =
+    "use-ascend-mc2 use-ascend-coc use-mc2 coc-fused-kernel coc-mode coc-parallel-num enable-overlap-ag-with-matmul "
+    "enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul";
+
 constexpr Row kRefused[] = {
+    {"fmoefy moe-num-experts moe-top-k moe-expert-model-parallelism moe-loss-weight moe-weight-parallelism "
+     "moe-lbl-in-fp32 moe-zloss-weight",
+     "layers of experts of MegaBlocks or FastMoE"},
     {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
      "a hybrid of state-space and attention layers"},
     {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
@@ -175,10 +186,9 @@ constexpr Row kRefused[] = {
     {"compression-training", "layers that change during the run"},
     {"noop-layers", "layers without weights that fill up the stages"},
     {"reuse-fp32-param", "weights that share the memory of their fp32 copies"},
-    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap use-ascend-mc2 use-ascend-coc use-mc2 "
-     "moe-zerc "
-     "enable-overlap-ag-with-matmul enable-overlap-matmul-with-rs enable-backward-overlap-ag-with-matmul",
+    {"moe-alltoall-overlap-comm moe-allgather-overlap-comm moe-fb-overlap moe-zerc",
      "communication that overlaps with the products of its own layer"},
+    {kOfTensorRanks, "communication that overlaps with the products of its own layer"},
     {"swap-optimizer", "states of the optimizer that move to the host's memory"},
     {"o2-optimizer o2-gradient", "moments or gradients of 16 bits"},
     {"share-kvstates cla-share-factor", "layers that share their keys and values"},
@@ -187,6 +197,8 @@ constexpr Row kRefused[] = {
     {"swap-attention mla-swap-core-attn-out moe-unperm2-mem-optim-swap", "activations that move to the host's memory"},
     {"lumen-attn-backend linear-fp8 linear-fp8-scaling linear-fp8-amax-algo linear-fp8-amax-history",
      "kernels of Lumen"},
+    {"ckpt-convert-format ckpt-convert-save ckpt-convert-update-legacy-dist-opt-format",
+     "no training step: it converts a checkpoint and ends"},
     {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
     {"fix-sub-seq-length", "packed sequences that attend to themselves alone"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
@@ -200,7 +212,7 @@ constexpr Row kRefused[] = {
      "inference, not a training step"},
     {"sft test-mode decode-only-cuda-graphs use-coordinator",
      "fine-tuning or inference on sequences of several lengths"},
-    {"max-tokens-to-oom num-tokens-to-generate return-log-probs prompts incoming-requests-per-sec "
+    {"max-batch-size max-tokens-to-oom num-tokens-to-generate return-log-probs prompts incoming-requests-per-sec "
      "incoming-requests-per-step enable-chunked-prefill flash-decode text-generate-input-file "
      "text-generate-output-file out-seq-length prompt-file use-legacy-static-engine input-len generation-length",
      "inference, not a training step"},
@@ -264,6 +276,8 @@ bool names_no_work(std::string_view flag) {
 
 }  // namespace
 
+bool is_of_tensor_ranks(std::string_view flag) { return lists(kOfTensorRanks, flag); }
+
 std::optional<FlagRule> rule_of(std::string_view flag) {
   if (flag.empty() || flag.find(' ') != flag.npos) return std::nullopt;
   if (lists(kReadFlags, flag)) return FlagRule{Effect::kRead, ""};
@@ -276,9 +290,11 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const std::string_view logs :
        {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
-        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-"})
+        "mock-", "rerun-", "error-injection-", "inprocess-", "mup-", "rotary-", "rope-"})
     if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
-  if (names_no_work(flag))
+  const bool fused = flag.ends_with("-fusion") || flag.starts_with("use-fused-") || flag.starts_with("no-use-fused-");
+  if (fused) return FlagRule{Effect::kNoted, "kernels are fused as the runtime has them"};
+  if (names_no_work(flag) || is_harmless_name(flag))
     return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};
   return std::nullopt;
 }

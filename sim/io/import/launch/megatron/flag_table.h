@@ -26,4 +26,7 @@ struct FlagRule {
 /// bigscience-workshop/Megatron-DeepSpeed and microsoft/Megatron-DeepSpeed, megatron/arguments.py; torchrun and Slurm.
 [[nodiscard]] std::optional<FlagRule> rule_of(std::string_view flag);
 
+/// Returns true for flags about communication of tensor ranks, which change nothing with one of them.
+[[nodiscard]] bool is_of_tensor_ranks(std::string_view flag);
+
 }  // namespace foretoken::io::launch::megatron

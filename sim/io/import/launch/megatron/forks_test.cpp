@@ -97,7 +97,8 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--swap-attention", "host's memory"},
       {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
       {"--num-experts 8 --first-k-dense-replace 1 --moe-layer-freq 2", "--first-k-dense-replace"},
-      {"--use-mc2", "overlaps"},
+      {"--use-mc2 --tensor-model-parallel-size 2", "overlaps"},
+      {"--moe-num-experts=64 --moe-top-k=1", "MegaBlocks"},
       {"--reset-attention-mask --fix-sub-seq-length 16384", "packed"},
       {"--hetero-mode pp", "several kinds"},
       {"--rollout-batch-size 32 --advantage-estimator grpo", "reinforcement"},
@@ -111,6 +112,16 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
     SCOPED_TRACE(flags);
     EXPECT_THAT(refused_lines(with_flags_of_fork(flags)), HasSubstr(words));
   }
+}
+
+TEST(MegatronForks, AConversionIsNoTraining) {
+  EXPECT_THAT(refused_lines(with_flags_of_fork("--ckpt-convert-format torch --ckpt-convert-save a")),
+              HasSubstr("it converts a checkpoint"));
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion")), "");
+}
+
+TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--use-mc2 --use-ascend-coc --tensor-model-parallel-size 1")), "");
 }
 
 TEST(MegatronForks, PythonAloneIsOneGpuOnlyWhereNothingSaysMore) {
@@ -152,6 +163,36 @@ TEST(MegatronForks, OneTensorRankInAPartOfALaunchTurnsSequenceParallelismOff) {
   EXPECT_EQ(asked(""), "true");
 }
 
+TEST(MegatronForks, ADeepSpeedFileThatIsNotThereCountsByItsName) {
+  const auto with = [](const std::string& flags) {
+    return read_text_of_fork(
+        "deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 "
+        "--num-attention-heads 16 --micro-batch-size 1 --global-batch-size 8 --seq-length 1024 "
+        "--vocab-size 50304 --fp16 --deepspeed " +
+        flags);
+  };
+  const Report named = with("--deepspeed_config conf/ds_zero2.json");
+  EXPECT_TRUE(named.complete());
+  EXPECT_EQ(named.whole("optimizer.zero_stage"), 2);
+  EXPECT_TRUE(std::ranges::any_of(named.assumed, [](const Assumed& one) { return one.key == "optimizer.zero_stage"; }));
+  EXPECT_EQ(named.at("runtime"), Json("megatron-deepspeed-2022"));
+  const Report stated = with("--deepspeed_config conf/ds.json --zero-stage 1");
+  EXPECT_TRUE(stated.complete());
+  EXPECT_EQ(stated.whole("optimizer.zero_stage"), 1);
+  const Report open = with("--deepspeed_config conf/ds.json");
+  EXPECT_EQ(refused_lines(open), "");
+  EXPECT_FALSE(open.has("optimizer.zero_stage"));
+  ASSERT_EQ(open.asked.size(), 1U);
+  EXPECT_EQ(open.asked[0].key, "optimizer.zero_stage");
+}
+
+TEST(MegatronForks, DistributedCheckpointsOf2021AreNoted) {
+  EXPECT_EQ(refused_lines(read_text_of_fork("python pretrain_gpt.py --num-layers 2 --hidden-size 64 "
+                                            "--num-attention-heads 2 --checkpoint-activations "
+                                            "--distribute-checkpointed-activations --fp16")),
+            "");
+}
+
 constexpr const char* kSwift =
     "NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 megatron sft --load Qwen3-8B-mcore --dataset a --max_length 4096 "
     "--tensor_model_parallel_size 2 --sequence_parallel true --save_interval 200 --max_epochs 3 ";
@@ -167,6 +208,18 @@ TEST(MegatronForks, SwiftsCommandHasDefaultsOfItsOwn) {
   EXPECT_EQ(report.whole("batch.global"), 16);
   EXPECT_EQ(report.whole("gpus"), 4);
   EXPECT_EQ(report.at("recompute.granularity"), Json("selective"));
+  // Origins are as the user wrote them; what only this program has added is assumed.
+  const auto origin = [&](std::string_view key) {
+    for (const Mapped& one : report.mapped)
+      if (one.key == key) return one.from;
+    for (const Assumed& one : report.assumed)
+      if (one.key == key) return one.because;
+    return std::string();
+  };
+  EXPECT_THAT(origin("batch.sequence_length"), HasSubstr("--max_length"));
+  EXPECT_THAT(origin("parallelism.tensor"), HasSubstr("--tensor_model_parallel_size"));
+  EXPECT_THAT(origin("batch.global"), HasSubstr("ms-swift's default"));
+  EXPECT_THAT(origin("gpus"), HasSubstr("the environment"));
   const Report lora = read_text_of_fork(std::string(kSwift) + "--train_type lora --lora_rank 32");
   EXPECT_EQ(lora.at("training.method"), Json("lora"));
   EXPECT_EQ(lora.whole("training.rank"), 32);

@@ -14,7 +14,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "async-strategy auto-detect-ckpt-format bert-embedder-type beta-fast beta-slow calc-ft-timeouts "
     "calculate-per-token-loss check-for-large-grads check-for-nan-in-loss-and-grad check-for-spiky-loss "
     "check-weight-hash-across-dp-replicas-interval checkpoint checkpoint-path ckpt-assume-constant-structure "
-    "ckpt-convert-format ckpt-convert-save ckpt-drop-redundant-extra-state ckpt-format ckpt-fully-parallel-load "
+    "ckpt-drop-redundant-extra-state ckpt-format ckpt-fully-parallel-load "
     "ckpt-fully-parallel-load-per-rank-objects ckpt-fully-parallel-save ckpt-step clip-grad codecarbon-dir comment "
     "config-logger-dir config-overrides constraint container-image container-mounts container-workdir "
     "contigious-checkpointing cpu-affinity cpu-bind cpuctxsw cpus-per-gpu cpus-per-task "

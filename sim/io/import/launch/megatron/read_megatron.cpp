@@ -54,6 +54,8 @@ void sort_rest(const Flags& flags) {
           setting,
           "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
           from);
+    } else if (is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) {
+      report.ignore(setting, from);
     } else if (rule->effect == Effect::kIgnored || (rule->effect != Effect::kRead && is_off(argument))) {
       report.ignore(setting, from);
     } else if (rule->effect == Effect::kNoted) {
@@ -264,11 +266,14 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   const std::vector<Argument> stated = swift ? arguments : std::vector<Argument>();
   if (swift) become_megatron(arguments);
   const auto config = deepspeed_config_of(script, arguments, folder);
-  if (config) std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
+  std::vector<Argument> missing;  // ZeRO of a file that is not there
+  if (!config && last_of(arguments, "deepspeed-config") != nullptr) missing = arguments;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
   read_arguments(std::move(arguments), report, false, program_of(command->words));
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);
+  if (!missing.empty()) map_missing_config(missing, report);
   if (swift) map_swift_model(*command, stated, report);
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
   note_unknown_words(*command, report);

@@ -30,6 +30,28 @@ constexpr std::string_view kWithoutEffect =
 /// Arguments that are read here.
 constexpr std::string_view kRead = " train-type tuner-type torch-dtype model freeze-llm freeze-vit freeze-aligner ";
 
+constexpr const char* kDefaultOfSwift = "a default of ms-swift";
+
+// "--seq-length (sft.sh:3)" becomes "--max_length (sft.sh:3)": as the user wrote it.
+std::string as_swift_writes(const std::string& from) {
+  if (!from.starts_with("--")) return from;
+  const std::size_t end = std::min(from.find(' '), from.size());
+  std::string name = from.substr(2, end - 2);
+  for (const auto& [own, megatrons] : kNames)
+    if (name == megatrons) name = own;
+  std::ranges::replace(name, '-', '_');
+  return "--" + name + from.substr(end);
+}
+
+// A flag that only this code has added is an assumption.
+void name_as_swift_does(Report& report) {
+  const std::vector<Mapped> all = report.mapped;
+  for (const Mapped& one : all)
+    if (one.from.ends_with(std::string("(") + kDefaultOfSwift + ")"))
+      report.assume(one.key, report.at(one.key), "ms-swift's default (swift/megatron/argument)");
+  for (Mapped& one : report.mapped) one.from = as_swift_writes(one.from);
+}
+
 bool is_among(std::string_view names, const std::string& name) { return names.find(" " + name + " ") != names.npos; }
 
 }  // namespace
@@ -53,7 +75,7 @@ void become_megatron(std::vector<Argument>& arguments) {
            (one.name == "lora-target-modules" && one.values.empty());
   });
   const auto usual = [&](const char* name, std::vector<std::string> values) {
-    if (last_of(arguments, name) == nullptr) arguments.push_back({name, std::move(values), "a default of ms-swift"});
+    if (last_of(arguments, name) == nullptr) arguments.push_back({name, std::move(values), kDefaultOfSwift});
   };
   if (type == "float16")
     usual("fp16", {});
@@ -70,6 +92,7 @@ void become_megatron(std::vector<Argument>& arguments) {
 }
 
 void map_swift_model(const shell::Command& command, const std::vector<Argument>& arguments, Report& report) {
+  name_as_swift_does(report);
   const auto of_model = [](const std::string& key) { return key == "model" || key.starts_with("model."); };
   report.remove("model");
   std::erase_if(report.mapped, [&](const Mapped& one) { return of_model(one.key); });

@@ -182,7 +182,7 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
   const std::int64_t context = parallel.map(report, "context_parallel_size", "parallelism.context", 1);
   const std::int64_t expert = parallel.map(report, "expert_parallel_size", "parallelism.expert", 1);
   const auto data = whole_of(parallel.text("dp"));
-  const bool scatters = parallel.text("tp_mode") == "REDUCE_SCATTER";
+  const bool scatters = lower_case(parallel.text("tp_mode")) == "reduce_scatter";
   report.map("parallelism.sequence_parallel", scatters && tensor > 1, parallel.from("tp_mode"));
   const std::string engine = parallel.text("pp_engine");
   report.map("schedule", engine == "afab" ? "gpipe" : "1f1b", parallel.from("pp_engine"));

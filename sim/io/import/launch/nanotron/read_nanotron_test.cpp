@@ -44,6 +44,15 @@ TEST(ReadNanotron, FusedAttentionNeedsNoSelectiveRecomputing) {
   EXPECT_THAT(refusals("FULL"), HasSubstr("parallelism.recompute_granularity"));
 }
 
+// parallelism_config.py: TensorParallelLinearMode[self.tp_mode.upper()]
+TEST(ReadNanotron, ModesHaveAnyCase) {
+  const auto document = Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
+                                        "tokens": {}, "parallelism": {"tp": "2", "tp_mode": "reduce_scatter"}})");
+  Report report;
+  nanotron::read_nanotron(document, report);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+}
+
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   const auto document = Json::parse(R"({"model": {"dtype": "float8", "model_config": {"is_mamba_config": "true"}},
                                         "parallelism": {"tp": "two", "mystery": "3"}, "tokens": {}, "doremi": {"a": "1"}})");

@@ -319,19 +319,20 @@ void state_automatic_count(Texts& words, std::int64_t devices) {
       }
 }
 
+std::optional<std::string> Interpreter::known_value(const char* variable) const {
+  const auto found = script_.variables.values.find(variable);
+  if (found == script_.variables.values.end() || found->second.size() != 1 || is_unknown(found->second.front()))
+    return std::nullopt;
+  return found->second.front();
+}
+
 // Command lines that start torchrun by themselves take its counts from variables: hiyouga/LLaMA-Factory,
 // src/llamafactory/launcher.py; modelscope/ms-swift, swift/cli/main.py.
-void Interpreter::add_counts_of_variables(Texts& words, std::map<std::string, std::string>& options) const {
+void Interpreter::add_counts_of_variables(std::int64_t devices, Texts& words,
+                                          std::map<std::string, std::string>& options) const {
   const std::string program = fs::path(words.front()).filename().string();
   const bool factory = program == "llamafactory-cli";
-  const auto set = [&](const char* variable) -> std::optional<std::string> {
-    const auto found = script_.variables.values.find(variable);
-    if (found == script_.variables.values.end() || found->second.size() != 1 || is_unknown(found->second.front()))
-      return std::nullopt;
-    return found->second.front();
-  };
-  const auto visible = set("CUDA_VISIBLE_DEVICES");
-  const std::int64_t devices = visible && !visible->empty() ? 1 + std::ranges::count(*visible, ',') : 0;
+  const auto set = [&](const char* variable) { return known_value(variable); };
   if (devices > 0) state_automatic_count(words, devices);
   if (devices > 0 && takes_visible_devices(words)) options["nproc-per-node"] = std::to_string(devices);
   if (!factory && program != "swift" && program != "megatron") return;
@@ -352,9 +353,11 @@ void Interpreter::record(const Texts& stated, Mode mode) {
   budget_.take_words(words.size());
   std::map<std::string, std::string> options = script_.scheduler;
   options.insert(job_.begin(), job_.end());
-  add_counts_of_variables(words, options);
+  const auto visible = known_value("CUDA_VISIBLE_DEVICES");
+  const std::int64_t devices = visible && !visible->empty() ? 1 + std::ranges::count(*visible, ',') : 0;
+  add_counts_of_variables(devices, words, options);
   budget_.take(options.size());
-  script_.commands.push_back({std::move(words), file_, 0, mode == Mode::kRun, std::move(options)});
+  script_.commands.push_back({std::move(words), file_, 0, mode == Mode::kRun, std::move(options), {}, devices});
 }
 
 // A text that a shell reads again: of eval in this shell, of sh -c in another one.

@@ -95,7 +95,8 @@ class Interpreter {
   void start_text(const Found& file, const Texts& arguments, Mode mode);
   bool start_piped_job(const Texts& words, const std::string& text, Mode mode);
   void inner_text(const std::string& text, Mode mode, bool other_shell);
-  void add_counts_of_variables(Texts& words, std::map<std::string, std::string>& options) const;
+  [[nodiscard]] std::optional<std::string> known_value(const char* variable) const;
+  void add_counts_of_variables(std::int64_t devices, Texts& words, std::map<std::string, std::string>& options) const;
   void record(const Texts& words, Mode mode);
   void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
   [[nodiscard]] std::string with_variables(const std::string& text);

@@ -1,6 +1,7 @@
 // Reads a shell script without executing anything: its variables, and the commands that it would start.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -21,6 +22,7 @@ struct Command {
   bool certain = true;                             ///< false inside a condition that no reading can decide
   std::map<std::string, std::string> scheduler{};  ///< Slurm's options under which it runs: {"--nodes": "4"}
   Texts empties{};  ///< reasons for words that are empty here and may hold something in a run: "the script's arguments"
+  std::int64_t devices = 0;  ///< of CUDA_VISIBLE_DEVICES; 0 where nothing states them
 
   /// Returns "run.sh:12"; the file alone for a line of 0.
   [[nodiscard]] std::string place() const { return line > 0 ? file + ':' + std::to_string(line) : file; }

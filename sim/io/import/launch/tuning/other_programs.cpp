@@ -1,7 +1,7 @@
 // Renames the arguments of programs that train as the Trainer does.
 //
 // Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py; meta-llama/llama-recipes,
-// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py.
+// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py; tloen/alpaca-lora, finetune.py.
 #include "sim/io/import/launch/tuning/other_programs.h"
 
 #include <algorithm>
@@ -115,6 +115,28 @@ void add_defaults_of_qlora(std::vector<Argument>& arguments) {
     if (!stated && last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
 }
 
+// tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
+bool is_alpaca_lora(const std::vector<Argument>& arguments) {
+  return last_of(arguments, "base-model") != nullptr && last_of(arguments, "num-layers") == nullptr &&
+         (last_of(arguments, "micro-batch-size") != nullptr || last_of(arguments, "cutoff-len") != nullptr);
+}
+
+void take_alpaca_lora(std::vector<Argument>& arguments) {
+  constexpr Renamed kAlpacaNames[] = {{"micro-batch-size", "per-device-train-batch-size"},
+                                      {"batch-size", "global-train-batch-size"},
+                                      {"num-epochs", "num-train-epochs"}};
+  rename(arguments, kAlpacaNames);
+  constexpr Renamed kDefaults[] = {{"per-device-train-batch-size", "4"},
+                                   {"global-train-batch-size", "128"},
+                                   {"cutoff-len", "256"},
+                                   {"lora-r", "8"},
+                                   {"lora-target-modules", "q_proj,v_proj"},
+                                   {"load-in-8bit", "true"},
+                                   {"fp16", "true"}};
+  for (const auto& [name, value] : kDefaults)
+    if (last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+}
+
 bool is_open_rlhf(const std::vector<Argument>& arguments) { return last_of(arguments, kRlhfBatch) != nullptr; }
 
 bool is_llama_recipes(const std::vector<Argument>& arguments) {
@@ -127,14 +149,16 @@ bool is_llama_recipes(const std::vector<Argument>& arguments) {
 }  // namespace
 
 bool is_other_program(const std::vector<Argument>& arguments) {
-  return is_open_rlhf(arguments) || is_llama_recipes(arguments);
+  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments);
 }
 
 void take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py")
     add_defaults_of_qlora(arguments);
   if (is_open_rlhf(arguments)) return take_open_rlhf(arguments);
-  if (is_llama_recipes(arguments)) take_llama_recipes(arguments);
+  if (is_llama_recipes(arguments)) return take_llama_recipes(arguments);
+  if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
+    take_alpaca_lora(arguments);
 }
 
 std::string other_method_of(const std::string& program) {
@@ -147,8 +171,26 @@ std::string other_method_of(const std::string& program) {
   return "";
 }
 
+namespace {
+
+// Programs that only generate: inference.py, but not train_generation.py.
+bool only_generates(const std::string& program) {
+  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
+  const auto words = words_of_name(std::filesystem::path(program).stem().string());
+  const auto among = [&](std::string_view names) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
+  };
+  return program.ends_with(".py") && among(kGenerates) &&
+         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
+}
+
+}  // namespace
+
 void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
   if (program.empty()) return;
+  if (only_generates(program.front()))
+    report.refuse(printable(program.front(), 80), "not a training: it generates, by its name");
   const std::string method = other_method_of(program.front());
   if (!method.empty())
     report.refuse(method, "preferences, rewards or distillation by the name of the program, " +

@@ -87,10 +87,13 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   map_named_model(settings.text({"base_model"}).value_or("?"), "base_model", report);
   if (!settings.map_whole({"sequence_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "the recipe states no sequence_len");
-  const auto accumulation = settings.whole({"gradient_accumulation_steps"}).value_or(1);
+  const auto old_batch = settings.whole({"batch_size"});
   auto micro = settings.whole({"micro_batch_size"});
+  const bool divides = old_batch && micro && *micro > 0 && *old_batch >= *micro;
+  const auto accumulation =
+      settings.whole({"gradient_accumulation_steps"}).value_or(divides ? *old_batch / *micro : std::int64_t{1});
   // The old batch_size is that of a step and rank.
-  if (const auto old = settings.whole({"batch_size"}); old && !micro && accumulation > 0) micro = *old / accumulation;
+  if (old_batch && !micro && accumulation > 0) micro = *old_batch / accumulation;
   if (gpus) report.map("gpus", *gpus, "the command line");
   map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, 1, report);
   const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;

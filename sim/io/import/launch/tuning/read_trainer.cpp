@@ -21,7 +21,6 @@ constexpr KeyRule kTrainerKeys[] = {
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
-    {"lora_dim lora_module_name only_optimize_lora", "LoRA as DeepSpeed-Chat has it", true},
     {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
@@ -32,7 +31,9 @@ constexpr KeyRule kTrainerKeys[] = {
      "mm_vision* image_folder image_tower",
      "a multimodal model", true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
-    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_liger* torch_compile* optim_args "
+    {"config config_file config_path", "its file may hold further arguments", true},
+    {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_flash_attention* use_liger* torch_compile* "
+     "optim_args "
      "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
@@ -59,8 +60,9 @@ void refuse_other_stages(const Settings& settings, Report& report) {
 
 // Older scripts limit the question and the answer each.
 void map_length(const Settings& settings, Report& report) {
-  if (settings.map_whole({"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size"},
-                         "batch.sequence_length"))
+  if (settings.map_whole(
+          {"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len", "context_length"},
+          "batch.sequence_length"))
     return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
              target = settings.whole({"max_target_length", "target_max_len"});
@@ -91,6 +93,24 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
   (void)settings.at("fsdp_config");
 }
 
+// DeepSpeed-Chat's LoRA freezes the weights beside its adapters. Without --only_optimize_lora all others train too:
+// microsoft/DeepSpeedExamples, applications/DeepSpeed-Chat, dschat/utils/module/lora.py.
+void map_lora_of_chat(const Settings& settings, Report& report) {
+  const auto rank = settings.whole({"lora_dim"});
+  const std::string where = settings.text({"lora_module_name"}).value_or("decoder.layers.");
+  const bool alone = settings.on({"only_optimize_lora"});
+  (void)settings.at("lora_learning_rate");
+  if (rank.value_or(0) < 1) return;
+  if (!alone)
+    report.refuse("lora_dim",
+                  "without --only_optimize_lora embeddings, norms and biases train whole beside the adapters");
+  const bool layers = where.ends_with("layers.") || where.ends_with("layers") || where.ends_with("h.");
+  if (!layers)
+    return report.refuse("lora_module_name " + printable(where, 40),
+                         "no adapter is modelled beside these products alone");
+  map_adapter({.method = "lora", .from = "lora_dim", .rank = rank, .targets = "all"}, report);
+}
+
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
   // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
@@ -98,12 +118,16 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const Names kNarrow = {"use_qlora", "qlora", "q_lora",
                          "use_q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
   const bool narrow = settings.on(kNarrow), whole = settings.on({"full_finetune"});
-  const bool stated = settings.has(kSwitches);
+  const bool switched = settings.has(kSwitches);
   const bool peft =
       !whole &&
-      (narrow || (stated ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
+      (narrow || (switched ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
   (void)settings.at("peft_method");
-  const auto type = settings.text({"peft_type"});  // beside it lora_dim is a plain rank
+  // Beside these lora_dim is a plain rank: DeepSpeed-Chat has neither.
+  const bool plain = settings.has({"lora_alpha"}) || settings.has({"lora_dropout"});
+  const auto type = settings.has({"lora_dim"}) && plain && !settings.has({"peft_type"})
+                        ? std::optional<std::string>("lora")
+                        : settings.text({"peft_type"});
   const auto rank =
       type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
@@ -112,15 +136,23 @@ void map_trainer_method(const Settings& settings, Report& report) {
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
                           "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const std::string targets =
-      settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"}).value_or("all");
+  const auto stated = settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"});
+  // TRL's ModelConfig leaves them to PEFT, whose table has these two for Llama, Mistral, Qwen and Gemma:
+  // peft/utils/constants.py.
+  const bool of_peft = !kind && settings.has({"use_peft"});
+  const std::string targets = stated.value_or(of_peft ? "q_proj,v_proj" : "all");
+  if (!type && !peft && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
   if (type && !peft && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
   if (kind ? *kind == "lora" : peft || type)
-    map_adapter({.method = four || eight ? "qlora" : "lora",
+    map_adapter({.method = four ? "qlora" : "lora",
                  .from = kind ? "finetuning_type" : "use_peft",
                  .rank = rank,
                  .targets = targets,
+                 .targets_because = stated    ? ""
+                                    : kind    ? "all linear products by default"
+                                    : of_peft ? "PEFT's default"
+                                              : "the program states its products itself; all linear ones are taken",
                  .base_bits = four    ? 4
                               : eight ? 8
                                       : 16},
@@ -177,7 +209,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size"},
                  gpus, 1, report);
   map_trainer_precision(settings, report);
-  const bool factory = settings.has({"finetuning_type"});
+  // Other programs have a key of that name, too.
+  const bool factory = settings.has({"finetuning_type"}) &&
+                       (settings.has({"stage"}) || settings.has({"template"}) || settings.has({"cutoff_len"}) ||
+                        settings.has({"dataset"}) || settings.has({"dataset_dir"}));
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});

@@ -124,7 +124,7 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
   const std::string type = text_in(document, "model_type");
   for (const std::string_view key : kWithoutEffect)
     if (document.erase(std::string(key)) > 0) report.ignore(std::string(key), "");
-  if (!type.empty() && document.contains("model_id_or_path")) document["model_id_or_path"] = type;
+  if (!type.empty() && !document.contains("model")) document["model_id_or_path"] = type;
   for (const auto& [own, name] : kNames) {
     const auto found = document.find(own);
     if (found == document.end()) continue;
@@ -138,6 +138,7 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
     report.approximate(key, std::string(value) + " is ms-swift's default");
   };
   usual("finetuning_type", "lora");
+  if (!document.contains("stage")) document["stage"] = "sft";  // LLaMA-Factory's word, whose reader this is
   usual("per_device_train_batch_size", "1");
   if (text_in(document, "lora_target") == "ALL" || text_in(document, "lora_target") == "DEFAULT")
     document["lora_target"] = "all";

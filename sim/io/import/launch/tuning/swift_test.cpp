@@ -56,6 +56,24 @@ TEST(Swift, WhatItDoesOtherwiseIsRefused) {
   EXPECT_THAT(refused_lines(read_swift("swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B")), HasSubstr("preference"));
 }
 
+// swift/utils/torch_utils.py, get_device_map: without torchrun the layers are dealt out to all visible devices.
+TEST(Swift, OneProcessForSeveralDevicesIsRefused) {
+  const std::string flags = "swift sft --model Qwen/Qwen3-8B --train_type lora --dataset a --max_length 2048";
+  const Report shared = read_swift("CUDA_VISIBLE_DEVICES=0,1,2,3 " + flags);
+  EXPECT_THAT(refused_lines(shared), HasSubstr("CUDA_VISIBLE_DEVICES: one process for 4 GPUs"));
+  EXPECT_FALSE(shared.has("gpus"));
+  EXPECT_EQ(refused_lines(read_swift("CUDA_VISIBLE_DEVICES=3 " + flags)), "");
+  EXPECT_EQ(refused_lines(read_swift("CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 " + flags)), "");
+}
+
+TEST(Swift, Version2NamesItsModelByType) {
+  const Report report = read_swift("CUDA_VISIBLE_DEVICES=0 swift sft --model_type qwen1half-7b-chat --sft_type lora");
+  EXPECT_THAT(report.json().dump(), HasSubstr("qwen1half-7b-chat"));
+  EXPECT_EQ(read_swift("CUDA_VISIBLE_DEVICES=0 swift sft --model_type qwen2-7b-instruct --sft_type lora")
+                .whole("model.num_hidden_layers"),
+            28);
+}
+
 TEST(Swift, GpusFollowTheDevicesOfTheLaunchersThatReadThem) {
   EXPECT_EQ(read_swift("export CUDA_VISIBLE_DEVICES=0,1,2\nllamafactory-cli train --stage sft --model_name_or_path "
                        "Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --bf16")

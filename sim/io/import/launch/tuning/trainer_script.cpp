@@ -81,7 +81,8 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
                                    std::vector<Argument>& arguments, Report& report) {
-  for (const char* name : {"deepspeed-config", "deepspeed"}) {
+  for (const char* name : {"deepspeed-config", "ds-file", "ds-config", "ds-config-file", "deepspeed-config-file",
+                           "deepspeed-config-path", "deepspeed-file", "deepspeed-path", "deepspeed"}) {
     const Argument* const stated = last_of(arguments, name);
     if (stated == nullptr || stated->values.empty()) continue;
     const auto config =
@@ -108,12 +109,6 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   });
   arguments.push_back({"deepspeed", {"zero" + said + offload}, ""});
   return std::nullopt;
-}
-
-/// Takes a key back that was mapped from defaults.
-void forget(std::string_view key, Report& report) {
-  report.remove(key);
-  std::erase_if(report.mapped, [&](const Mapped& one) { return one.key.starts_with(key); });
 }
 
 /// Reads the file that `accelerate launch --config_file` names.
@@ -153,6 +148,36 @@ std::string offload_words(const Option& option) {
          (parameters ? "_param" : "");
 }
 
+/// Returns the GPUs of one task of Slurm that starts python, without a launcher that starts further processes; 0 where
+/// it is otherwise, or the tasks are not stated.
+std::int64_t gpus_of_one_task(const shell::Command& command, const std::vector<Argument>& counts) {
+  const bool launches = std::ranges::any_of(command.words, [](const std::string& word) {
+    const std::string name = fs::path(word).filename().string();
+    return name == "torchrun" || name == "deepspeed" || name == "accelerate" || word.starts_with("torch.distributed");
+  });
+  if (launches || value_of(counts, "ntasks") != "1") return 0;
+  return megatron::gpus_of_counts(counts).value_or(0);
+}
+
+/// Refuses one process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
+/// work in turns; the Trainer shares its batch out: transformers/trainer.py, DataParallel; swift/utils/torch_utils.py,
+/// get_device_map. Returns true where it is so.
+bool refuse_shared_process(const shell::Command& command, const std::vector<Argument>& counts, Report& report) {
+  const bool swift = is_swift(command);
+  const bool alone =
+      std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
+  const std::int64_t slurms = alone || swift ? 0 : gpus_of_one_task(command, counts);
+  const std::int64_t gpus = slurms > 0 ? slurms : command.devices;
+  if (gpus < 2 || (slurms == 0 && (swift ? !counts.empty() : !alone))) return false;
+  report.refuse(slurms > 0 ? "--ntasks" : "CUDA_VISIBLE_DEVICES",
+                fmt::format("one process for {} GPUs, which {}; {}; state --gpus {} for a process for each", gpus,
+                            swift ? "hold a part of the layers each and work in turns"
+                                  : "share its batch (DataParallel) or its layers (device_map)",
+                            swift ? "NPROC_PER_NODE is not set" : "python alone starts it", gpus),
+                command.place());
+  return true;
+}
+
 /// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
 Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,
                       bool with_config, Json& document, Report& report) {
@@ -186,6 +211,36 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
   return file;
 }
 
+/// A command with what its script says beside it.
+struct Started {
+  const shell::Script& script;
+  const shell::Command& command;
+  const LaunchedProgram& launched;
+  const std::string& folder;
+};
+
+/// Reads arguments beside the files of accelerate and FSDP that a command names.
+void read_with_accelerate(const Started& launch, const std::optional<Json>& deepspeed, Json document,
+                          std::optional<std::int64_t> gpus, Report& report) {
+  Report accelerate;
+  if (starts_with_word(launch.command, "accelerate"))
+    accelerate = add_accelerate(launch.script, launch.launched, launch.folder, deepspeed.has_value(), document, report);
+  add_fsdp_config(launch.script, launch.folder, document, report);
+  if (!gpus) gpus = accelerate.whole("gpus");
+  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
+  // Nobody knows what a missing file decides, whatever the defaults are.
+  const auto open = [&](std::string_view key) {
+    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+  };
+  for (const char* key : {"optimizer.zero_stage", "recompute"})
+    if (open(key)) report.forget(key);
+  for (const char* part : {"offload.optimizer", "offload.parameters"})
+    if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
+  if (accelerate.has("offload") && accelerate.has("runtime"))
+    report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
+  for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
+}
+
 }  // namespace
 
 bool is_trainer_script(const shell::Script& script) { return std::ranges::any_of(script.commands, trains); }
@@ -212,30 +267,32 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
-  if (!stated) gpus = megatron::gpus_of_counts(counts_of(command, launched));
+  const std::vector<Argument> counts = counts_of(command, launched);
+  if (!stated) gpus = megatron::gpus_of_counts(counts);
+  const bool shared = !stated && refuse_shared_process(command, counts, report);
+  if (shared) gpus = 1;
   Json document = document_of(arguments, report);
   if (is_swift(command)) become_trainer(command, gpus, document, report);
-  Report accelerate;
-  if (starts_with_word(command, "accelerate"))
-    accelerate = add_accelerate(script, launched, folder, deepspeed.has_value(), document, report);
-  add_fsdp_config(script, folder, document, report);
-  if (!gpus) gpus = accelerate.whole("gpus");
-  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
-  // Nobody knows what a missing file decides, whatever the defaults are.
-  const auto open = [&](std::string_view key) {
-    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
-  };
-  for (const char* key : {"optimizer.zero_stage", "recompute"})
-    if (open(key)) forget(key, report);
-  for (const char* part : {"offload.optimizer", "offload.parameters"})
-    if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
-  if (accelerate.has("offload") && accelerate.has("runtime"))
-    report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
-  for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
+  if (shared) gpus.reset();
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   note_empty_words(command, report);
+}
+
+bool starts_by_accelerate(const shell::Command& command) { return starts_with_word(command, "accelerate"); }
+
+void read_trainer_file(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                       Json document, std::optional<std::int64_t> gpus, Report& report) {
+  const LaunchedProgram launched =
+      launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  std::optional<Json> deepspeed;
+  if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
+    deepspeed = document.at("deepspeed");
+    document.erase("deepspeed");
+  }
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
 }
 
 }  // namespace foretoken::io::launch::tuning

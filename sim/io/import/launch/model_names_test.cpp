@@ -1,0 +1,77 @@
+// Tests models that launch files name: their published parameters, and names that mean the same.
+#include "sim/io/import/launch/model_names.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "sim/io/model/test_model.h"
+#include "sim/model/counts/parameters.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+struct Named {
+  const char* name;
+  double millions;  ///< of the published checkpoint
+};
+
+TEST(ModelNames, ParametersOfPublishedCheckpoints) {
+  constexpr Named kNamed[] = {{"facebook/opt-125m", 125.2},
+                              {"facebook/opt-1.3b", 1315.8},
+                              {"facebook/opt-6.7b", 6658.5},
+                              {"facebook/opt-13b", 12853.5},
+                              {"facebook/opt-30b", 29974.5},
+                              {"facebook/opt-66b", 65718.4},
+                              {"bigscience/bloom-560m", 559.2},
+                              {"bigscience/bloomz-7b1", 7069.0},
+                              {"tiiuae/falcon-7b", 6921.7},
+                              {"tiiuae/falcon-40b-instruct", 41303.3},
+                              {"THUDM/chatglm2-6b", 6243.6},
+                              {"ZhipuAI/chatglm3-6b-base", 6243.6},
+                              {"THUDM/glm-4-9b-chat", 9399.9},
+                              {"zai-org/GLM-4.5-Air", 106852.2},
+                              {"Qwen/Qwen1.5-MoE-A2.7B-Chat", 14315.8},
+                              {"allenai/OLMoE-1B-7B-0924", 6919.2},
+                              {"Qwen/Qwen2-57B-A14B-Instruct", 57408.8},
+                              {"Qwen/Qwen-7B-Chat", 7721.3},
+                              {"EleutherAI/gpt-j-6b", 6050.9},
+                              {"EleutherAI/pythia-1.4b-deduped", 1414.6},
+                              {"EleutherAI/pythia-12b", 11846.1},
+                              {"internlm/internlm2-chat-20b", 19861.1},
+                              {"baichuan-inc/Baichuan2-7B-Base", 7505.9},
+                              {"mistralai/Mistral-Nemo-Instruct-2407", 12247.8},
+                              {"microsoft/phi-4", 14659.5},
+                              {"HuggingFaceTB/SmolLM3-3B", 3075.1},
+                              {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", 1777.1}};
+  for (const Named& named : kNamed) {
+    SCOPED_TRACE(named.name);
+    const auto known = model_of_name(named.name);
+    ASSERT_TRUE(known);
+    std::string complaints;
+    const model::Transformer model = read_model_text(known->model.dump(), complaints);
+    EXPECT_EQ(complaints, "");
+    EXPECT_NEAR(static_cast<double>(model::total_parameters(model)) / 1e6, named.millions, 0.001 * named.millions);
+  }
+}
+
+TEST(ModelNames, FoldersOfTheHubAndKindsInsideOfANameMeanTheModel) {
+  const auto layers = [](const char* name) {
+    const auto known = model_of_name(name);
+    return known ? known->layers : 0;
+  };
+  EXPECT_EQ(layers("/data/llama/models--meta-llama--Llama-3.2-1B/snapshots/4e20de362430"), 16);
+  EXPECT_EQ(layers("llama_hf_7b"), 32);
+  EXPECT_EQ(layers("mistralai/Mistral-7B-Instruct-v0.3"), 32);
+}
+
+TEST(ModelNames, ASizeWithAPointIsNotThatOfALargerModel) {
+  EXPECT_FALSE(model_of_name("princeton/llama-1.3b")) << "not Llama of 13 billion parameters";
+  EXPECT_FALSE(model_of_name("llama-2-1.3b"));
+  EXPECT_EQ(model_of_name("facebook/opt-1.3b")->layers, 24);
+  EXPECT_EQ(model_of_name("facebook/opt-13b")->layers, 40);
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,162 @@
+// Tests programs that train as the Trainer does, under names and defaults of their own.
+#include "sim/io/import/launch/tuning/other_programs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_script(const std::string& text) { return read_test_launch(text, "train.sh"); }
+
+// tloen/alpaca-lora, finetune.py: --batch_size is that of all GPUs, and the weights are loaded in 8 bits.
+TEST(OtherPrograms, AlpacaLoraIsNoMegatron) {
+  const Report report = read_script(
+      "torchrun --nproc_per_node=2 finetune.py --base_model decapoda/llama-7b-hf --data_path a --batch_size 128 "
+      "--micro_batch_size 8 --num_epochs 3 --cutoff_len 512 --lora_r 16 --lora_target_modules "
+      "'[q_proj,k_proj,v_proj,o_proj]' --group_by_length");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 2);
+  EXPECT_EQ(report.whole("batch.micro"), 8);
+  EXPECT_EQ(report.whole("batch.global"), 128);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+  EXPECT_EQ(report.at("training.targets"), (Json{"q_proj", "k_proj", "v_proj", "o_proj"}));
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_THAT(refused_lines(report), HasSubstr("frozen weights of 8 bits"));
+}
+
+// dschat/utils/module/lora.py freezes the weights beside its adapters.
+TEST(OtherPrograms, LoraOfDeepSpeedChat) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 4 "
+      "--max_seq_len 512 --gradient_accumulation_steps 1 --zero_stage 2 --deepspeed --lora_dim 128 "
+      "--lora_module_name decoder.layers. --only_optimize_lora");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 128);
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 24);
+}
+
+constexpr const char* kTraining =
+    " train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ";
+
+TEST(OtherPrograms, PythonAloneBesideSeveralDevicesIsRefused) {
+  EXPECT_THAT(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=0,1 python") + kTraining)),
+              HasSubstr("one process for 2 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=1 python") + kTraining)), "");
+  EXPECT_EQ(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 2") + kTraining)),
+            "");
+}
+
+TEST(OtherPrograms, OneTaskOfSlurmForSeveralGpusIsRefused) {
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes 1\n#SBATCH --gres=gpu:3\n";
+  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=1 python" + kTraining)),
+              HasSubstr("one process for 3 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=1 torchrun --nproc_per_node 3" + kTraining)), "");
+}
+
+// Programs of one's own: other names of the length, of the rank and of DeepSpeed's file.
+TEST(OtherPrograms, NamesOfLengthsRanksAndFiles) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --max_len "
+      "2048 "
+      "--max_src_len 1560 --lora_dim 16 --lora_alpha 64 --bf16 --gradient_checkpointing --ds_file ds_zero2.json "
+      "--finetuning_type lora --show_loss_step 10 --lora_dropout_p 0.05 --use_deepspeed true");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.whole("training.rank"), 16);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+}
+
+TEST(OtherPrograms, AKeyOfLlamaFactoryAloneIsNotItsRecomputing) {
+  const std::string start = std::string("deepspeed --num_gpus 2") + kTraining + "--lora_r 8 --finetuning_type lora";
+  EXPECT_EQ(read_script(start).at("recompute.granularity"), Json("none"));
+  EXPECT_EQ(read_script(start + " --stage sft --template qwen").at("recompute.granularity"), Json("full"));
+}
+
+TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumed) {
+  const auto why = [](const std::string& flags) {
+    const Report report = read_script(std::string("torchrun --nproc_per_node 2") + kTraining + flags);
+    for (const Assumed& one : report.assumed)
+      if (one.key == "training.targets") return one.value + one.because;
+    return std::string();
+  };
+  EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("PEFT's default"));
+  EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("v_proj"));
+  EXPECT_THAT(why("--use_lora --lora_r 8"), HasSubstr("the program states its products itself"));
+  EXPECT_EQ(why("--use_lora --lora_r 8 --lora_target_modules q_proj"), "");
+}
+
+// torch/distributed/run.py: --nproc-per-node is 1 by default.
+TEST(OtherPrograms, TorchrunStartsOneProcessOnEachNode) {
+  EXPECT_EQ(read_script(std::string("torchrun") + kTraining).whole("gpus"), 1);
+  EXPECT_EQ(read_script(std::string("torchrun --nnodes 2") + kTraining).whole("gpus"), 2);
+  EXPECT_EQ(read_script(std::string("#SBATCH --gpus-per-node=4\nsrun torchrun") + kTraining).whole("gpus"), 4);
+}
+
+// huggingface/optimum-habana, gaudi_spawn.py, starts another program on every device.
+TEST(OtherPrograms, AProgramThatStartsAnotherHasItsCount) {
+  EXPECT_EQ(
+      read_script(std::string("python3 ../gaudi_spawn.py --use_deepspeed --world_size 8") + kTraining).whole("gpus"),
+      8);
+}
+
+// axolotl of 2023: gradient_accumulation_steps is batch_size over micro_batch_size.
+TEST(OtherPrograms, TheOldBatchOfAxolotlIsAnAccumulation) {
+  const Report report = read_test_launch(
+      "base_model: huggyllama/llama-7b\nsequence_len: 512\nbatch_size: 8\nmicro_batch_size: 2\nbf16: true\ndatasets: "
+      "[]\n",
+      "a.yml");
+  EXPECT_THAT(report.json().dump(), HasSubstr("2 sequences x 4 micro-batches"));
+}
+
+TEST(OtherPrograms, AFileThatMayHoldArgumentsIsRefused) {
+  EXPECT_THAT(refused_lines(read_script(std::string("torchrun --nproc_per_node 2") + kTraining + "--config a.yaml")),
+              HasSubstr("config"));
+  EXPECT_EQ(refused_lines(read_script(std::string("torchrun --nproc_per_node 2") + kTraining + "--conv_config a.json")),
+            "");
+}
+
+TEST(OtherPrograms, AProgramThatGeneratesIsRefused) {
+  const std::string flags = " --model_name_or_path gpt2 --per_device_train_batch_size 2 --max_seq_length 64 --bf16";
+  EXPECT_THAT(refused_lines(read_script("python gpt2_generation.py" + flags)), HasSubstr("it generates"));
+  EXPECT_EQ(refused_lines(read_script("python train_generation.py" + flags)), "");
+}
+
+TEST(OtherPrograms, DeepSpeedsConfigurationInsideOfTheFileDecides) {
+  const Report report = read_test_launch(
+      "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nper_device_train_batch_size: 1\nbf16: true\nmax_length: 512\n"
+      "deepspeed:\n  zero_optimization: {stage: 2, offload_optimizer: {device: cpu}}\n",
+      "sft.yaml");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
+}
+
+TEST(OtherPrograms, APlaceToFillInIsNoModel) {
+  const Report report = read_test_launch(
+      "model_name_or_path: [your model, example: Qwen/Qwen3-8B]\nper_device_train_batch_size: 1\nbf16: true\n",
+      "a.yaml");
+  EXPECT_FALSE(report.has("model"));
+}
+
+TEST(OtherPrograms, TheStageInTheNameOfAFileIsAssumedAndThatOfAWordStated) {
+  const auto is_assumed = [](const Report& report) {
+    return std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "optimizer.zero_stage"; });
+  };
+  const Report file = read_script(std::string("deepspeed --num_gpus 2") + kTraining + "--deepspeed conf/ds_z3.json");
+  EXPECT_EQ(file.whole("optimizer.zero_stage"), 3);
+  EXPECT_TRUE(is_assumed(file));
+  const Report word = read_script("NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B --max_length 64 --deepspeed zero3");
+  EXPECT_EQ(word.whole("optimizer.zero_stage"), 3);
+  EXPECT_FALSE(is_assumed(word));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning
