@@ -15,12 +15,22 @@
 
 namespace foretoken::cost {
 
-/// One half of attention: rate = peak / ((1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks)).
+/// Thread blocks that all take equally long, as those without a causal mask do, run in whole waves. `waves` is f, p and
+/// the blocks' own rows in the time of one direction (attention.cpp).
+struct AttentionWaves {
+  int block_rows = 128;  ///< rows of one thread block; a last block that is not full is padded
+  double softness = 1;   ///< f: 0: a last wave that is not full takes as long as a full one; 1: its part of that time
+  double knee = 1;       ///< p: sharpness of the bend between the time of the first block and that of all waves
+};
+
+/// One half of attention: rate = peak / ((1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks)), or with waves
+/// another last factor.
 struct AttentionRate {
   FlopPerSecond peak{};
   double half_length = 0;  ///< s0, tokens: far below it the rate falls in proportion to the sequence
   double tail = 0;         ///< c: idle multiprocessors at the end, in thread blocks of average length
   double sharpness = 1;    ///< g: sharpness of the bend at s0; 1: half of the peak at s0
+  std::optional<AttentionWaves> waves{};
 };
 
 /// The kernel that writes keys and values into a cache before attention, as engines of inference run it. Training does
@@ -37,6 +47,7 @@ struct AttentionLaw {
   AttentionRate forward{}, backward{};
   double window_overhang = 0;               ///< keys beyond a window that the kernel looks at, on average for a query
   std::optional<CacheWrite> cache_write{};  ///< of the engine whose kernels the law was fitted on
+  std::optional<CacheWrite> window_cache_write{};  ///< of the engine whose kernels with windows it was fitted on
   Evidence evidence{};
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -21,6 +22,11 @@ namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
+constexpr std::size_t kLeastForMore = 300;  // kernels for which a fit moves more constants
+/// Rows of a thread block: FlashAttention-2, FlashAttention-3 up to head dimension 96 (hopper/tile_size.h of
+/// Dao-AILab/flash-attention 07602ad), and FlashAttention-4 with two tiles of 128.
+constexpr std::array kBlockRows{128, 192, 256};
+constexpr double kMostKnee = 8;
 constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
 // Launch of the kernel that writes keys and values into a cache, where no table states it. Tables show 7 to 13 us at
 // one token.
@@ -72,14 +78,57 @@ std::vector<Outcome> outcomes(const std::vector<Kernel>& kernels, const cost::Pr
   return all;
 }
 
-cost::AttentionRate rate_of(const Arguments& at) {
-  return {FlopPerSecond(rounded(std::exp(at[0]))), rounded(std::exp(at[1])), rounded(std::exp(at[2])),
-          sharpness_at(at[3])};
+/// The constants that a fit of one direction moves.
+struct Moved {
+  bool cached = false;              ///< launch and rate of the kernel that writes keys and values, too
+  std::optional<int> block_rows{};  ///< waves of thread blocks of these rows, too
+
+  [[nodiscard]] std::size_t of_rate() const { return block_rows ? 6 : 4; }
+};
+
+cost::AttentionRate rate_of(const Arguments& at, const Moved& moved) {
+  cost::AttentionRate rate{FlopPerSecond(rounded(std::exp(at[0]))), rounded(std::exp(at[1])), rounded(std::exp(at[2])),
+                           sharpness_at(at[3])};
+  if (moved.block_rows)
+    rate.waves = cost::AttentionWaves{.block_rows = *moved.block_rows,
+                                      .softness = rounded(1 / (1 + std::exp(-at[4]))),
+                                      .knee = rounded(std::clamp(std::exp(at[5]), 1.0, kMostKnee))};
+  return rate;
 }
 
-/// Engines that write the cache inside another kernel have no launch for it: less than 10 ns is none.
-cost::CacheWrite cache_write_of(const Arguments& at) {
-  return {Seconds(std::round(std::exp(at[4]) * 1e8) / 1e8), BytesPerSecond(rounded(std::exp(at[5]), 3))};
+/// Returns launch and rate, whose logarithms stand at `place`. Engines that write the cache inside another kernel have
+/// no launch for it: less than 10 ns is none.
+cost::CacheWrite cache_write_of(const Arguments& at, std::size_t place) {
+  return {Seconds(std::round(std::exp(at[place]) * 1e8) / 1e8), BytesPerSecond(rounded(std::exp(at[place + 1]), 3))};
+}
+
+void start_cache_write(Arguments& start, const cost::CacheWrite& usual) {
+  start.insert(start.end(), {std::log(usual.launch.value()), std::log(usual.bandwidth.value())});
+}
+
+bool writes_cache(const std::vector<Kernel>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.cached.value() > 0; });
+}
+
+/// Kernels that a fit uses, and those that it leaves out.
+struct Chosen {
+  std::vector<Kernel> fitted{}, left_out{};
+
+  /// Returns at most kMostKernels of the fitted ones, at equal distances.
+  [[nodiscard]] std::vector<Kernel> some() const {
+    std::vector<Kernel> chosen;
+    const std::size_t step = 1 + fitted.size() / kMostKernels;
+    for (std::size_t i = 0; i < fitted.size(); i += step) chosen.push_back(fitted[i]);
+    return chosen;
+  }
+};
+
+template <class Belongs>
+Chosen choose(const std::vector<Kernel>& kernels, const Belongs& belongs) {
+  Chosen chosen;
+  for (const Kernel& kernel : kernels)
+    if (belongs(kernel)) (held_out(key_of(kernel.shape)) ? chosen.left_out : chosen.fitted).push_back(kernel);
+  return chosen;
 }
 
 /// Returns a profile with one law for both masks and all widths.
@@ -93,61 +142,88 @@ cost::Profile profile_of(const cost::AttentionLaw& law, const cost::AttentionLaw
   return profile;
 }
 
+/// Arguments of a fit, and the value of its objective.
+struct Minimum {
+  Arguments at{};
+  double value = std::numeric_limits<double>::infinity();
+};
+
 /// Returns the arguments that meet the kernels best: those of rate_of, and those of cache_write_of when a cache is
 /// written. Short sequences pay for the cache and long ones for attention, so the descents start from two half lengths.
-Arguments best_arguments(const Objective& objective, const std::vector<Kernel>& kernels,
-                         const cost::CacheWrite& usual) {
+Minimum best_arguments(const Objective& objective, const std::vector<Kernel>& kernels, const Moved& moved,
+                       const cost::CacheWrite& usual) {
   double fastest = 1;
-  bool cached = false;
   for (const Kernel& kernel : kernels) {
     const double attention = kernel.seconds - cache_time(kernel.cached, usual).value();
     if (attention > 0) fastest = std::max(fastest, kernel.shape.flop().value() / attention);
-    cached = cached || kernel.cached.value() > 0;
   }
-  Arguments best;
-  double least = std::numeric_limits<double>::infinity();
+  Minimum best;
   for (const double half_length : {300.0, 1200.0}) {
     Arguments start{std::log(1.1 * fastest), std::log(half_length), 0.0, 0.0};
-    if (cached) start.insert(start.end(), {std::log(usual.launch.value()), std::log(usual.bandwidth.value())});
-    const Arguments found = minimise(objective, start, 0.3, 4000);
-    if (const double value = objective(found); value < least) {
-      least = value;
-      best = found;
-    }
+    if (moved.block_rows) start.insert(start.end(), {0.0, 0.3});
+    if (moved.cached) start_cache_write(start, usual);
+    Arguments found = minimise(objective, start, 0.3, 4000);
+    if (const double value = objective(found); value < best.value) best = {std::move(found), value};
   }
   return best;
 }
 
 Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws& frame,
                               const std::vector<Kernel>& kernels, bool backward) {
-  std::vector<Kernel> fitted, left_out, some;
-  for (const Kernel& kernel : kernels)
-    if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
-  const std::size_t step = 1 + fitted.size() / kMostKernels;
-  for (std::size_t i = 0; i < fitted.size(); i += step) some.push_back(fitted[i]);
+  const Chosen chosen = choose(kernels, [&](const Kernel& kernel) { return kernel.shape.backward == backward; });
+  const std::vector<Kernel> some = chosen.some();
   const cost::CacheWrite usual = *law.cache_write;
-  const auto with = [&](const Arguments& at) {
-    (backward ? law.backward : law.forward) = rate_of(at);
-    if (at.size() > 4) law.cache_write = cache_write_of(at);
+  Moved moved{.cached = writes_cache(chosen.fitted)}, best_moved = moved;
+  const auto with = [&](const Arguments& at, const Moved& constants) {
+    (backward ? law.backward : law.forward) = rate_of(at, constants);
+    if (constants.cached) law.cache_write = cache_write_of(at, constants.of_rate());
     return profile_of(law, frame);
   };
   const Objective objective = [&](const Arguments& at) {
-    return mean_log_error(outcomes(some, with(at))) + kSharpnessPrice * std::abs(at[3]);
+    const double prices = std::abs(at[3]) + (moved.block_rows ? std::abs(at[5]) : 0);
+    return mean_log_error(outcomes(some, with(at, moved))) + kSharpnessPrice * prices;
   };
-  const Arguments best = best_arguments(objective, fitted, usual);
-  Direction direction{.rate = rate_of(best), .left_out = outcomes(left_out, with(best)), .fitted = fitted.size()};
-  if (best.size() > 4) direction.cache_write = cache_write_of(best);
+  Minimum best;
+  const auto try_moved = [&] {
+    if (Minimum found = best_arguments(objective, chosen.fitted, moved, usual); found.value < best.value) {
+      best = std::move(found);
+      best_moved = moved;
+    }
+  };
+  if (law.causal || chosen.fitted.size() < kLeastForMore) try_moved();
+  // Under a causal mask blocks differ and the longest start first, so that no wave shows.
+  else
+    for (const int rows : kBlockRows) {
+      moved.block_rows = rows;
+      try_moved();
+    }
+  Direction direction{.rate = rate_of(best.at, best_moved),
+                      .left_out = outcomes(chosen.left_out, with(best.at, best_moved)),
+                      .fitted = chosen.fitted.size()};
+  if (best_moved.cached) direction.cache_write = cache_write_of(best.at, best_moved.of_rate());
   return direction;
 }
 
-/// Fits the number of keys beyond its window that a query still pays for.
-double fit_overhang(cost::AttentionLaw law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
-  const auto overhang = [](const Arguments& at) { return std::round(std::exp(at[0])); };
-  const Objective objective = [&](const Arguments& at) {
-    law.window_overhang = overhang(at);
-    return mean_log_error(outcomes(windowed, profile_of(law, frame)));
+/// Fits the number of keys beyond its window that a query still pays for. The kernels may be another engine's than
+/// those without a window, so many of them decide launch and rate of its cache, too.
+void fit_windows(cost::AttentionLaw& law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
+  const Chosen chosen = choose(windowed, [](const Kernel&) { return true; });
+  const std::vector<Kernel> some = chosen.some();
+  const bool cached = chosen.fitted.size() >= kLeastForMore && writes_cache(some);
+  const auto with = [&](const Arguments& at) {
+    cost::AttentionLaw tried = law;
+    tried.window_overhang = std::round(std::exp(at[0]));
+    if (cached) tried.cache_write = tried.window_cache_write = cache_write_of(at, 1);
+    return tried;
   };
-  return overhang(minimise(objective, {std::log(150.0)}, 0.5, 200));
+  const Objective objective = [&](const Arguments& at) {
+    return mean_log_error(outcomes(some, profile_of(with(at), frame)));
+  };
+  Arguments start{std::log(150.0)};
+  if (cached) start_cache_write(start, *law.cache_write);
+  const cost::AttentionLaw best = with(minimise(objective, start, 0.5, 1000));
+  law.window_overhang = best.window_overhang;
+  law.window_cache_write = best.window_cache_write;
 }
 
 std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
@@ -207,8 +283,7 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Profile
       law.backward.peak = FlopPerSecond(rounded(like.backward.peak / like.forward.peak * law.forward.peak.value()));
     backward_source = source_of_backward(like, key);
   }
-  if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward)
-    law.window_overhang = fit_overhang(law, known, windowed);
+  if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward) fit_windows(law, known, windowed);
   law.cache_write = ahead.cache_write;
   law.evidence = evidence(source, ahead.fitted, ahead.left_out);
   law.evidence.source += backward_source;
@@ -223,7 +298,8 @@ Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile
   const auto& laws =
       bytes_per_element(shape.precision) < 2 && cost::has_mask(all.fp8, shape.causal) ? all.fp8 : all.laws;
   const auto [below, above] = cost::nearest_laws(laws, shape.causal, static_cast<int>(shape.head_dim));
-  const auto& write = (below ? below : above)->cache_write;
+  const cost::AttentionLaw& law = below ? *below : *above;
+  const auto& write = shape.window > 0 && law.window_cache_write ? law.window_cache_write : law.cache_write;
   return cache_time(sample.beside, write ? *write : usual_cache_write(profile.memory_bound));
 }
 

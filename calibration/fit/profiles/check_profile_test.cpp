@@ -161,6 +161,67 @@ TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {
       << "training writes no cache";
 }
 
+TEST(FitProfile, KernelsWithAWindowMayBeAnotherEngines) {
+  cost::Profile truth = cost::example_a100_profile();
+  truth.attention.sustained_factor = 1;
+  for (cost::AttentionLaw& law : truth.attention.laws) law.window_overhang = 200;
+  measured::Samples samples = with_cache(truth, Seconds(2e-6), gigabytes_per_second(2000));
+  const measured::Samples plain = samples;
+  for (measured::From<measured::AttentionSample> sample : plain.attention)
+    for (const std::int64_t window : {256, 512, 768}) {
+      sample.shape.window = window;
+      sample.time.median =
+          cost::attention_time(sample.shape, truth) + Seconds(6e-6) + sample.beside / gigabytes_per_second(400);
+      samples.attention.push_back(sample);
+    }
+  const cost::Profile fitted = fit_profile(samples, {.gpu = truth.gpu, .base = truth});
+  const auto law = std::find_if(fitted.attention.laws.begin(), fitted.attention.laws.end(),
+                                [](const auto& l) { return l.head_dim == 64 && l.causal; });
+  ASSERT_NE(law, fitted.attention.laws.end());
+  ASSERT_TRUE(law->cache_write && law->window_cache_write);
+  EXPECT_NEAR(law->cache_write->bandwidth.value(), 2000e9, 100e9);
+  EXPECT_NEAR(law->window_cache_write->bandwidth.value(), 400e9, 20e9);
+  EXPECT_NEAR(law->window_overhang, 200, 40);
+}
+
+/// Returns kernels of full attention with part of a wave to a few dozen of them.
+measured::Samples without_mask(const cost::Profile& profile) {
+  measured::Samples samples;
+  samples.origins.push_back({.source = "engine", .gpu = "", .facts = {}});
+  for (const std::int64_t length : {1024, 1500, 3000, 8192})
+    for (std::int64_t heads = 1; heads <= 98; ++heads) {
+      measured::AttentionSample sample;
+      sample.shape = {.heads = heads, .kv_heads = heads, .q_length = length, .kv_length = length, .head_dim = 64};
+      sample.shape.causal = false;
+      sample.implementation = "fused";
+      sample.time.median = cost::attention_time(sample.shape, profile);
+      samples.add(sample);
+    }
+  return samples;
+}
+
+TEST(FitProfile, FindsTheWavesOfKernelsWithoutAMask) {
+  cost::Profile truth = cost::example_a100_profile();
+  truth.attention.sustained_factor = 1;
+  cost::AttentionLaw waves = truth.attention.laws.front();
+  waves.head_dim = 64;
+  waves.causal = false;
+  waves.forward.tail = 0.8;
+  waves.forward.waves = cost::AttentionWaves{.block_rows = 192, .softness = 0.1, .knee = 2};
+  std::erase_if(truth.attention.laws, [](const auto& l) { return l.head_dim == 64 && !l.causal; });
+  truth.attention.laws.push_back(waves);
+  const cost::Profile base = cost::example_a100_profile();
+  const cost::Profile fitted = fit_profile(without_mask(truth), {.gpu = truth.gpu, .base = base});
+  const auto law = std::find_if(fitted.attention.laws.begin(), fitted.attention.laws.end(),
+                                [](const auto& l) { return l.head_dim == 64 && !l.causal; });
+  ASSERT_NE(law, fitted.attention.laws.end());
+  ASSERT_TRUE(law->forward.waves);
+  EXPECT_EQ(law->forward.waves->block_rows, 192);
+  EXPECT_NEAR(law->forward.waves->softness, 0.1, 0.05);
+  EXPECT_LT(law->evidence.median_error, 0.01);
+  EXPECT_FALSE(law->backward.waves) << "not measured";
+}
+
 TEST(FitProfile, AttentionOfAnotherGpuLosesTheBasesSustainedFactor) {
   cost::Profile base = cost::example_a100_profile();
   base.attention.sustained_factor = 1.2;

@@ -30,33 +30,39 @@ double times_slower(FlashKernel kernel, bool backward) {
   return 1.0;
 }
 
-struct ShapeRate {
-  AttentionRate rate{};
-  double window_overhang = 0;
+/// The laws around a head dimension d. Constants between measured dimensions are interpolated over log2(d). Below the
+/// smallest the rate falls in proportion to d: the softmax per score stays, the products shrink. Above the largest they
+/// stay.
+struct LawsAround {
+  const AttentionLaw *low, *high;
+  double weight = 0;     ///< of `high`
+  double peak_part = 1;  ///< of the interpolated peak
+
+  /// Returns a constant of both laws, interpolated.
+  template <class Constant>
+  [[nodiscard]] auto between(const Constant& constant) const {
+    return (1 - weight) * constant(*low) + weight * constant(*high);
+  }
 };
 
-/// Returns constants for any head dimension d. Between measured dimensions they are interpolated over log2(d). Below
-/// the smallest the rate falls in proportion to d: the softmax per score stays, the products shrink. Above the largest
-/// they stay.
-ShapeRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
+LawsAround laws_around(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
   const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
   const auto [below, above] = nearest_laws(laws, shape.causal, dim);
-  if (!above) return {half_of(*below, shape.backward), below->window_overhang};
-  if (!below) {
-    AttentionRate rate = half_of(*above, shape.backward);
-    rate.peak = rate.peak * (static_cast<double>(dim) / above->head_dim);
-    return {rate, above->window_overhang};
-  }
-  const AttentionRate& low = half_of(*below, shape.backward);
-  const AttentionRate& high = half_of(*above, shape.backward);
-  if (below == above) return {low, below->window_overhang};
-  const double w = std::log2(static_cast<double>(dim) / below->head_dim) /
-                   std::log2(static_cast<double>(above->head_dim) / below->head_dim);
-  return {{.peak = (1 - w) * low.peak + w * high.peak,
-           .half_length = (1 - w) * low.half_length + w * high.half_length,
-           .tail = (1 - w) * low.tail + w * high.tail,
-           .sharpness = (1 - w) * low.sharpness + w * high.sharpness},
-          (1 - w) * below->window_overhang + w * above->window_overhang};
+  if (!above) return {below, below};
+  if (!below) return {above, above, 0, static_cast<double>(dim) / above->head_dim};
+  if (below == above) return {below, below};
+  return {below, above,
+          std::log2(static_cast<double>(dim) / below->head_dim) /
+              std::log2(static_cast<double>(above->head_dim) / below->head_dim)};
+}
+
+AttentionRate rate_for(const LawsAround& laws, bool backward) {
+  const auto between = [&](auto AttentionRate::*constant) {
+    return laws.between([&](const AttentionLaw& law) { return half_of(law, backward).*constant; });
+  };
+  return {.peak = laws.peak_part * between(&AttentionRate::peak),
+          .half_length = between(&AttentionRate::half_length),
+          .sharpness = between(&AttentionRate::sharpness)};
 }
 
 /// Time relative to the time at the peak rate: it falls from s0 / s for short sequences to 1 for long ones.
@@ -64,6 +70,24 @@ double short_sequence_factor(const AttentionRate& rate, double length) {
   const double ratio = rate.half_length / length;
   if (rate.sharpness == 1) return 1 + ratio;
   return std::pow(1 + std::pow(ratio, rate.sharpness), 1 / rate.sharpness);
+}
+
+/// The rows that a kernel cuts into thread blocks: `each` of them in every one of `sequences` (batch x heads).
+struct RowsToCut {
+  double sequences = 1, each = 1;
+};
+
+/// Time relative to that of blocks that keep all multiprocessors busy to the end.
+double tail_factor(const AttentionRate& rate, const RowsToCut& rows, const AttentionLaws& attention) {
+  if (!rate.waves) {
+    const double blocks = rows.sequences * std::max(1.0, rows.each / attention.block_rows);
+    return 1.0 + rate.tail * attention.multiprocessors / blocks;
+  }
+  const AttentionWaves& waves = *rate.waves;
+  const double even = rows.sequences * rows.each / waves.block_rows / attention.multiprocessors;
+  const double filled = rows.sequences * std::ceil(rows.each / waves.block_rows) / attention.multiprocessors;
+  const double paid = filled <= 1 ? filled : (1 - waves.softness) * std::ceil(filled) + waves.softness * filled;
+  return std::pow(std::pow(paid, waves.knee) + std::pow(rate.tail, waves.knee), 1 / waves.knee) / even;
 }
 
 }  // namespace
@@ -93,6 +117,13 @@ NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int
 ///
 /// Time never falls with any dimension: s (1 + (s0/s)^g)^(1/g) = (s^g + s0^g)^(1/g).
 ///
+/// A law with waves has another last factor. Its blocks of r rows all take equally long, and x waves of them run:
+///
+///   (w^p + c^p)^(1/p) / (batch heads rows / (r multiprocessors))
+///   w = (1 - f) ceil(x) + f x,   x = batch heads ceil(rows / r) / multiprocessors;   w = x below one wave
+///
+/// Kernels cut the keys where blocks fill less than a wave. So time falls there, too, down to c.
+///
 /// Source: series of the flash-attention repository, arXiv:2307.08691 and 2407.08608; c from SimuMax's operator tables.
 /// Holds for: sequences >= 512; head dimensions 32 to 256.
 /// Error: the profile's attention residuals.
@@ -105,16 +136,17 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   // Jobs without such a law are refused (sim/job/rules/hardware.cpp). A table's kernels are compared with the 16-bit
   // law.
   const bool narrow = fastest && shape.precision == Precision::kFp8 && has_mask(attention.fp8, shape.causal);
-  const ShapeRate found = rate_for(narrow ? attention.fp8 : fastest ? attention.laws : attention.flash2, shape);
-  const AttentionRate& rate = found.rate;
+  const LawsAround laws = laws_around(narrow ? attention.fp8 : fastest ? attention.laws : attention.flash2, shape);
+  const AttentionRate rate = rate_for(laws, shape.backward);
+  const double overhang = laws.between([](const AttentionLaw& law) { return law.window_overhang; });
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
-  const double flop = shape.flop(found.window_overhang).value() * padded / static_cast<double>(shape.head_dim);
-  const double length = shape.keys_per_query(found.window_overhang) * (shape.causal ? 2 : 1);
+  const double flop = shape.flop(overhang).value() * padded / static_cast<double>(shape.head_dim);
+  const double length = shape.keys_per_query(overhang) * (shape.causal ? 2 : 1);
   const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
-  const double blocks =
-      static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
-  const double slowdown = attention.sustained_factor * short_sequence_factor(rate, length) *
-                          (1.0 + rate.tail * attention.multiprocessors / blocks);
+  const RowsToCut rows{static_cast<double>(shape.batch * shape.heads), static_cast<double>(cut)};
+  const double tail =
+      laws.between([&](const AttentionLaw& law) { return tail_factor(half_of(law, shape.backward), rows, attention); });
+  const double slowdown = attention.sustained_factor * short_sequence_factor(rate, length) * tail;
   return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
 }
 

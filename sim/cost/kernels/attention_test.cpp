@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
+#include <cmath>
+
 #include "sim/cost/costs.h"
 #include "sim/cost/example_profile.h"
 
@@ -93,6 +96,51 @@ TEST(Attention, FewThreadBlocksLeaveMultiprocessorsIdle) {
   EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + flop / 200e12 * slowdown, 1e-15);
 }
 
+/// Full attention of head dimension 128 in waves of 108 blocks of 256 rows. A block takes 10 us.
+AttentionShape full(std::int64_t heads, std::int64_t rows) {
+  return {.heads = heads, .kv_heads = heads, .q_length = rows, .kv_length = 4000, .causal = false};
+}
+Profile with_waves(double softness, double tail, double knee) {
+  Profile profile = simple_profile();
+  const double block_flop = 4.0 * 256 * 4000 * 128;
+  AttentionRate rate = simple(108 * block_flop / 10e-6 / 1e12, 0, tail);
+  rate.waves = AttentionWaves{.block_rows = 256, .softness = softness, .knee = knee};
+  profile.attention.laws = {{128, false, rate, rate, {}}};
+  return profile;
+}
+double microseconds_of(const AttentionShape& shape, const Profile& profile) {
+  return 1e6 * seconds(shape, profile) - 2;
+}
+
+TEST(Attention, EqualBlocksRunInWholeWaves) {
+  const Profile whole = with_waves(0, 0, 1);
+  EXPECT_NEAR(microseconds_of(full(27, 1024), whole), 10, 1e-9) << "27 x 4 blocks fill one wave";
+  EXPECT_NEAR(microseconds_of(full(28, 1024), whole), 20, 1e-9) << "a block more starts the next one";
+  EXPECT_NEAR(microseconds_of(full(54, 1024), whole), 20, 1e-9);
+  EXPECT_NEAR(microseconds_of(full(27, 900), whole), 10, 1e-9) << "900 rows are padded to four blocks";
+  const Profile soft = with_waves(0.25, 0, 1);
+  EXPECT_NEAR(microseconds_of(full(28, 1024), soft), 10 * (0.75 * 2 + 0.25 * 112 / 108), 1e-9);
+}
+
+TEST(Attention, FewEqualBlocksTakeNoLessThanTheFirstOne) {
+  const Profile profile = with_waves(0, 0.5, 2);
+  EXPECT_NEAR(microseconds_of(full(1, 256), profile), 10 * std::hypot(1.0 / 108, 0.5), 1e-9);
+  EXPECT_NEAR(microseconds_of(full(27, 1024), profile), 10 * std::hypot(1, 0.5), 1e-9);
+  EXPECT_NEAR(microseconds_of(full(108, 1024), profile), 10 * std::hypot(4, 0.5), 1e-9);
+}
+
+TEST(Attention, WavesBetweenHeadDimensionsAreInterpolatedInTime) {
+  Profile profile = with_waves(0, 0, 1);
+  AttentionLaw narrow = profile.attention.laws.front();
+  narrow.head_dim = 64;
+  narrow.forward.waves.reset();
+  profile.attention.laws.push_back(narrow);
+  AttentionShape shape = full(28, 1024);
+  shape.head_dim = 96;
+  const double w = std::log2(96.0 / 64), even = 10.0 * 112 / 108 * 96 / 128;
+  EXPECT_NEAR(microseconds_of(shape, profile), even * (1 - w) + 20.0 * 96 / 128 * w, 1e-9);
+}
+
 TEST(Attention, HeadDimensionsBetweenAreInterpolatedOverTheLogarithm) {
   // 96 lies 0.585 of the way from 64 to 128.
   const AttentionShape shape{.batch = 64, .heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 96};
@@ -132,13 +180,15 @@ TEST(Attention, ContextParallelShareOfTheQueriesTakesItsShareOfTheTime) {
 
 TEST(Attention, NeverFasterWhenAnythingGrows) {
   EXPECT_TRUE(rc::check([] {
-    static const Profile profile = example_a100_profile();
+    static const std::array profiles{example_a100_profile(), with_waves(0.2, 0.8, 2.5)};
+    const bool waves = *rc::gen::arbitrary<bool>();
+    const Profile& profile = profiles.at(waves ? 1 : 0);
     const AttentionShape shape{.batch = *rc::gen::inRange(1, 64),
                                .heads = *rc::gen::inRange(1, 128),
                                .q_length = *rc::gen::inRange(1, 10000),
                                .kv_length = *rc::gen::inRange(1, 10000),
                                .head_dim = *rc::gen::element(32, 64, 80, 96, 128, 192, 256),
-                               .causal = *rc::gen::arbitrary<bool>(),
+                               .causal = !waves && *rc::gen::arbitrary<bool>(),
                                .backward = *rc::gen::arbitrary<bool>()};
     AttentionShape larger = shape;
     larger.batch += *rc::gen::inRange(0, 10);

@@ -152,11 +152,18 @@ Json written_gemm(const std::map<Precision, cost::GemmLaw>& laws) {
   return all;
 }
 
+void attention_wave_fields(Fields& f, cost::AttentionWaves& waves) {
+  f.whole("block_rows", waves.block_rows, {.low = 1, .high = 65536});
+  f.rounded("softness", waves.softness, {.low = 0, .high = 1});
+  f.rounded("knee", waves.knee, {.low = 1, .high = 100});
+}
+
 void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
   f.teraflops("peak_tflops", rate.peak, kRate);
   f.rounded("half_length", rate.half_length, kTokens);
   f.rounded("tail", rate.tail, kTail);
   f.rounded("sharpness", rate.sharpness, {.low = 0.1, .high = 100});
+  f.optional_object("waves", rate.waves, attention_wave_fields);
 }
 
 void cache_write_fields(Fields& f, cost::CacheWrite& write) {
@@ -171,6 +178,7 @@ void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.object("backward", law.backward, attention_rate_fields);
   f.number_or("window_overhang", law.window_overhang, 0, kTokens);
   f.optional_object("cache_write", law.cache_write, cache_write_fields);
+  f.optional_object("window_cache_write", law.window_cache_write, cache_write_fields);
   f.object("evidence", law.evidence, evidence_fields);
 }
 

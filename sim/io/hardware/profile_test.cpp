@@ -121,6 +121,12 @@ TEST(ReadProfile, OneLineForEachWrongExchange) {
   }
 }
 
+TEST(ReadProfile, ThreadBlocksHaveRows) {
+  nlohmann::json value = shipped("a100-sxm4-80gb");
+  value["attention"]["laws"][0]["forward"]["waves"] = {{"block_rows", 0}, {"softness", 0.1}, {"knee", 1}};
+  EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/0/forward/waves/block_rows")));
+}
+
 TEST(ReadProfile, OneLineForEachMistake) {
   for (const auto& [name, patch, line] : kWrongProfiles) {
     SCOPED_TRACE(name);
