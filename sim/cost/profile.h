@@ -15,16 +15,16 @@
 
 namespace foretoken::cost {
 
-/// Thread blocks that all take equally long, as those without a causal mask do, run in whole waves. `waves` is f, p and
-/// the blocks' own rows in the time of one direction (attention.cpp).
+/// Thread blocks that all take equally long, as those without a causal mask do, run in whole waves. f and p are those
+/// of the law in docs/modeller/costs.md.
 struct AttentionWaves {
   int block_rows = 128;  ///< rows of one thread block; a last block that is not full is padded
   double softness = 1;   ///< f: 0: a last wave that is not full takes as long as a full one; 1: its part of that time
   double knee = 1;       ///< p: sharpness of the bend between the time of the first block and that of all waves
 };
 
-/// One half of attention: rate = peak / ((1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks)), or with waves
-/// another last factor.
+/// One half of attention: rate = peak / ((1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks)). Waves
+/// replace the last factor.
 struct AttentionRate {
   FlopPerSecond peak{};
   double half_length = 0;  ///< s0, tokens: far below it the rate falls in proportion to the sequence

@@ -65,7 +65,11 @@ class Turns {
   explicit Turns(std::size_t stages) : ring_(stages) {}
 
   [[nodiscard]] bool any() const { return count_ > 0; }
-  void add(Stage stage) { ring_[place(count_++)] = stage; }
+  /// Precondition: the stage is not among them.
+  void add(Stage stage) {
+    expects(count_ < ring_.size(), "a stage has one turn at most");
+    ring_[place(count_++)] = stage;
+  }
   /// Takes the stage that was added first, or last. Precondition: any().
   Stage take_first() {
     const Stage stage = ring_[first_];

@@ -130,28 +130,28 @@ PerStage<StageTimeline> memory_peaks(const job::Job& job, const schedule::Progra
 
 namespace {
 
-// The most activations of the second kind that were alive with each number of the first; -1: no moment had that number.
+// The most activations of the second kind that were alive with each number of the first, if a moment had that number.
 class AliveTogether {
  public:
   void see(const std::array<int, 2>& alive) {
     const auto first = static_cast<std::size_t>(alive[0]);
-    if (first >= second_.size()) second_.resize(2 * first + 1, -1);
-    second_[first] = std::max(second_[first], alive[1]);
+    if (first >= second_.size()) second_.resize(2 * first + 1);
+    second_[first] = std::max(second_[first].value_or(0), alive[1]);
   }
   // Returns the moments that no other outdoes.
   [[nodiscard]] std::vector<MostAlive::Moment> most() const {
     std::vector<MostAlive::Moment> moments;
-    int before = -1;
+    std::optional<int> before;
     for (std::size_t first = second_.size(); first-- > 0;) {
-      if (second_[first] <= before) continue;
+      if (second_[first] <= before) continue;  // no number is less than any
       before = second_[first];
-      moments.push_back({static_cast<int>(first), before});
+      moments.push_back({static_cast<int>(first), *before});
     }
     return moments;
   }
 
  private:
-  std::vector<int> second_;  // by number of the first kind
+  std::vector<std::optional<int>> second_;  // by number of the first kind
 };
 
 }  // namespace

@@ -56,8 +56,8 @@ struct MostAlive {
   std::array<std::vector<Moment>, 2> at_backward;
 };
 
-/// Counts them over several stages with the same contents, whose chunks have these kinds. Returns nothing for programs
-/// that split backward passes or move activations: their peaks need more.
+/// Returns the most alive of several stages with the same contents, whose chunks have these kinds. Returns nothing for
+/// programs that split backward passes or move activations: their peaks need more.
 [[nodiscard]] std::optional<MostAlive> most_alive(const schedule::Program& program, const std::vector<Stage>& stages,
                                                   Table<Chunk, std::size_t> kinds);
 

@@ -15,10 +15,24 @@
 namespace foretoken::tools {
 namespace {
 
+// Returns the key that a word was probably meant to be: its last part, or a name with few other letters.
+std::optional<std::string> key_meant_by(const std::string& word) {
+  std::vector<std::string> names;
+  for (const job::Key key : job::choice_keys())
+    if (const std::string name(name_of(key)); !study::keys_freed_by(name).empty()) names.push_back(name);
+  for (const std::string& name : names)
+    if (name.ends_with("." + word)) return name;
+  return nearest(word, names);
+}
+
 // Refuses a key that no search chooses.
 void expect_a_choice(const std::string& free) {
   if (free == "all" || !study::keys_freed_by(free).empty()) return;
-  throw ConfigError({{fmt::format("--free {}", printable(free, 60)), "",
+  const std::string place = fmt::format("--free {}", printable(free, 60));
+  if (const std::optional<std::string> meant = key_meant_by(free))
+    throw ConfigError(
+        {{place, "", fmt::format("a search cannot choose this key; did you mean {}?", in_quotes(*meant))}});
+  throw ConfigError({{place, "",
                       fmt::format("a search cannot choose this key{}; it can choose {}",
                                   free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
 }

@@ -217,6 +217,7 @@ std::string legend_of(const std::vector<RankedColumn>& columns, const Paint& pai
   }
   std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
                                  fmt::join(words, ", "));
+  if (shown("encoder")) text += "; encoder: stages of the encoder";
   if (shown("group")) text += "; group: micro-batches a group of interleaving";
   if (shown("overlap"))
     text +=

@@ -175,6 +175,23 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
 
 }  // namespace
 
+namespace {
+
+// Says that the encoder keeps its stages although the pipeline is searched.
+std::string kept_encoder_text(const study::SearchAnswer& answer, const Paint& paint) {
+  const auto is_searched = [&](job::Key key) {
+    return std::ranges::find(answer.searched, name_of(key)) != answer.searched.end();
+  };
+  const bool kept = !answer.ranked.empty() && answer.ranked.front().scenario.parallelism.encoder_pipeline &&
+                    is_searched(job::key_of(Axis::kPipeline)) && !is_searched(job::Key::kEncoderPipeline);
+  return kept ? paint.paragraph("  ",
+                                "The encoder keeps the stages that parallelism.encoder_pipeline states; --free it to "
+                                "try others.")
+              : "";
+}
+
+}  // namespace
+
 std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   const auto whole = [](std::size_t count) { return report::whole(static_cast<double>(count)); };
   std::string text = paint.name(answer.name);
@@ -188,6 +205,7 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   text += answer.searched.empty()
               ? paint.paragraph("  ", "No key is open: the scenario sets every key. Try --free all, or --free KEY.")
               : paint.paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
+  text += kept_encoder_text(answer, paint);
   if (!answer.complete)
     text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before a configuration was found."
                                                    : "  Interrupted: the best so far, not the best of all.") +

@@ -22,11 +22,12 @@ namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
-constexpr std::size_t kLeastForMore = 300;  // kernels for which a fit moves more constants
+// Kernels for which a fit moves more constants: forty for each of eight constants at most, less a fifth held out.
+constexpr std::size_t kLeastForMore = 300;
 /// Rows of a thread block: FlashAttention-2, FlashAttention-3 up to head dimension 96 (hopper/tile_size.h of
 /// Dao-AILab/flash-attention 07602ad), and FlashAttention-4 with two tiles of 128.
 constexpr std::array kBlockRows{128, 192, 256};
-constexpr double kMostKnee = 8;
+constexpr double kMostKnee = 8;          // there the bend is within 2^(1/8) of a corner, 9 %
 constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
 // Launch of the kernel that writes keys and values into a cache, where no table states it. Tables show 7 to 13 us at
 // one token.
@@ -190,13 +191,14 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
       best_moved = moved;
     }
   };
-  if (law.causal || chosen.fitted.size() < kLeastForMore) try_moved();
   // Under a causal mask blocks differ and the longest start first, so that no wave shows.
-  else
-    for (const int rows : kBlockRows) {
-      moved.block_rows = rows;
-      try_moved();
-    }
+  const bool in_waves = !law.causal && chosen.fitted.size() >= kLeastForMore;
+  if (!in_waves) try_moved();
+  for (const int rows : kBlockRows) {
+    if (!in_waves) break;
+    moved.block_rows = rows;
+    try_moved();
+  }
   Direction direction{.rate = rate_of(best.at, best_moved),
                       .left_out = outcomes(chosen.left_out, with(best.at, best_moved)),
                       .fitted = chosen.fitted.size()};
@@ -204,8 +206,8 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   return direction;
 }
 
-/// Fits the number of keys beyond its window that a query still pays for. The kernels may be another engine's than
-/// those without a window, so many of them decide launch and rate of its cache, too.
+/// Fits the number of keys beyond its window that a query still pays for. From kLeastForMore kernels on it also fits
+/// their cache write: they may be another engine's than those without a window.
 void fit_windows(cost::AttentionLaw& law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
   const Chosen chosen = choose(windowed, [](const Kernel&) { return true; });
   const std::vector<Kernel> some = chosen.some();

@@ -160,7 +160,8 @@ Seconds growth(const CollectiveShape& shape, int few, int many, const AcrossNode
   const auto over = [&](const Fabric& of) {
     return smooth_across(shape, many, curve, of) - smooth_across(shape, few, curve, of);
   };
-  return std::max(over(fabric), over({fabric.links, fabric.inside, kNoLimit, fabric.law}));
+  const Fabric unlimited{.links = fabric.links, .inside = fabric.inside, .link = kNoLimit, .law = fabric.law};
+  return std::max(over(fabric), over(unlimited));
 }
 
 /// Time across nodes, from the measured numbers of nodes. Between two of them the time is interpolated over

@@ -112,7 +112,8 @@ class JobMemory {
   [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const {
     return of_passes(stage, layout_.contents(stage));
   }
-  /// Returns all of them. `contents` are those of the job's layout. A search asks for them often.
+  /// Returns what a stage holds, in passes and in the update. `contents` are those of the job's layout. A search asks
+  /// for them often.
   [[nodiscard]] StageMemory of_stage(Stage stage, const job::StageContents& contents) const {
     return {held(stage, contents), of_passes(stage, contents), of_update(stage, contents)};
   }

@@ -2,15 +2,12 @@
 #include "sim/step/pipeline/graph_tasks.h"
 
 namespace foretoken::step {
-namespace {
 
 using des::Duration;
 using des::TaskId;
 using schedule::Neighbour;
 using schedule::OpKind;
 using schedule::StageOp;
-
-}  // namespace
 
 Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
   return {.stage = stage, .chunk = op.chunk, .microbatch = op.microbatch, .kind = kind, .pass = op.kind};

@@ -12,6 +12,8 @@ namespace foretoken::step {
 /// Returns the meaning of a task that belongs to an op of a stage.
 [[nodiscard]] Meaning meaning_of(Stage stage, const schedule::StageOp& op, TaskMeaning kind);
 
+/// Appends the tasks of a pipeline to a workload's graph. It keeps references: the workload, the options and the
+/// emitter must outlive it.
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)

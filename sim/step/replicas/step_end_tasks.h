@@ -79,7 +79,8 @@ class WorkloadTasks {
   HostCopies copies_;
 };
 
-/// Times them. A task is the instant at which it ends. It starts when the tasks before it have ended, as in a run.
+/// The end of a step without a graph. A task is the instant at which it ends. It starts when the tasks before it have
+/// ended, as in a run.
 class TimedEnd {
  public:
   using Task = des::Instant;

@@ -73,6 +73,9 @@ std::string why_not(const job::Question& question, job::Key key) {
   const std::string runtime = in_quotes(question.runtime.name);
   if (job::is_about_experts(key) && !question.model.experts)
     return fmt::format("model {} is dense, so a search cannot choose it", in_quotes(question.model.name));
+  if (key == job::Key::kEncoderPipeline)
+    return fmt::format("model {} has no encoder beside a decoder, so a search cannot choose it",
+                       in_quotes(question.model.name));
   if (key == job::Key::kDispatcher)
     return fmt::format("runtime {} states no dispatchers to choose from; state one with --set {}=all-to-all", runtime,
                        name_of(key));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/job/deepep.h"
 #include "sim/job/layout.h"
 #include "sim/job/rules/precision_recipe.h"
@@ -56,8 +57,13 @@ std::vector<schedule::Schedule> schedules_of(const job::Question& question, cons
   return schedules;
 }
 
-void expect_no_stated_layers(const job::Question& question) {
+void expect_layers_to_deal_out(const job::Question& question) {
   const job::AskedParallelism& stated = question.choices.parallelism;
+  if (question.model.encoder_decoder)
+    throw ConfigError({{question.name, "/model",
+                        fmt::format("expected no encoder beside a decoder with --partition pipedream, found {}; a "
+                                    "search tries parallelism.encoder_pipeline without it",
+                                    in_quotes(question.model.name))}});
   const auto refuse = [&](const char* key, const char* expected) {
     throw ConfigError({{question.name, fmt::format("/parallelism/{}", key),
                         fmt::format("expected {} with --partition pipedream, which deals the layers out", expected)}});
@@ -99,7 +105,7 @@ Space::Space(const io::OpenScenario& question, SpaceOptions options)
   for (const Key key : job::choice_keys()) open_[static_cast<std::size_t>(key)] = leaves_open(key);
   const job::Choices& asked = question.asked().choices;
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
-  if (options_.partition == Partition::kPipeDream) expect_no_stated_layers(question.asked());
+  if (options_.partition == Partition::kPipeDream) expect_layers_to_deal_out(question.asked());
   for (const int gpus : options_.gpus) add_cuts(gpus);
   deal_by_time();
 }
