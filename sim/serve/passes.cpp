@@ -63,6 +63,10 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
     job.precision = Precision::kFp8;
     job.recipe.fp8 = model::Fp8Recipe::kBlockwise;
   }
+  if (is_wide(job.precision)) {  // no fused attention; FasterTransformer's softmax is one kernel (invokeMaskedSoftMax)
+    job.attention = model::AttentionKind::kUnfused;
+    job.runtime.fusions.wide_softmax = true;
+  }
   job.cuda_graphs = job::CudaGraphs::kFull;
   return job;
 }
@@ -105,6 +109,7 @@ PassTimes::PassTimes(const Service& service, const Degrees& degrees)
       core.value_dim = core.latent ? service.model.latent->kv_rank : found->values_dim();
       core.window = found->window;
       core.causal = found->causal;
+      core.whole = *found;
     }
     cores_.push_back(core);
   }
@@ -189,8 +194,26 @@ Seconds PassTimes::head(std::int64_t sequences) {
   return place->second = ops_time(served_head(job_.model, context), real(sequences));
 }
 
+// FasterTransformer df4a753, UnfusedAttentionLayer.cc: a kernel adds biases and sorts queries, keys and values by heads
+// (invokeAddQKVBiasTranspose). Products of scores and of values follow, with the softmax between them. They run over
+// the padding, too, which the first kernel puts back.
+Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
+  model::LayerContext context = job_.layer_context();
+  context.sequence = std::max(chunk.tokens, service_.requests.padded_tokens);
+  context.micro_batch = sequences;
+  const double padded = real(context.sequence * sequences), kept = real(chunk.tokens * sequences);
+  const double width = real(core.whole.operand_width()) / degrees_.tensor;
+  model::BlockOps block;
+  block.ops.push_back({.name = "sort queries, keys and values by heads",
+                       .role = model::OpRole::kAttention,
+                       .work = model::MemoryBound{.forward_bytes = 2 * (kept + padded) * width}});
+  block.ops.push_back({.name = "attention", .role = model::OpRole::kAttention, .work = core.whole});
+  return ops_time(model::forward_kernels(block, context), 0);
+}
+
 // The new tokens of a chunk see each other, of a decoder under a causal mask, and all tokens before them without one.
 Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
+  if (job_.attention == model::AttentionKind::kUnfused) return unfused_prompt(core, chunk, sequences);
   AttentionShape shape{.batch = sequences,
                        .heads = core.heads,
                        .kv_heads = core.kv_heads,
@@ -266,7 +289,7 @@ des::Duration PassTimes::message(std::int64_t tokens) {
   const auto [place, added] = messages_.try_emplace(tokens);
   if (!added) return place->second;
   step::Communication row = step::bare_message(id_of<Stage>(0), id_of<Stage>(1), step::Purpose::kActivations);
-  row.payload = Bytes(2 * real(a_group(tokens)) * real(service_.model.hidden));
+  row.payload = Bytes(service_.element_bytes() * real(a_group(tokens)) * real(service_.model.hidden));
   const int domain = service_.cluster.links.gpus;
   const net::RankGrid grid = job_.grid();
   row.site.links = service_.cluster.links;

@@ -63,6 +63,7 @@ class PassTimes {
     double token_bytes = 0;
     bool latent = false;
     bool causal = true;
+    model::AttentionCore whole;  ///< before it is cut
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
@@ -78,6 +79,7 @@ class PassTimes {
   [[nodiscard]] Seconds head(std::int64_t sequences);  ///< an encoder has none: its outputs are those of the last layer
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
+  [[nodiscard]] Seconds unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;
   [[nodiscard]] std::int64_t a_group(std::int64_t count) const;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/serve/kernels.h"
 #include "sim/serve/run/simulate.h"
 #include "sim/serve/run/static_batch.h"
 
@@ -183,6 +184,13 @@ bool keeps_up(const Requests& requests, const Prediction& prediction) {
 std::vector<std::string> assumptions_of(const Service& service) {
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
+  if (is_wide(service.precision)) {
+    const auto law = service.profile.gemm.find(computes_in(service.precision, service.profile));
+    if (law != service.profile.gemm.end() && law->second.evidence.provenance == cost::Provenance::kScaled)
+      assumptions.push_back(fmt::format("products in {} are scaled from {}: {}", name_of(service.precision),
+                                        law->second.evidence.scaled_from, law->second.evidence.source));
+    assumptions.push_back(fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
+  }
   if (!service.engine.custom_all_reduce) return assumptions;
   std::set<int> without;  // tensor degrees
   for (const Pool& pool : pools_of(service)) {

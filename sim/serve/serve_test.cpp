@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "sim/cost/costs.h"
+#include "sim/cost/wide_products.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/kernels.h"
 #include "sim/serve/predict.h"
@@ -243,6 +245,49 @@ TEST(Serve, UnfusedKernelsMoveTheirBytes) {
   service.engine.score_traffic = 0;
   service.engine.layer_traffic = 76;
   EXPECT_NEAR(time() - before, 4 * 76 * 200.0 * real(service.model.hidden) / rate, 1e-9);
+}
+
+/// An encoder in fp32 whose sequences of 100 tokens are padded.
+Service padded_encoder(std::int64_t padded_tokens) {
+  Service service = small_service();
+  service.model.encoder = model::Encoder{};
+  service.engine.encodes = true;
+  service.precision = WeightPrecision::kFp32;
+  cost::lend_wide_products(service.profile, Precision::kFp32, 1.0 / 16);
+  service.batching = Batching::kStatic;
+  service.requests = {
+      .input_tokens = 100, .output_tokens = 0, .padded_tokens = padded_tokens, .at_once = 2, .count = 2};
+  return service;
+}
+
+// Scores and values of 2 x 16 heads of 64, the softmax, its input and output sorted by heads.
+TEST(Serve, UnfusedAttentionOf32BitsRunsOverThePadding) {
+  const auto core = [](const Service& service, std::int64_t length) {
+    const GemmShape scores{.m = length, .n = length, .k = 64, .batch = 32, .precision = Precision::kFp32};
+    const GemmShape values{.m = length, .n = 64, .k = length, .batch = 32, .precision = Precision::kFp32};
+    const auto moves = [&](double elements) { return cost::memory_bound_time({Bytes(4 * elements)}, service.profile); };
+    const double padded = 2.0 * real(length);
+    return cost::gemm_time(scores, service.profile) + cost::gemm_time(values, service.profile) +
+           moves(2 * 32.0 * real(length * length)) + moves(2 * padded * 1024) + moves((200 + padded) * 3 * 1024);
+  };
+  const Service kept = padded_encoder(0), padded = padded_encoder(200);
+  const double apart = predict(padded).latency.mean - predict(kept).latency.mean;
+  EXPECT_NEAR(apart, 4 * (core(padded, 200) - core(kept, 100)).value(), 1e-10);
+}
+
+TEST(Serve, EverythingOfAnEncoderIn32BitsHas4Bytes) {
+  Service service = padded_encoder(200);
+  service.engine.activation_widths = 10;
+  const Memory memory = memory_of(service, service.pool);
+  EXPECT_DOUBLE_EQ(memory.weights.value(), 4 * model::total_parameters(service.model));
+  EXPECT_DOUBLE_EQ(memory.activations.value(), 10 * 4 * 1024 * 200.0 + 4 * 16 * 2 * 200.0 * 200);
+  EXPECT_EQ(memory.max_context, service.model.max_positions);
+  service.model.max_positions = 0;
+  const Memory endless = memory_of(service, service.pool);
+  const double longest = real(endless.max_context), room = (endless.capacity - endless.weights).value();
+  const auto needs = [](double tokens) { return 10 * 4 * 1024 * tokens + 4 * 16 * tokens * tokens; };
+  EXPECT_LE(needs(longest), room);
+  EXPECT_GT(needs(longest + 1), room);
 }
 
 struct SplitCase {

@@ -24,6 +24,10 @@ std::string_view name_of(WeightPrecision precision) {
       return "int8";
     case WeightPrecision::kInt4:
       return "int4";
+    case WeightPrecision::kTf32:
+      return "tf32";
+    case WeightPrecision::kFp32:
+      return "fp32";
   }
   return "";
 }
@@ -31,6 +35,9 @@ std::string_view name_of(WeightPrecision precision) {
 // int4 has a scale of 16 bits for each group of 128 weights (GPTQ, AWQ).
 double weight_bytes(WeightPrecision precision) {
   switch (precision) {
+    case WeightPrecision::kTf32:
+    case WeightPrecision::kFp32:
+      return 4;
     case WeightPrecision::kFp16:
     case WeightPrecision::kBf16:
       return 2;

@@ -47,6 +47,8 @@ const std::vector<WrongService> kWrongServices{
     {"no GPUs", {"gpus=0"}, "expected a whole number from 1"},
     {"an unknown precision", {"precision=fp7"}, "did you mean \"fp8\"?"},
     {"a precision without products", {"cluster=dgx-a100-80gb-hdr", "precision=nvfp4"}, "has no products in"},
+    {"a decoder in 32 bits", {"precision=fp32"}, "found fp32: only encoders are served in 32 bits"},
+    {"padding of a decoder", {"requests.padded_tokens=4k"}, "expected none: llama-3-70b is no encoder"},
     {"an unknown precision of the cache", {"kv_precision=int4"}, "expected"},
     {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
@@ -346,6 +348,37 @@ TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {
   const Ran twice = run_foretoken({"serve", "bert-base-a100", "--json", "--batch", "16"});
   EXPECT_GT(json::parse(twice.out)["latency_s"]["mean"], latency);
   EXPECT_LT(json::parse(twice.out)["latency_s"]["mean"], 2 * latency);
+}
+
+TEST(ServeCommand, AnEncoderRunsIn32Bits) {
+  const auto answer = [](const char* precision) {
+    return json::parse(run_foretoken({"serve", "bert-base-a100", "--json", "--precision", precision}).out);
+  };
+  const json half = answer("fp16"), tf32 = answer("tf32"), fp32 = answer("fp32");
+  EXPECT_LT(half["latency_s"]["mean"], tf32["latency_s"]["mean"]);
+  EXPECT_LT(tf32["latency_s"]["mean"], fp32["latency_s"]["mean"]);
+  EXPECT_EQ(fp32["precision"], "fp32");
+  EXPECT_EQ(fp32["memory"]["weights_bytes"], 2 * half["memory"]["weights_bytes"].get<double>());
+  EXPECT_THAT(fp32["assumptions"].dump(), HasSubstr("products in fp32 are scaled from a100-sxm4-80gb fp16"));
+  EXPECT_THAT(fp32["assumptions"].dump(), HasSubstr("attention unfused"));
+  EXPECT_THAT(half["assumptions"].dump(), Not(HasSubstr("attention unfused")));
+  const Ran search = run_foretoken({"serve", "bert-base-a100", "--search", "--precisions", "tf32,fp16"});
+  EXPECT_EQ(search.status, 0) << search.err;
+  EXPECT_THAT(search.out, HasSubstr("configurations of 2 layouts"));
+  const Ran decoder = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--precisions", "tf32"});
+  EXPECT_EQ(decoder.status, 2);
+  EXPECT_EQ(decoder.err,
+            "--precisions tf32: expected 16 bits or fewer, found tf32: only encoders are served in 32 bits\n");
+}
+
+TEST(ServeCommand, AnEncoderMayStateItsPadding) {
+  const auto ask = [](const char* tokens) {
+    return run_foretoken(
+        with_sets({"serve", "bert-base-a100"}, {"precision=fp32", "requests.input_tokens=192", tokens}));
+  };
+  EXPECT_THAT(ask("requests.padded_tokens=384").out, HasSubstr("192 tokens each, padded to 384"));
+  EXPECT_THAT(ask("requests.padded_tokens=100").err, HasSubstr("expected at least the 192 of input_tokens, found 100"));
+  EXPECT_THAT(ask("requests.padded_tokens=1024").err, HasSubstr("expected at most 512 tokens, the positions"));
 }
 
 TEST(ServeCommand, AnEncoderIsAskedAsOne) {

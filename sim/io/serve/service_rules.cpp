@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/serve/kernels.h"
 #include "sim/serve/pool_rules.h"
 #include "sim/serve/predict.h"
@@ -81,18 +83,17 @@ void check_service(const Node& root, const Service& service) {
                                               service.engine.name, service.model.name)
                                 : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert",
                                               service.model.name));
-  if (service.model.encoder && service.model.max_positions > 0 && service.longest() > service.model.max_positions)
+  const std::int64_t longest = std::max(service.longest(), service.requests.padded_tokens);
+  if (service.model.encoder && service.model.max_positions > 0 && longest > service.model.max_positions)
     root.complain("requests", fmt::format("expected at most {} tokens, the positions of {}, found {}",
-                                          service.model.max_positions, service.model.name, service.longest()));
+                                          service.model.max_positions, service.model.name, longest));
   if (service.model.encoder && (service.limits.ttft_s || service.limits.tpot_s))
     root.complain("limits", fmt::format("expected latency_s alone: {} is an encoder, which has no tokens to time",
                                         service.model.name));
   if (service.model.encoder_decoder)
     root.complain("model", fmt::format("{} is an encoder-decoder, whose generation is not modelled; try a decoder",
                                        service.model.name));
-  if (!serve::has_products(service.profile, service.precision))
-    root.complain("precision", fmt::format("profile {} has no products in {}", service.profile.name,
-                                           name_of(serve::computes_in(service.precision, service.profile))));
+  if (const auto reason = serve::why_not(service.precision, service)) root.complain("precision", *reason);
   const serve::Engine& engine = service.engine;
   if (service.batching == serve::Batching::kContinuous && !engine.continuous)
     root.complain("batching", fmt::format("engine {} batches statically; expected static", engine.name));

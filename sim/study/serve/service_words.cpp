@@ -81,6 +81,8 @@ std::string lengths_words(const serve::Requests& requests) {
   else
     words = fmt::format("{} in, {} out", report::counted(real(requests.input_tokens), "token"),
                         report::whole(real(requests.output_tokens)));
+  if (requests.padded_tokens > requests.input_tokens)
+    words += fmt::format(", padded to {}", report::whole(real(requests.padded_tokens)));
   if (requests.length_spread > 0)
     words += fmt::format(", from {} % of that up", report::plain(100 * (1 - requests.length_spread), 3));
   if (requests.prefix_share > 0)
