@@ -84,8 +84,12 @@ Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
 
 std::optional<std::string> why_not(WeightPrecision precision, const Service& service) {
   const cost::Profile& profile = service.profile;
-  if (is_wide(precision) && !service.model.encoder)
-    return fmt::format("expected 16 bits or fewer, found {}: only encoders are served in 32 bits", name_of(precision));
+  const bool decodes_alone = !service.model.encoder && !service.model.encoder_decoder;
+  if (is_wide(precision) && decodes_alone)
+    return fmt::format("expected 16 bits or fewer, found {}: decoders are not served in 32 bits", name_of(precision));
+  if (is_wide(precision) != (service.cache_bytes > 2) && !service.model.encoder)
+    return fmt::format("expected weights and cache of 32 bits, or neither, found {} and {}", name_of(precision),
+                       service.cache_precision);
   const Precision computes = computes_in(precision, profile);
   if (profile.gemm.empty() || profile.gemm.contains(computes)) return std::nullopt;
   return fmt::format("profile {} has no products in {}", profile.name, foretoken::name_of(computes));

@@ -50,10 +50,10 @@ LargestPass largest_pass(const Service& service, const Degrees& degrees, std::in
   return {std::max(shared, whole), sequences, 0};
 }
 
-/// Bytes of the scores of all heads between a token and another. Attention over 32 bits is unfused.
+/// Bytes of the scores of all heads between a token and another. Unfused attention writes them.
 double score_bytes(const Service& service, const Degrees& degrees) {
   const double heads = std::max(1.0, real(service.model.heads) / degrees.tensor);
-  if (is_wide(service.precision)) return service.element_bytes() * heads;
+  if (runs_unfused(service)) return service.element_bytes() * heads;
   return service.model.head_dim > kFusedHeadDim ? service.engine.score_bytes * heads : 0;
 }
 
@@ -70,7 +70,7 @@ Bytes activations_of(const Service& service, const Degrees& degrees, std::int64_
 }
 
 std::int64_t most_layers(const Service& service, const Degrees& degrees) {
-  return (service.model.layers + degrees.pipeline - 1) / degrees.pipeline;
+  return (cached_layers(service.model) + degrees.pipeline - 1) / degrees.pipeline;
 }
 
 MemoryLimit limit_of(const Memory& memory) {

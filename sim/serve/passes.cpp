@@ -63,9 +63,9 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
     job.precision = Precision::kFp8;
     job.recipe.fp8 = model::Fp8Recipe::kBlockwise;
   }
-  if (is_wide(job.precision)) {  // no fused attention; FasterTransformer's softmax is one kernel (invokeMaskedSoftMax)
+  if (runs_unfused(service)) {  // FasterTransformer's softmax is one kernel (invokeMaskedSoftMax)
     job.attention = model::AttentionKind::kUnfused;
-    job.runtime.fusions.wide_softmax = true;
+    job.runtime.fusions.any_softmax = true;
   }
   job.cuda_graphs = job::CudaGraphs::kFull;
   return job;
@@ -171,14 +171,17 @@ Seconds PassTimes::traffic(double bytes) const {
   return Bytes(bytes) / (job_.profile.memory_bound.efficiency * job_.profile.memory_bound.bandwidth);
 }
 
+Seconds PassTimes::unfused_kernels(double tokens) const {
+  return traffic(service_.engine.layer_traffic * tokens * real(job_.model.hidden) / degrees_.tensor);
+}
+
 const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) {
   const auto [place, added] = dense_.try_emplace({tokens, all});
   Dense& times = place->second;
   if (!added) return times;
   model::LayerContext context = job_.layer_context();
   context.sequence = tokens;
-  const double elements = real(tokens) * real(job_.model.hidden) / degrees_.tensor;
-  const Seconds unfused = traffic(service_.engine.layer_traffic * elements);
+  const Seconds unfused = unfused_kernels(real(tokens));
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
     times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(all)) + unfused);
   times.embedding = ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(all));
@@ -247,17 +250,21 @@ Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
   if (pass.decoding == 0) return time;
   double cached = pass.cached / real(pass.decoding);
   if (core.window > 0) cached = std::min(cached, real(core.window));
-  return time + service_.engine.kernel +
-         cache_attention_time({.sequences = a_group(pass.decoding),
-                               .queries = pass.checked,
-                               .cached = cached,
-                               .heads = core.heads,
-                               .kv_heads = core.kv_heads,
-                               .head_dim = core.head_dim,
-                               .value_dim = core.value_dim,
-                               .token_bytes = core.token_bytes,
-                               .latent = core.latent},
-                              service_);
+  return time + cached_attention(core, a_group(pass.decoding), pass.checked, cached);
+}
+
+Seconds PassTimes::cached_attention(const Core& core, std::int64_t sequences, std::int64_t queries,
+                                    double cached) const {
+  return service_.engine.kernel + cache_attention_time({.sequences = sequences,
+                                                        .queries = queries,
+                                                        .cached = cached,
+                                                        .heads = core.heads,
+                                                        .kv_heads = core.kv_heads,
+                                                        .head_dim = core.head_dim,
+                                                        .value_dim = core.value_dim,
+                                                        .token_bytes = core.token_bytes,
+                                                        .latent = core.latent},
+                                                       service_);
 }
 
 // A host that works while a pass runs is hidden behind it, unless it takes longer.
@@ -268,6 +275,10 @@ Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
+  if (service_.model.encoder_decoder) {
+    times.assign(1, step::duration_of(halves(pass)));
+    return;
+  }
   const Dense& parts = dense(fullest_group(pass), pass.tokens());
   attention_.clear();
   for (const Core& core : cores_) attention_.push_back(attention(core, pass));

@@ -290,6 +290,73 @@ TEST(Serve, EverythingOfAnEncoderIn32BitsHas4Bytes) {
   EXPECT_GT(needs(longest + 1), room);
 }
 
+/// A T5 of 2 + 2 layers with 16 heads of 64, whose memory-bound kernels take no time.
+Service two_halves() {
+  Service service = small_service();
+  service.model.encoder_decoder = model::EncoderDecoder{.encoder_layers = 2, .position_buckets = 32};
+  service.model.positions = model::Positions::kNone;
+  service.model.max_positions = 0;
+  service.model.norm = model::Norm::kRmsNorm;
+  service.model.linear_bias = service.model.qkv_bias = false;
+  service.engine.encoder_decoders = true;
+  service.engine.pass = {};
+  service.batching = Batching::kStatic;
+  service.requests = {.input_tokens = 100, .output_tokens = 3, .at_once = 8, .count = 8};
+  return service;
+}
+
+// Encoder: 4 h^2 + 2 h f and two norms a layer. Decoder: 8 h^2 + 2 h f and three. Two tables of 32 x 16 positions.
+TEST(Serve, MemoryOfAnEncoderDecoderIsCountedByHand) {
+  Service service = two_halves();
+  const Memory memory = memory_of(service, service.pool);
+  const double h = 1024, f = 4096;
+  const double layers = 2 * (4 * h * h + 2 * h * f + 2 * h) + 2 * (8 * h * h + 2 * h * f + 3 * h);
+  EXPECT_DOUBLE_EQ(memory.weights.value(), 2 * (layers + 51200 * h + 2 * h + 2 * 32 * 16));
+  EXPECT_DOUBLE_EQ(memory.token.value(), 2 * 2 * 1024 * 2.0) << "keys and values of the decoder's layers";
+  EXPECT_DOUBLE_EQ(memory.cache.value(), 8 * 103 * memory.token.value()) << "the answer's, and those of the prompt";
+  service.cache_bytes = 4;
+  EXPECT_DOUBLE_EQ(memory_of(service, service.pool).cache.value(), 2 * memory.cache.value());
+}
+
+// All passes take one token a sequence through the decoder. The first has the encoder, too, and makes the keys and
+// values of its output.
+TEST(Serve, ThePassesOfAnEncoderDecoderHaveTheProductsCountedByHand) {
+  Service service = two_halves();
+  service.profile.memory_bound = {.bandwidth = BytesPerSecond(1e30), .efficiency = 1};
+  PassTimes times(service, service.pool.degrees);
+  std::vector<des::Duration> first, step, longer;
+  times.time({.prompts = {{.sequences = 8, .tokens = 100}}}, first);
+  times.time({.prompts = {}, .decoding = 8, .cached = 8, .encoded = 800}, step);
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+    return cost::gemm_time({.m = m, .n = n, .k = k, .batch = batch}, service.profile).value();
+  };
+  const auto mlp = [&](std::int64_t rows) { return product(rows, 4096, 1024) + product(rows, 1024, 4096); };
+  const double attention = product(100, 100, 64, 128) + product(100, 64, 100, 128);
+  const double encoder = product(800, 3072, 1024) + attention + product(800, 1024, 1024) + mlp(800);
+  const double keys_and_values = product(800, 2048, 1024);
+  const double decoder = product(8, 3072, 1024) + 3 * product(8, 1024, 1024) + mlp(8);
+  const auto time = [](const std::vector<des::Duration>& stages) { return des::to_seconds(stages.at(0)).value(); };
+  EXPECT_NEAR(time(first) - time(step), 2 * (encoder + keys_and_values), 2e-12);
+  EXPECT_NEAR(time(step), 2 * decoder + product(8, 51200, 1024), 2e-12);
+  const serve::Run run = run_of(service);
+  EXPECT_NEAR(des::to_seconds(run.makespan).value(), time(first) + 2 * time(step), 1e-11);
+}
+
+TEST(Serve, AnEncoderDecoderReadsBothCaches) {
+  Service service = two_halves();
+  PassTimes times(service, service.pool.degrees);
+  const auto time = [&](double cached, double encoded) {
+    std::vector<des::Duration> stages;
+    times.time({.prompts = {}, .decoding = 8, .cached = cached, .encoded = encoded}, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const cost::MemoryBoundLaw& law = service.profile.memory_bound;
+  const double bytes = 2 * 8e4 * 2 * 1024 * 2.0;  // two layers
+  const double grown = bytes / (law.efficiency * law.bandwidth.value());
+  EXPECT_NEAR(time(9e4, 1e4) - time(1e4, 1e4), grown, 0.01 * grown);
+  EXPECT_NEAR(time(1e4, 9e4) - time(1e4, 1e4), grown, 0.01 * grown);
+}
+
 struct SplitCase {
   const char* name;
   std::int64_t batch, length;

@@ -76,6 +76,15 @@ std::int64_t Service::longest_prompt() const {
   return longest;
 }
 
+bool runs_unfused(const Service& service) {
+  const auto& halves = service.model.encoder_decoder;
+  return is_wide(service.precision) || (halves && halves->relative());
+}
+
+std::int64_t cached_layers(const model::Transformer& model) {
+  return model.layers - (model.encoder_decoder ? model.encoder_decoder->encoder_layers : 0);
+}
+
 namespace {
 
 std::int64_t of_a_group(std::int64_t limit, const Engine& engine, const Degrees& degrees) {

@@ -145,6 +145,11 @@ struct Service {
   [[nodiscard]] std::int64_t longest_prompt() const;  ///< tokens
 };
 
+/// Returns true when attention over prompts is unfused: fused kernels have neither 32 bits nor relative positions.
+[[nodiscard]] bool runs_unfused(const Service& service);
+/// Returns the layers that hold keys and values: all of them, or those of the decoder.
+[[nodiscard]] std::int64_t cached_layers(const model::Transformer& model);
+
 /// Returns the tokens of a pass that one attention group may take.
 [[nodiscard]] std::int64_t group_tokens(const Engine& engine, const Degrees& degrees);
 /// Returns the requests of one attention group that run at once.

@@ -46,6 +46,7 @@ constexpr ServiceKey kArrivalKeys[] = {
 // Prompts as vLLM's own benchmark has them (vllm/benchmarks/datasets.py: 1,024 tokens); the others are round numbers.
 constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
 constexpr const char* kEncoderEngine = "fastertransformer-bert";
+constexpr const char* kHalvesEngine = "fastertransformer";
 
 bool states_arrivals(const ServiceOptions& options) {
   return !options.rate.empty() || !options.concurrency.empty() || !options.batch.empty();
@@ -182,12 +183,13 @@ std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered
   const model::Transformer model = model_of(options);
   if (model.encoder) return assume_encoder(options, model, json);
   std::vector<std::string> assumptions;
-  if (options.engine.empty()) assumptions.emplace_back("Engine vllm (state it with --engine).");
+  const char* const engine = model.encoder_decoder ? kHalvesEngine : "vllm";
+  if (options.engine.empty()) assumptions.push_back(fmt::format("Engine {} (state it with --engine).", engine));
   if (options.input.empty() || options.output.empty())
     assumptions.push_back(fmt::format("Prompts of {} tokens and answers of {} (state them with --input and --output).",
                                       options.input.empty() ? report::whole(kUsualInput) : options.input,
                                       options.output.empty() ? report::whole(kUsualOutput) : options.output));
-  json["engine"] = "vllm";
+  json["engine"] = engine;
   json["requests"] = {{"input_tokens", kUsualInput}, {"output_tokens", kUsualOutput}};
   return assumptions;
 }

@@ -124,11 +124,14 @@ void read_precisions(const Node& root, Service& service) {
                                       {"int4", WeightPrecision::kInt4},
                                       {"tf32", WeightPrecision::kTf32},
                                       {"fp32", WeightPrecision::kFp32}});
-  const std::string_view cache =
-      root.one_of_or<std::string_view>("kv_precision", service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16",
-                                       {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}});
+  const bool wide = is_wide(service.precision) && service.model.encoder_decoder;
+  const std::string_view usual = service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16";
+  const std::string_view cache = root.one_of_or<std::string_view>(
+      "kv_precision", wide ? "fp32" : usual,
+      {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}, {"fp32", "fp32"}});
   service.cache_precision = cache;
-  service.cache_bytes = cache == "fp8" || cache == "int8" ? 1 : 2;
+  if (cache == "fp32") service.cache_bytes = 4;
+  if (cache == "fp8" || cache == "int8") service.cache_bytes = 1;
 }
 
 void read_trace_part(const Node& node, serve::Requests& requests) {

@@ -118,7 +118,7 @@ std::string service_limits_words(const serve::Limits& limits) {
 
 std::vector<std::string> special_words(const Service& service) {
   std::vector<std::string> words;
-  if (service.cache_bytes < 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
+  if (service.cache_bytes != 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
   if (service.speculation) words.push_back(speculation_words(*service.speculation));
   if (service.imbalance > 1)
     words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
