@@ -60,7 +60,9 @@ struct ServedSet {
 // TensorRT-LLM's worst rows: 0.5 sums over GPUs with NCCL; 70B in fp8 fills one H100 in 0.10.
 constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLatency, 80, 0.068, 0.063, 0.30},
                                      {"fastertransformer-bert", trust::Served::kLatency, 36, 0.08, 0.07, 0.24},
+                                     {"fastertransformer-bert-32-bits", trust::Served::kLatency, 54, 0.15, 0.15, 0.60},
                                      {"fastertransformer-bert-6b", trust::Served::kLatency, 16, 0.19, 0.21, 0.45},
+                                     {"fastertransformer-t5", trust::Served::kThroughput, 16, 0.19, 0.18, 0.45},
                                      {"vllm-qwen3-h100", trust::Served::kTtft, 23, 0.18, 0.16, 0.53},
                                      {"vllm-qwen3-h100", trust::Served::kTpot, 23, 0.037, 0.02, 0.17},
                                      {"sglang-qwen3-h100", trust::Served::kTtft, 16, 0.14, 0.12, 0.38},

@@ -88,6 +88,8 @@ constexpr double kPositionBias = 6, kPositionGradient = 2;
 
 void softmax_forward(OpWriter& ops, const CoreCut& cut) {
   if (cut.core.position_bias) ops.memory("add position bias", OpRole::kAttention, kPositionBias * cut.score_elements());
+  if (cut.context.fusions.any_softmax && !cut.core.dropout)
+    return ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
   if (is_wide(cut.context.precision)) {
     write(ops, cut, kPlainForward);
     if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, kPlainDropout * cut.score_elements());

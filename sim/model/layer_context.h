@@ -34,6 +34,8 @@ struct Fusions {
   bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
   bool softmax =
       true;  ///< unfused attention: scale, mask and softmax in one kernel; otherwise those of mixed precision
+  /// Unfused attention: scale, mask and softmax in one kernel, whatever the width and the number of scores.
+  bool any_softmax = false;
   bool residual = true;  ///< dropout and residual in one kernel; otherwise two
   /// Bytes for each logit at the loss's highest moment, where eager code makes copies of them; 0: those of the loss
   /// above.

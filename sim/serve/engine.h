@@ -23,6 +23,7 @@ struct Engine {
 
   // Batching.
   bool encodes = false;              ///< serves encoders, each batch in one pass, and no decoders
+  bool encoder_decoders = false;     ///< serves encoder-decoders, too, in static batches
   bool continuous = true;            ///< otherwise a batch starts and ends together
   bool splits_batch = false;         ///< a static batch is cut into micro-batches for the stages of a pipeline
   std::int64_t split_tokens = 2048;  ///< most tokens of such a micro-batch
@@ -39,7 +40,7 @@ struct Engine {
   Bytes overhead{};               ///< CUDA context, workspaces, graphs
   int block_tokens = 16;          ///< of a page of the cache
   double watermark = 0;           ///< part of the pages that no new request may take
-  double activation_widths = 0;   ///< hidden vectors of 16 bits that each token of a pass takes
+  double activation_widths = 0;   ///< hidden vectors that each token of a pass takes
   double score_bytes = 0;         ///< of an attention score, where heads are wider than 64; 0: fused
   double logit_bytes = 0;         ///< of one entry of the vocabulary for each sequence
   bool copies_embedding = false;  ///< a tied table is held twice

@@ -1,6 +1,8 @@
 // Computes times of kernels of serving.
 #include "sim/serve/kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/cost/costs.h"
@@ -70,14 +72,27 @@ Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
     case WeightPrecision::kInt4:
       if (!profile.gemm.empty() && !profile.gemm.contains(Precision::kBf16)) return Precision::kFp16;
       return Precision::kBf16;
+    case WeightPrecision::kTf32:
+      return Precision::kTf32;
+    case WeightPrecision::kFp32:
+      return Precision::kFp32;
     case WeightPrecision::kBf16:
       return Precision::kBf16;
   }
   return Precision::kBf16;
 }
 
-bool has_products(const cost::Profile& profile, WeightPrecision precision) {
-  return profile.gemm.empty() || profile.gemm.contains(computes_in(precision, profile));
+std::optional<std::string> why_not(WeightPrecision precision, const Service& service) {
+  const cost::Profile& profile = service.profile;
+  const bool decodes_alone = !service.model.encoder && !service.model.encoder_decoder;
+  if (is_wide(precision) && decodes_alone)
+    return fmt::format("expected 16 bits or fewer, found {}: decoders are not served in 32 bits", name_of(precision));
+  if (is_wide(precision) != (service.cache_bytes > 2) && !service.model.encoder)
+    return fmt::format("expected weights and cache of 32 bits, or neither, found {} and {}", name_of(precision),
+                       service.cache_precision);
+  const Precision computes = computes_in(precision, profile);
+  if (profile.gemm.empty() || profile.gemm.contains(computes)) return std::nullopt;
+  return fmt::format("profile {} has no products in {}", profile.name, foretoken::name_of(computes));
 }
 
 }  // namespace foretoken::serve

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "sim/serve/service.h"
 
@@ -30,7 +32,7 @@ struct CacheAttention {
 /// fp16 where the profile knows no bf16, as on Volta and Turing.
 [[nodiscard]] Precision computes_in(WeightPrecision precision, const cost::Profile& profile);
 
-/// Returns true when the profile has products for weights of this precision.
-[[nodiscard]] bool has_products(const cost::Profile& profile, WeightPrecision precision);
+/// Returns why the service cannot have weights of this precision; nothing if it can.
+[[nodiscard]] std::optional<std::string> why_not(WeightPrecision precision, const Service& service);
 
 }  // namespace foretoken::serve

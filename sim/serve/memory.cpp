@@ -1,6 +1,7 @@
 // Counts bytes of a service.
 //
-// Weights of products have the stated precision. Tables, norms and the head have 16 bits. Activations follow the widths
+// Weights of products have the stated precision. Tables, norms and the head have 16 bits, or 32 with fp32 and tf32.
+// Activations follow the widths
 // of the engine's buffers (calibration/engines). A continuous engine turns what is left into pages of the cache.
 #include "sim/serve/memory.h"
 
@@ -16,21 +17,22 @@
 namespace foretoken::serve {
 namespace {
 
-constexpr double kWide = 2;  // bytes of a 16-bit element
 constexpr std::int64_t kFusedHeadDim = 64;
 
-double block_bytes(const model::BlockOps& block, const model::LayerContext& context, double matrix_bytes) {
+double block_bytes(const model::BlockOps& block, const model::LayerContext& context, double matrix_bytes,
+                   double other_bytes) {
   model::BlockOps matrices;
   for (const model::Weight& weight : block.weights)
     if (weight.kind == model::WeightKind::kMatrix) matrices.weights.push_back(weight);
   const double narrow = model::local_parameters(matrices, context);
-  return narrow * matrix_bytes + (model::local_parameters(block, context) - narrow) * kWide;
+  return narrow * matrix_bytes + (model::local_parameters(block, context) - narrow) * other_bytes;
 }
 
 /// Tokens and sequences of the largest pass on one attention group. A static batch of `at_once` requests runs its
 /// prompts in micro-batches. An engine that does not chunk prompts runs its longest one in a single pass.
 struct LargestPass {
-  double tokens = 1, sequences = 1, prompt = 1;
+  double tokens = 1, sequences = 1;
+  double scores = 0;  ///< of a head
 };
 
 LargestPass largest_pass(const Service& service, const Degrees& degrees, std::int64_t at_once) {
@@ -39,7 +41,8 @@ LargestPass largest_pass(const Service& service, const Degrees& degrees, std::in
     const double batch = std::ceil(real(at_once) / degrees.attention_data);
     const auto whole = static_cast<std::int64_t>(batch);
     const double part = real(micro_batch(service.engine, whole, requests.input_tokens, degrees.pipeline));
-    return {part * real(requests.input_tokens), batch, real(requests.input_tokens)};
+    const double length = real(std::max(requests.input_tokens, requests.padded_tokens));
+    return {part * real(requests.input_tokens), batch, part * length * length};
   }
   const double sequences = real(group_sequences(service.engine, degrees));
   const double shared = real(group_tokens(service.engine, degrees));
@@ -47,18 +50,27 @@ LargestPass largest_pass(const Service& service, const Degrees& degrees, std::in
   return {std::max(shared, whole), sequences, 0};
 }
 
-Bytes activations_of(const Service& service, const Degrees& degrees, std::int64_t at_once) {
-  const Engine& engine = service.engine;
-  const LargestPass pass = largest_pass(service, degrees, at_once);
-  const bool scores = service.model.head_dim > kFusedHeadDim;
+/// Bytes of the scores of all heads between a token and another. Unfused attention writes them.
+double score_bytes(const Service& service, const Degrees& degrees) {
   const double heads = std::max(1.0, real(service.model.heads) / degrees.tensor);
-  return Bytes(engine.activation_widths * kWide * real(service.model.hidden) * pass.tokens +
-               engine.logit_bytes * real(service.model.vocabulary) * pass.sequences +
-               (scores ? engine.score_bytes * heads * pass.prompt * pass.tokens : 0));
+  if (runs_unfused(service)) return service.element_bytes() * heads;
+  return service.model.head_dim > kFusedHeadDim ? service.engine.score_bytes * heads : 0;
+}
+
+/// Bytes of the buffers of a token in a pass, without scores.
+double buffer_bytes(const Service& service) {
+  return service.engine.activation_widths * service.element_bytes() * real(service.model.hidden);
+}
+
+Bytes activations_of(const Service& service, const Degrees& degrees, std::int64_t at_once) {
+  const LargestPass pass = largest_pass(service, degrees, at_once);
+  return Bytes(buffer_bytes(service) * pass.tokens +
+               service.engine.logit_bytes * real(service.model.vocabulary) * pass.sequences +
+               score_bytes(service, degrees) * pass.scores);
 }
 
 std::int64_t most_layers(const Service& service, const Degrees& degrees) {
-  return (service.model.layers + degrees.pipeline - 1) / degrees.pipeline;
+  return (cached_layers(service.model) + degrees.pipeline - 1) / degrees.pipeline;
 }
 
 MemoryLimit limit_of(const Memory& memory) {
@@ -68,13 +80,21 @@ MemoryLimit limit_of(const Memory& memory) {
   return MemoryLimit::kCache;
 }
 
+/// Returns the tokens s of one sequence for which `room` is enough: b s + c s^2, with c for unfused scores.
+double longest_alone(const Service& service, const Degrees& degrees, double room) {
+  const double linear = buffer_bytes(service), square = score_bytes(service, degrees);
+  if (square == 0) return room / linear;
+  return (std::sqrt(linear * linear + 4 * square * room) - linear) / (2 * square);
+}
+
 /// Fills in what an encoder leaves: it has no cache, and its activations grow with the tokens of the batch.
 void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory) {
   const LargestPass pass = largest_pass(service, degrees, service.requests.at_once);
   const Bytes fixed = memory.weights + memory.overhead;
   const double tokens = std::max(0.0, (memory.capacity - fixed) / memory.activations) * pass.tokens;
   memory.max_batch = static_cast<std::int64_t>(tokens / real(service.requests.input_tokens));
-  memory.max_context = static_cast<std::int64_t>(tokens);
+  const double room = std::max(0.0, (memory.capacity - fixed).value());
+  memory.max_context = static_cast<std::int64_t>(longest_alone(service, degrees, room));
   if (service.model.max_positions > 0) memory.max_context = std::min(memory.max_context, service.model.max_positions);
   memory.needed = fixed + memory.activations;
   memory.limit = limit_of(memory);
@@ -125,7 +145,7 @@ std::string_view name_of(MemoryLimit limit) {
 Bytes weights_of(const Service& service, const Degrees& degrees) {
   const job::Job job = job_of(service, degrees);
   const model::LayerContext context = job.layer_context();
-  const double matrix = weight_bytes(service.precision);
+  const double matrix = weight_bytes(service.precision), wide = service.element_bytes();
   const auto kinds = model::decoder_layers(job.model, context);
   const model::BlockOps embedding = model::embedding_block(job.model, context);
   const model::BlockOps head = model::head_block(job.model, context);
@@ -134,12 +154,12 @@ Bytes weights_of(const Service& service, const Degrees& degrees) {
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     double bytes = 0;
     for (const model::LayerCount& run : stages[stage])
-      bytes += run.count * block_bytes(kinds[static_cast<std::size_t>(run.kind)].ops, context, matrix);
-    if (stage == 0) bytes += block_bytes(embedding, context, kWide);
+      bytes += run.count * block_bytes(kinds[static_cast<std::size_t>(run.kind)].ops, context, matrix, wide);
+    if (stage == 0) bytes += block_bytes(embedding, context, wide, wide);
     if (stage + 1 == stages.size()) {
-      bytes += block_bytes(head, context, kWide);
+      bytes += block_bytes(head, context, wide, wide);
       const bool copy = service.model.tied_embeddings && (stages.size() > 1 || service.engine.copies_embedding);
-      if (copy) bytes += kWide * model::local_table(head, context);
+      if (copy) bytes += wide * model::local_table(head, context);
     }
     most = std::max(most, bytes);
   }

@@ -63,6 +63,10 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
     job.precision = Precision::kFp8;
     job.recipe.fp8 = model::Fp8Recipe::kBlockwise;
   }
+  if (runs_unfused(service)) {  // FasterTransformer's softmax is one kernel (invokeMaskedSoftMax)
+    job.attention = model::AttentionKind::kUnfused;
+    job.runtime.fusions.any_softmax = true;
+  }
   job.cuda_graphs = job::CudaGraphs::kFull;
   return job;
 }
@@ -105,6 +109,7 @@ PassTimes::PassTimes(const Service& service, const Degrees& degrees)
       core.value_dim = core.latent ? service.model.latent->kv_rank : found->values_dim();
       core.window = found->window;
       core.causal = found->causal;
+      core.whole = *found;
     }
     cores_.push_back(core);
   }
@@ -166,14 +171,17 @@ Seconds PassTimes::traffic(double bytes) const {
   return Bytes(bytes) / (job_.profile.memory_bound.efficiency * job_.profile.memory_bound.bandwidth);
 }
 
+Seconds PassTimes::unfused_kernels(double tokens) const {
+  return traffic(service_.engine.layer_traffic * tokens * real(job_.model.hidden) / degrees_.tensor);
+}
+
 const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) {
   const auto [place, added] = dense_.try_emplace({tokens, all});
   Dense& times = place->second;
   if (!added) return times;
   model::LayerContext context = job_.layer_context();
   context.sequence = tokens;
-  const double elements = real(tokens) * real(job_.model.hidden) / degrees_.tensor;
-  const Seconds unfused = traffic(service_.engine.layer_traffic * elements);
+  const Seconds unfused = unfused_kernels(real(tokens));
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
     times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(all)) + unfused);
   times.embedding = ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(all));
@@ -189,8 +197,26 @@ Seconds PassTimes::head(std::int64_t sequences) {
   return place->second = ops_time(served_head(job_.model, context), real(sequences));
 }
 
+// FasterTransformer df4a753, UnfusedAttentionLayer.cc: a kernel adds biases and sorts queries, keys and values by heads
+// (invokeAddQKVBiasTranspose). Products of scores and of values follow, with the softmax between them. They run over
+// the padding, too, which the first kernel puts back.
+Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
+  model::LayerContext context = job_.layer_context();
+  context.sequence = std::max(chunk.tokens, service_.requests.padded_tokens);
+  context.micro_batch = sequences;
+  const double padded = real(context.sequence * sequences), kept = real(chunk.tokens * sequences);
+  const double width = real(core.whole.operand_width()) / degrees_.tensor;
+  model::BlockOps block;
+  block.ops.push_back({.name = "sort queries, keys and values by heads",
+                       .role = model::OpRole::kAttention,
+                       .work = model::MemoryBound{.forward_bytes = 2 * (kept + padded) * width}});
+  block.ops.push_back({.name = "attention", .role = model::OpRole::kAttention, .work = core.whole});
+  return ops_time(model::forward_kernels(block, context), 0);
+}
+
 // The new tokens of a chunk see each other, of a decoder under a causal mask, and all tokens before them without one.
 Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
+  if (job_.attention == model::AttentionKind::kUnfused) return unfused_prompt(core, chunk, sequences);
   AttentionShape shape{.batch = sequences,
                        .heads = core.heads,
                        .kv_heads = core.kv_heads,
@@ -224,17 +250,21 @@ Seconds PassTimes::attention(const Core& core, const PassShape& pass) const {
   if (pass.decoding == 0) return time;
   double cached = pass.cached / real(pass.decoding);
   if (core.window > 0) cached = std::min(cached, real(core.window));
-  return time + service_.engine.kernel +
-         cache_attention_time({.sequences = a_group(pass.decoding),
-                               .queries = pass.checked,
-                               .cached = cached,
-                               .heads = core.heads,
-                               .kv_heads = core.kv_heads,
-                               .head_dim = core.head_dim,
-                               .value_dim = core.value_dim,
-                               .token_bytes = core.token_bytes,
-                               .latent = core.latent},
-                              service_);
+  return time + cached_attention(core, a_group(pass.decoding), pass.checked, cached);
+}
+
+Seconds PassTimes::cached_attention(const Core& core, std::int64_t sequences, std::int64_t queries,
+                                    double cached) const {
+  return service_.engine.kernel + cache_attention_time({.sequences = sequences,
+                                                        .queries = queries,
+                                                        .cached = cached,
+                                                        .heads = core.heads,
+                                                        .kv_heads = core.kv_heads,
+                                                        .head_dim = core.head_dim,
+                                                        .value_dim = core.value_dim,
+                                                        .token_bytes = core.token_bytes,
+                                                        .latent = core.latent},
+                                                       service_);
 }
 
 // A host that works while a pass runs is hidden behind it, unless it takes longer.
@@ -245,6 +275,10 @@ Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
+  if (service_.model.encoder_decoder) {
+    times.assign(1, step::duration_of(halves(pass)));
+    return;
+  }
   const Dense& parts = dense(fullest_group(pass), pass.tokens());
   attention_.clear();
   for (const Core& core : cores_) attention_.push_back(attention(core, pass));
@@ -266,7 +300,7 @@ des::Duration PassTimes::message(std::int64_t tokens) {
   const auto [place, added] = messages_.try_emplace(tokens);
   if (!added) return place->second;
   step::Communication row = step::bare_message(id_of<Stage>(0), id_of<Stage>(1), step::Purpose::kActivations);
-  row.payload = Bytes(2 * real(a_group(tokens)) * real(service_.model.hidden));
+  row.payload = Bytes(service_.element_bytes() * real(a_group(tokens)) * real(service_.model.hidden));
   const int domain = service_.cluster.links.gpus;
   const net::RankGrid grid = job_.grid();
   row.site.links = service_.cluster.links;

@@ -31,7 +31,8 @@ struct PassShape {
   std::vector<PromptChunk> prompts;
   std::int64_t decoding = 0;  ///< requests that get their next token
   std::int64_t checked = 1;   ///< tokens of each of them in the pass: 1 without speculation
-  double cached = 0;          ///< tokens that they hold in the cache, together
+  double cached = 0;          ///< tokens that they hold in the cache, together; of an encoder-decoder their answers
+  double encoded = 0;         ///< of an encoder-decoder: tokens of their prompts, together
 
   [[nodiscard]] std::int64_t tokens() const;
   [[nodiscard]] std::int64_t answered() const;   ///< tokens that the head answers: one a sequence, and those it checks
@@ -63,6 +64,7 @@ class PassTimes {
     double token_bytes = 0;
     bool latent = false;
     bool causal = true;
+    model::AttentionCore whole;  ///< before it is cut
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
@@ -78,7 +80,14 @@ class PassTimes {
   [[nodiscard]] Seconds head(std::int64_t sequences);  ///< an encoder has none: its outputs are those of the last layer
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
+  [[nodiscard]] Seconds unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
+  [[nodiscard]] Seconds cached_attention(const Core& core, std::int64_t sequences, std::int64_t queries,
+                                         double cached) const;
+  [[nodiscard]] Seconds halves(const PassShape& pass);
+  [[nodiscard]] Seconds encoder(const PromptChunk& prompts) const;
+  [[nodiscard]] Seconds decoder_layers(std::int64_t sequences);
+  [[nodiscard]] Seconds unfused_kernels(double tokens) const;
   [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;
   [[nodiscard]] std::int64_t a_group(std::int64_t count) const;
   [[nodiscard]] std::int64_t fullest_group(const PassShape& pass) const;
@@ -89,7 +98,7 @@ class PassTimes {
   std::vector<std::vector<model::LayerCount>> layers_;            // of each stage
   std::vector<Core> cores_;                                       // of each kind of layer
   std::map<std::pair<std::int64_t, std::int64_t>, Dense> dense_;  // by tokens of the fullest group, and of all
-  std::unordered_map<std::int64_t, Seconds> head_;
+  std::unordered_map<std::int64_t, Seconds> head_, decoder_;      // by sequences
   std::unordered_map<std::int64_t, des::Duration> messages_;
   std::vector<Seconds> attention_;  // of each kind of layer, in the pass that is timed
 };

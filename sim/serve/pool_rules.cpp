@@ -22,6 +22,17 @@ void check_heads_and_layers(const model::Transformer& model, const Degrees& cut,
         {"pipeline", fmt::format("expected at most {} (the layers), found {}", model.layers, cut.pipeline)});
 }
 
+void check_halves(const model::Transformer& model, const Degrees& cut, Faults& faults) {
+  if (!model.encoder_decoder) return;
+  const auto expect_one = [&](std::string_view key, int degree) {
+    if (degree > 1)
+      faults.push_back(
+          {key, fmt::format("expected 1: an encoder-decoder is served on tensor ranks alone, found {}", degree)});
+  };
+  expect_one("pipeline", cut.pipeline);
+  expect_one("attention_data", cut.attention_data);
+}
+
 void check_experts(const model::Transformer& model, const Degrees& cut, Faults& faults) {
   if (cut.expert == 1) return;
   if (!model.experts) {
@@ -55,6 +66,7 @@ void check_gpus(const Service& service, const Pool& pool, Faults& faults) {
 std::vector<PoolFault> faults_of(const Service& service, const Pool& pool) {
   Faults faults;
   check_heads_and_layers(service.model, pool.degrees, faults);
+  check_halves(service.model, pool.degrees, faults);
   check_experts(service.model, pool.degrees, faults);
   check_gpus(service, pool, faults);
   return faults;

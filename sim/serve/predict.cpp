@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/serve/kernels.h"
 #include "sim/serve/run/simulate.h"
 #include "sim/serve/run/static_batch.h"
 
@@ -183,6 +184,15 @@ bool keeps_up(const Requests& requests, const Prediction& prediction) {
 std::vector<std::string> assumptions_of(const Service& service) {
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
+  if (is_wide(service.precision)) {
+    const auto law = service.profile.gemm.find(computes_in(service.precision, service.profile));
+    if (law != service.profile.gemm.end() && law->second.evidence.provenance == cost::Provenance::kScaled)
+      assumptions.push_back(fmt::format("products in {} are scaled from {}: {}", name_of(service.precision),
+                                        law->second.evidence.scaled_from, law->second.evidence.source));
+    assumptions.push_back(fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
+  } else if (runs_unfused(service)) {
+    assumptions.emplace_back("attention over prompts unfused: fused kernels do not read relative positions");
+  }
   if (!service.engine.custom_all_reduce) return assumptions;
   std::set<int> without;  // tensor degrees
   for (const Pool& pool : pools_of(service)) {
@@ -200,11 +210,14 @@ std::vector<std::string> assumptions_of(const Service& service) {
 std::vector<std::string> warnings_of(const Service& service, const Prediction& prediction) {
   std::vector<std::string> warnings = service.notes.warnings;
   const std::int64_t positions = service.model.max_positions;
-  if (!service.model.encoder && positions > 0 && service.longest() > positions)
+  const Requests& requests = service.requests;
+  const bool halves = service.model.encoder_decoder.has_value();  // each with positions of its own
+  const std::int64_t longest = halves ? std::max(requests.input_tokens, requests.output_tokens) : service.longest();
+  if (!service.model.encoder && positions > 0 && longest > positions)
     warnings.push_back(
         fmt::format("Requests of {} tokens exceed the {} positions of {}: an engine refuses them unless "
                     "it is told to go on.",
-                    service.longest(), positions, service.model.name));
+                    longest, positions, service.model.name));
   if (prediction.fits && prediction.queue_grows)
     warnings.emplace_back(
         "The service does not keep up: its queue grows, so times depend on the number of requests. Try more GPUs or a "

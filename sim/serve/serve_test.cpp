@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "sim/cost/costs.h"
+#include "sim/cost/wide_products.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/kernels.h"
 #include "sim/serve/predict.h"
@@ -243,6 +245,116 @@ TEST(Serve, UnfusedKernelsMoveTheirBytes) {
   service.engine.score_traffic = 0;
   service.engine.layer_traffic = 76;
   EXPECT_NEAR(time() - before, 4 * 76 * 200.0 * real(service.model.hidden) / rate, 1e-9);
+}
+
+/// An encoder in fp32 whose sequences of 100 tokens are padded.
+Service padded_encoder(std::int64_t padded_tokens) {
+  Service service = small_service();
+  service.model.encoder = model::Encoder{};
+  service.engine.encodes = true;
+  service.precision = WeightPrecision::kFp32;
+  cost::lend_wide_products(service.profile, Precision::kFp32, 1.0 / 16);
+  service.batching = Batching::kStatic;
+  service.requests = {
+      .input_tokens = 100, .output_tokens = 0, .padded_tokens = padded_tokens, .at_once = 2, .count = 2};
+  return service;
+}
+
+// Scores and values of 2 x 16 heads of 64, the softmax, its input and output sorted by heads.
+TEST(Serve, UnfusedAttentionOf32BitsRunsOverThePadding) {
+  const auto core = [](const Service& service, std::int64_t length) {
+    const GemmShape scores{.m = length, .n = length, .k = 64, .batch = 32, .precision = Precision::kFp32};
+    const GemmShape values{.m = length, .n = 64, .k = length, .batch = 32, .precision = Precision::kFp32};
+    const auto moves = [&](double elements) { return cost::memory_bound_time({Bytes(4 * elements)}, service.profile); };
+    const double padded = 2.0 * real(length);
+    return cost::gemm_time(scores, service.profile) + cost::gemm_time(values, service.profile) +
+           moves(2 * 32.0 * real(length * length)) + moves(2 * padded * 1024) + moves((200 + padded) * 3 * 1024);
+  };
+  const Service kept = padded_encoder(0), padded = padded_encoder(200);
+  const double apart = predict(padded).latency.mean - predict(kept).latency.mean;
+  EXPECT_NEAR(apart, 4 * (core(padded, 200) - core(kept, 100)).value(), 1e-10);
+}
+
+TEST(Serve, EverythingOfAnEncoderIn32BitsHas4Bytes) {
+  Service service = padded_encoder(200);
+  service.engine.activation_widths = 10;
+  const Memory memory = memory_of(service, service.pool);
+  EXPECT_DOUBLE_EQ(memory.weights.value(), 4 * model::total_parameters(service.model));
+  EXPECT_DOUBLE_EQ(memory.activations.value(), 10 * 4 * 1024 * 200.0 + 4 * 16 * 2 * 200.0 * 200);
+  EXPECT_EQ(memory.max_context, service.model.max_positions);
+  service.model.max_positions = 0;
+  const Memory endless = memory_of(service, service.pool);
+  const double longest = real(endless.max_context), room = (endless.capacity - endless.weights).value();
+  const auto needs = [](double tokens) { return 10 * 4 * 1024 * tokens + 4 * 16 * tokens * tokens; };
+  EXPECT_LE(needs(longest), room);
+  EXPECT_GT(needs(longest + 1), room);
+}
+
+/// A T5 of 2 + 2 layers with 16 heads of 64, whose memory-bound kernels take no time.
+Service two_halves() {
+  Service service = small_service();
+  service.model.encoder_decoder = model::EncoderDecoder{.encoder_layers = 2, .position_buckets = 32};
+  service.model.positions = model::Positions::kNone;
+  service.model.max_positions = 0;
+  service.model.norm = model::Norm::kRmsNorm;
+  service.model.linear_bias = service.model.qkv_bias = false;
+  service.engine.encoder_decoders = true;
+  service.engine.pass = {};
+  service.batching = Batching::kStatic;
+  service.requests = {.input_tokens = 100, .output_tokens = 3, .at_once = 8, .count = 8};
+  return service;
+}
+
+// Encoder: 4 h^2 + 2 h f and two norms a layer. Decoder: 8 h^2 + 2 h f and three. Two tables of 32 x 16 positions.
+TEST(Serve, MemoryOfAnEncoderDecoderIsCountedByHand) {
+  Service service = two_halves();
+  const Memory memory = memory_of(service, service.pool);
+  const double h = 1024, f = 4096;
+  const double layers = 2 * (4 * h * h + 2 * h * f + 2 * h) + 2 * (8 * h * h + 2 * h * f + 3 * h);
+  EXPECT_DOUBLE_EQ(memory.weights.value(), 2 * (layers + 51200 * h + 2 * h + 2 * 32 * 16));
+  EXPECT_DOUBLE_EQ(memory.token.value(), 2 * 2 * 1024 * 2.0) << "keys and values of the decoder's layers";
+  EXPECT_DOUBLE_EQ(memory.cache.value(), 8 * 103 * memory.token.value()) << "the answer's, and those of the prompt";
+  service.cache_bytes = 4;
+  EXPECT_DOUBLE_EQ(memory_of(service, service.pool).cache.value(), 2 * memory.cache.value());
+}
+
+// All passes take one token a sequence through the decoder. The first has the encoder, too, and makes the keys and
+// values of its output.
+TEST(Serve, ThePassesOfAnEncoderDecoderHaveTheProductsCountedByHand) {
+  Service service = two_halves();
+  service.profile.memory_bound = {.bandwidth = BytesPerSecond(1e30), .efficiency = 1};
+  PassTimes times(service, service.pool.degrees);
+  std::vector<des::Duration> first, step, longer;
+  times.time({.prompts = {{.sequences = 8, .tokens = 100}}}, first);
+  times.time({.prompts = {}, .decoding = 8, .cached = 8, .encoded = 800}, step);
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+    return cost::gemm_time({.m = m, .n = n, .k = k, .batch = batch}, service.profile).value();
+  };
+  const auto mlp = [&](std::int64_t rows) { return product(rows, 4096, 1024) + product(rows, 1024, 4096); };
+  const double attention = product(100, 100, 64, 128) + product(100, 64, 100, 128);
+  const double encoder = product(800, 3072, 1024) + attention + product(800, 1024, 1024) + mlp(800);
+  const double keys_and_values = product(800, 2048, 1024);
+  const double decoder = product(8, 3072, 1024) + 3 * product(8, 1024, 1024) + mlp(8);
+  const auto time = [](const std::vector<des::Duration>& stages) { return des::to_seconds(stages.at(0)).value(); };
+  EXPECT_NEAR(time(first) - time(step), 2 * (encoder + keys_and_values), 2e-12);
+  EXPECT_NEAR(time(step), 2 * decoder + product(8, 51200, 1024), 2e-12);
+  const serve::Run run = run_of(service);
+  EXPECT_NEAR(des::to_seconds(run.makespan).value(), time(first) + 2 * time(step), 1e-11);
+}
+
+TEST(Serve, AnEncoderDecoderReadsBothCaches) {
+  Service service = two_halves();
+  PassTimes times(service, service.pool.degrees);
+  const auto time = [&](double cached, double encoded) {
+    std::vector<des::Duration> stages;
+    times.time({.prompts = {}, .decoding = 8, .cached = cached, .encoded = encoded}, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const cost::MemoryBoundLaw& law = service.profile.memory_bound;
+  const double bytes = 2 * 8e4 * 2 * 1024 * 2.0;  // two layers
+  const double grown = bytes / (law.efficiency * law.bandwidth.value());
+  EXPECT_NEAR(time(9e4, 1e4) - time(1e4, 1e4), grown, 0.01 * grown);
+  EXPECT_NEAR(time(1e4, 9e4) - time(1e4, 1e4), grown, 0.01 * grown);
 }
 
 struct SplitCase {

@@ -24,6 +24,10 @@ std::string_view name_of(WeightPrecision precision) {
       return "int8";
     case WeightPrecision::kInt4:
       return "int4";
+    case WeightPrecision::kTf32:
+      return "tf32";
+    case WeightPrecision::kFp32:
+      return "fp32";
   }
   return "";
 }
@@ -31,6 +35,9 @@ std::string_view name_of(WeightPrecision precision) {
 // int4 has a scale of 16 bits for each group of 128 weights (GPTQ, AWQ).
 double weight_bytes(WeightPrecision precision) {
   switch (precision) {
+    case WeightPrecision::kTf32:
+    case WeightPrecision::kFp32:
+      return 4;
     case WeightPrecision::kFp16:
     case WeightPrecision::kBf16:
       return 2;
@@ -67,6 +74,15 @@ std::int64_t Service::longest_prompt() const {
   std::int64_t longest = requests.input_tokens;
   for (const TracedRequest& request : requests.trace) longest = std::max(longest, request.input_tokens);
   return longest;
+}
+
+bool runs_unfused(const Service& service) {
+  const auto& halves = service.model.encoder_decoder;
+  return is_wide(service.precision) || (halves && halves->relative());
+}
+
+std::int64_t cached_layers(const model::Transformer& model) {
+  return model.layers - (model.encoder_decoder ? model.encoder_decoder->encoder_layers : 0);
 }
 
 namespace {

@@ -30,12 +30,17 @@ struct Degrees {
   friend bool operator==(const Degrees&, const Degrees&) = default;
 };
 
-/// Bits of weights and of the cache. kInt8 and kInt4 are weights only: products compute in 16 bits.
-enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kInt4 };
+/// Bits of weights. kInt8 and kInt4 are weights only: products compute in 16 bits. With kTf32 and kFp32 everything has
+/// 32 bits.
+enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kInt4, kTf32, kFp32 };
 inline constexpr std::array kWeightPrecisions{
-    WeightPrecision::kBf16,  WeightPrecision::kFp16, WeightPrecision::kFp8, WeightPrecision::kFp8Block,
-    WeightPrecision::kNvfp4, WeightPrecision::kInt8, WeightPrecision::kInt4};
+    WeightPrecision::kBf16,     WeightPrecision::kFp16,  WeightPrecision::kFp8,
+    WeightPrecision::kFp8Block, WeightPrecision::kNvfp4, WeightPrecision::kInt8,
+    WeightPrecision::kInt4,     WeightPrecision::kTf32,  WeightPrecision::kFp32};
 [[nodiscard]] std::string_view name_of(WeightPrecision precision);
+[[nodiscard]] constexpr bool is_wide(WeightPrecision precision) {
+  return precision == WeightPrecision::kTf32 || precision == WeightPrecision::kFp32;
+}
 /// Bytes of one weight of a product, with its part of the scales.
 [[nodiscard]] double weight_bytes(WeightPrecision precision);
 
@@ -55,13 +60,14 @@ enum class ArrivalKind : std::uint8_t {
 struct Requests {
   ArrivalKind kind = ArrivalKind::kBatch;
   std::int64_t input_tokens = 1, output_tokens = 1;
-  std::int64_t at_once = 1;   ///< the batch, or the users
-  double rate_per_s = 0;      ///< Poisson only
-  std::int64_t count = 1;     ///< requests of the run
-  bool states_count = false;  ///< otherwise it follows from the users of a closed loop
-  double length_spread = 0;   ///< lengths are uniform between (1 - spread) and 1 of the stated ones
-  double prefix_share = 0;    ///< part of each prompt whose keys and values are in the cache already
-  std::uint64_t seed = 1;     ///< of arrivals and lengths
+  std::int64_t padded_tokens = 0;  ///< of a sequence of an encoder with its padding; 0: there is none
+  std::int64_t at_once = 1;        ///< the batch, or the users
+  double rate_per_s = 0;           ///< Poisson only
+  std::int64_t count = 1;          ///< requests of the run
+  bool states_count = false;       ///< otherwise it follows from the users of a closed loop
+  double length_spread = 0;        ///< lengths are uniform between (1 - spread) and 1 of the stated ones
+  double prefix_share = 0;         ///< part of each prompt whose keys and values are in the cache already
+  std::uint64_t seed = 1;          ///< of arrivals and lengths
   std::vector<TracedRequest> trace{};
 
   /// Returns true when requests arrive whether earlier ones are answered or not.
@@ -132,10 +138,17 @@ struct Service {
   [[nodiscard]] int gpus() const {
     return disaggregated ? disaggregated->prefill.gpus + disaggregated->decode.gpus : pool.gpus;
   }
+  /// Bytes of an element of tables, norms and activations.
+  [[nodiscard]] double element_bytes() const { return is_wide(precision) ? 4 : 2; }
   /// Returns the most tokens that a request holds in the cache.
   [[nodiscard]] std::int64_t longest() const;
   [[nodiscard]] std::int64_t longest_prompt() const;  ///< tokens
 };
+
+/// Returns true when attention over prompts is unfused: fused kernels have neither 32 bits nor relative positions.
+[[nodiscard]] bool runs_unfused(const Service& service);
+/// Returns the layers that hold keys and values: all of them, or those of the decoder.
+[[nodiscard]] std::int64_t cached_layers(const model::Transformer& model);
 
 /// Returns the tokens of a pass that one attention group may take.
 [[nodiscard]] std::int64_t group_tokens(const Engine& engine, const Degrees& degrees);

@@ -26,7 +26,8 @@ constexpr ServiceKey kPlainKeys[] = {
     {"--model", "model", &ServiceOptions::model, "NAME", "Model: a name (foretoken models list) or a config.json"},
     {"--cluster", "cluster", &ServiceOptions::cluster, "NAME", "Cluster: a name (foretoken clusters list) or a file"},
     {"--engine", "engine", &ServiceOptions::engine, "NAME", "Engine: vllm, sglang, trt-llm, fastertransformer, ..."},
-    {"--precision", "precision", &ServiceOptions::precision, "NAME", "Weights in bf16, fp16, fp8, nvfp4, int8, int4"},
+    {"--precision", "precision", &ServiceOptions::precision, "NAME",
+     "Weights in bf16, fp16, fp8, nvfp4, int8, int4, tf32, fp32"},
     {"--input", "requests.input_tokens", &ServiceOptions::input, "N", "Tokens of a prompt: 1024, or 4k"},
     {"--output", "requests.output_tokens", &ServiceOptions::output, "N", "Tokens of an answer"}};
 
@@ -45,6 +46,7 @@ constexpr ServiceKey kArrivalKeys[] = {
 // Prompts as vLLM's own benchmark has them (vllm/benchmarks/datasets.py: 1,024 tokens); the others are round numbers.
 constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
 constexpr const char* kEncoderEngine = "fastertransformer-bert";
+constexpr const char* kHalvesEngine = "fastertransformer";
 
 bool states_arrivals(const ServiceOptions& options) {
   return !options.rate.empty() || !options.concurrency.empty() || !options.batch.empty();
@@ -181,12 +183,13 @@ std::vector<std::string> assume(const ServiceOptions& options, nlohmann::ordered
   const model::Transformer model = model_of(options);
   if (model.encoder) return assume_encoder(options, model, json);
   std::vector<std::string> assumptions;
-  if (options.engine.empty()) assumptions.emplace_back("Engine vllm (state it with --engine).");
+  const char* const engine = model.encoder_decoder ? kHalvesEngine : "vllm";
+  if (options.engine.empty()) assumptions.push_back(fmt::format("Engine {} (state it with --engine).", engine));
   if (options.input.empty() || options.output.empty())
     assumptions.push_back(fmt::format("Prompts of {} tokens and answers of {} (state them with --input and --output).",
                                       options.input.empty() ? report::whole(kUsualInput) : options.input,
                                       options.output.empty() ? report::whole(kUsualOutput) : options.output));
-  json["engine"] = "vllm";
+  json["engine"] = engine;
   json["requests"] = {{"input_tokens", kUsualInput}, {"output_tokens", kUsualOutput}};
   return assumptions;
 }

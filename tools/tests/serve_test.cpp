@@ -29,7 +29,7 @@ const std::vector<WrongService> kWrongServices{
     {"an unknown cluster", {"cluster=dgx-h101"}, "unknown cluster"},
     {"a model that is a number", {"model=70"}, "expected"},
     {"an encoder", {"model=bert-large"}, "generates no tokens"},
-    {"an encoder-decoder", {"model=t5-3b"}, "whose generation is not modelled"},
+    {"an encoder-decoder", {"model=t5-3b"}, "which engine vllm does not serve; try fastertransformer"},
     {"a server without a network", {"cluster=rtx4090-24gb", "parallelism.tensor=16", "gpus=16"}, "have no NICs"},
     {"a degree of zero", {"parallelism.tensor=0"}, "expected a whole number from 1"},
     {"a degree that is text", {"parallelism.tensor=eight"}, "expected a whole number from 1"},
@@ -47,6 +47,8 @@ const std::vector<WrongService> kWrongServices{
     {"no GPUs", {"gpus=0"}, "expected a whole number from 1"},
     {"an unknown precision", {"precision=fp7"}, "did you mean \"fp8\"?"},
     {"a precision without products", {"cluster=dgx-a100-80gb-hdr", "precision=nvfp4"}, "has no products in"},
+    {"a decoder in 32 bits", {"precision=fp32"}, "found fp32: decoders are not served in 32 bits"},
+    {"padding of a decoder", {"requests.padded_tokens=4k"}, "expected none: llama-3-70b is no encoder"},
     {"an unknown precision of the cache", {"kv_precision=int4"}, "expected"},
     {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
@@ -348,6 +350,37 @@ TEST(ServeCommand, AnEncoderTakesABatchInOnePass) {
   EXPECT_LT(json::parse(twice.out)["latency_s"]["mean"], 2 * latency);
 }
 
+TEST(ServeCommand, AnEncoderRunsIn32Bits) {
+  const auto answer = [](const char* precision) {
+    return json::parse(run_foretoken({"serve", "bert-base-a100", "--json", "--precision", precision}).out);
+  };
+  const json half = answer("fp16"), tf32 = answer("tf32"), fp32 = answer("fp32");
+  EXPECT_LT(half["latency_s"]["mean"], tf32["latency_s"]["mean"]);
+  EXPECT_LT(tf32["latency_s"]["mean"], fp32["latency_s"]["mean"]);
+  EXPECT_EQ(fp32["precision"], "fp32");
+  EXPECT_EQ(fp32["memory"]["weights_bytes"], 2 * half["memory"]["weights_bytes"].get<double>());
+  EXPECT_THAT(fp32["assumptions"].dump(), HasSubstr("products in fp32 are scaled from a100-sxm4-80gb fp16"));
+  EXPECT_THAT(fp32["assumptions"].dump(), HasSubstr("attention unfused"));
+  EXPECT_THAT(half["assumptions"].dump(), Not(HasSubstr("attention unfused")));
+  const Ran search = run_foretoken({"serve", "bert-base-a100", "--search", "--precisions", "tf32,fp16"});
+  EXPECT_EQ(search.status, 0) << search.err;
+  EXPECT_THAT(search.out, HasSubstr("configurations of 2 layouts"));
+  const Ran decoder = run_foretoken({"serve", "gpt3-20b-a100", "--search", "--precisions", "tf32"});
+  EXPECT_EQ(decoder.status, 2);
+  EXPECT_EQ(decoder.err,
+            "--precisions tf32: expected 16 bits or fewer, found tf32: decoders are not served in 32 bits\n");
+}
+
+TEST(ServeCommand, AnEncoderMayStateItsPadding) {
+  const auto ask = [](const char* tokens) {
+    return run_foretoken(
+        with_sets({"serve", "bert-base-a100"}, {"precision=fp32", "requests.input_tokens=192", tokens}));
+  };
+  EXPECT_THAT(ask("requests.padded_tokens=384").out, HasSubstr("192 tokens each, padded to 384"));
+  EXPECT_THAT(ask("requests.padded_tokens=100").err, HasSubstr("expected at least the 192 of input_tokens, found 100"));
+  EXPECT_THAT(ask("requests.padded_tokens=1024").err, HasSubstr("expected at most 512 tokens, the positions"));
+}
+
 TEST(ServeCommand, AnEncoderIsAskedAsOne) {
   const auto complaint = [](const char* question, const char* set) {
     return run_foretoken(with_sets({"serve", question}, {set})).err;
@@ -358,6 +391,56 @@ TEST(ServeCommand, AnEncoderIsAskedAsOne) {
               HasSubstr("expected at most 512 tokens, the positions of bert-base, found 1024"));
   EXPECT_THAT(complaint("gpt3-175b-8-a100", "engine=fastertransformer-bert"),
               HasSubstr("serves encoders, and gpt3-175b generates tokens"));
+}
+
+TEST(ServeCommand, AnEncoderDecoderHasTheColumnsOfADecoder) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"serve", "t5-base-a100"},
+                                             {"serve", "t5-base-a100", "--details"},
+                                             {"serve", "--model", "t5-3b", "--cluster", "dgx-h100-ndr"},
+                                             {"whatif", "t5-base-a100", "--vary", "requests.batch=8,32"},
+                                             {"compare", "t5-base-a100", "--engines", "fastertransformer"}}) {
+    SCOPED_TRACE(testing::PrintToString(words));
+    const Ran ran = run_foretoken(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, testing::AnyOf(HasSubstr("TTFT"), HasSubstr("first token")));
+    EXPECT_THAT(ran.out, testing::AnyOf(HasSubstr("TPOT"), HasSubstr("output token")));
+  }
+  const Ran search = run_foretoken({"serve", "t5-base-a100", "--search", "--gpus", "1,2"});
+  EXPECT_EQ(search.status, 0) << search.err;
+  const json answer = json::parse(run_foretoken({"serve", "t5-base-a100", "--json"}).out);
+  EXPECT_EQ(answer["run"]["passes"], 64);
+  EXPECT_GT(answer["ttft_s"]["mean"], answer["tpot_s"]["mean"]);
+  const json wide = json::parse(run_foretoken({"serve", "t5-base-a100", "--json", "--precision", "fp32"}).out);
+  EXPECT_EQ(wide["memory"]["cache_bytes"], 2 * answer["memory"]["cache_bytes"].get<double>());
+}
+
+TEST(ServeCommand, AnEncoderDecoderIsAskedAsOne) {
+  const auto complaint = [](const std::string& set) {
+    const Ran ran = run_foretoken(with_sets({"serve", "t5-base-a100"}, {set}));
+    EXPECT_EQ(ran.status, 2) << set;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    return ran.err;
+  };
+  for (const char* const engine : {"vllm", "sglang", "trt-llm", "megatron", "fastertransformer-bert"})
+    EXPECT_THAT(run_foretoken(with_sets({"serve", "t5-base-a100"}, {std::string("engine=") + engine})).err,
+                HasSubstr(std::string("which engine ") + engine + " does not serve; try fastertransformer"));
+  EXPECT_THAT(complaint("requests.prefix_share=0.5"), HasSubstr("a static batch keeps no prefixes"));
+  EXPECT_THAT(complaint("chunked_prefill=512"), HasSubstr("expected none"));
+  EXPECT_THAT(complaint(R"(speculative={"tokens": 4, "acceptance": 0.5})"), HasSubstr("expected none for static"));
+  const Ran split = run_foretoken(
+      with_sets({"serve", "t5-base-a100"}, {R"(disaggregated={"prefill": {}, "decode": {}})", "gpus=null"}));
+  EXPECT_THAT(split.err, testing::EndsWith("expected none for static batching\n"));
+  EXPECT_THAT(complaint("kv_precision=fp32"), HasSubstr("expected weights and cache of 32 bits, or neither"));
+  const Ran stages = run_foretoken(with_sets({"serve", "t5-base-a100"}, {"parallelism.pipeline=2", "gpus=2"}));
+  EXPECT_THAT(stages.err, HasSubstr("expected 1: an encoder-decoder is served on tensor ranks alone, found 2"));
+  const auto warns = [](const char* input) {
+    const Ran ran = run_foretoken(
+        with_sets({"serve", "t5-base-a100", "--json"}, {"model=bart-large", "requests.output_tokens=1000", input}));
+    return json::parse(ran.out)["warnings"].dump();
+  };
+  EXPECT_EQ(warns("requests.input_tokens=1000"), "[]") << "each half has 1026 positions";
+  EXPECT_THAT(warns("requests.input_tokens=1100"), HasSubstr("Requests of 1100 tokens exceed the 1026 positions"));
 }
 
 TEST(ServeCommand, SaysWhatItLeavesOutOfATraceAndAProfile) {

@@ -229,15 +229,16 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
                           root.findings().notes.assumptions);
 }
 
+void lend_wide_products(const net::Gpu& gpu, Precision precision, cost::Profile& profile) {
+  const auto wide = gpu.peak_of(precision), narrow = gpu.peak_of(Precision::kFp16);
+  if (wide && narrow) cost::lend_wide_products(profile, precision, *wide / *narrow);
+}
+
 void lend_wide_products(Question& question) {
   const Precision precision = question.choices.precision.value_or(Precision::kBf16);
   if (!is_wide(precision)) return;
-  const auto lend = [precision](const net::Gpu& gpu, cost::Profile& profile) {
-    const auto wide = gpu.peak_of(precision), narrow = gpu.peak_of(Precision::kFp16);
-    if (wide && narrow) cost::lend_wide_products(profile, precision, *wide / *narrow);
-  };
-  lend(question.cluster.gpu, question.profile);
-  for (AskedPool& pool : question.pools) lend(pool.cluster.gpu, pool.profile);
+  lend_wide_products(question.cluster.gpu, precision, question.profile);
+  for (AskedPool& pool : question.pools) lend_wide_products(pool.cluster.gpu, precision, pool.profile);
 }
 
 }  // namespace foretoken::io

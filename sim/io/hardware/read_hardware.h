@@ -16,6 +16,9 @@ std::optional<Document> read_cluster_part(const Node& root, job::Question& quest
 /// or nothing when that was wrong.
 void read_profile_part(const Node& root, const std::optional<Document>& cluster, job::Question& question);
 
+/// Gives a GPU's profile a law for products in `precision` (tf32 or fp32), where the GPU has that rate.
+void lend_wide_products(const net::Gpu& gpu, Precision precision, cost::Profile& profile);
+
 /// Gives the profiles laws for products of 32-bit elements, where the question asks for them and the GPU has their
 /// rate.
 void lend_wide_products(job::Question& question);

@@ -65,6 +65,8 @@ void read_machines(const Node& root, Service& service) {
     root.findings().notes.warnings.push_back(
         fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}", in_quotes(service.profile.name),
                     in_quotes(service.profile.gpu), in_quotes(service.cluster.gpu.name)));
+  for (const Precision wide : {Precision::kTf32, Precision::kFp32})  // a search may ask for both
+    lend_wide_products(service.cluster.gpu, wide, service.profile);
   if (cluster) read_laws(root, service);
   service.price_per_gpu_hour = root.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   if (!service.price_per_gpu_hour) service.price_per_gpu_hour = service.cluster.price_per_gpu_hour;
@@ -119,12 +121,17 @@ void read_precisions(const Node& root, Service& service) {
                                       {"fp8_block", WeightPrecision::kFp8Block},
                                       {"nvfp4", WeightPrecision::kNvfp4},
                                       {"int8", WeightPrecision::kInt8},
-                                      {"int4", WeightPrecision::kInt4}});
-  const std::string_view cache =
-      root.one_of_or<std::string_view>("kv_precision", service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16",
-                                       {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}});
+                                      {"int4", WeightPrecision::kInt4},
+                                      {"tf32", WeightPrecision::kTf32},
+                                      {"fp32", WeightPrecision::kFp32}});
+  const bool wide = is_wide(service.precision) && service.model.encoder_decoder;
+  const std::string_view usual = service.precision == WeightPrecision::kFp16 ? "fp16" : "bf16";
+  const std::string_view cache = root.one_of_or<std::string_view>(
+      "kv_precision", wide ? "fp32" : usual,
+      {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"int8", "int8"}, {"fp32", "fp32"}});
   service.cache_precision = cache;
-  service.cache_bytes = cache == "fp8" || cache == "int8" ? 1 : 2;
+  if (cache == "fp32") service.cache_bytes = 4;
+  if (cache == "fp8" || cache == "int8") service.cache_bytes = 1;
 }
 
 void read_trace_part(const Node& node, serve::Requests& requests) {
@@ -163,6 +170,17 @@ std::int64_t read_output(const Node& node, const model::Transformer& model) {
   return 0;
 }
 
+/// Reads the length of an encoder's sequences with their padding.
+std::int64_t read_padded(const Node& node, const model::Transformer& model, std::int64_t input_tokens) {
+  const auto padded = node.find_whole("padded_tokens", kTokenCount);
+  if (padded && !model.encoder)
+    node.complain("padded_tokens", fmt::format("expected none: {} is no encoder", model.name));
+  else if (padded && *padded < input_tokens)
+    node.complain("padded_tokens",
+                  fmt::format("expected at least the {} of input_tokens, found {}", input_tokens, *padded));
+  return padded.value_or(0);
+}
+
 void read_arrivals(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
@@ -174,6 +192,7 @@ void read_arrivals(const Node& node, const model::Transformer& model, serve::Req
   }
   requests.input_tokens = node.whole("input_tokens", kTokenCount);
   requests.output_tokens = read_output(node, model);
+  requests.padded_tokens = read_padded(node, model, requests.input_tokens);
   if (*key == "rate_per_s") {
     requests.kind = ArrivalKind::kPoisson;
     requests.rate_per_s = node.number("rate_per_s", {.low = 1e-6, .high = 1e9});
@@ -192,8 +211,8 @@ void read_arrivals(const Node& node, const model::Transformer& model, serve::Req
 }
 
 void read_requests(const Node& node, const model::Transformer& model, serve::Requests& requests) {
-  node.allow_only({"input_tokens", "output_tokens", "batch", "concurrency", "rate_per_s", "trace", "count",
-                   "length_spread", "prefix_share", "seed"});
+  node.allow_only({"input_tokens", "output_tokens", "padded_tokens", "batch", "concurrency", "rate_per_s", "trace",
+                   "count", "length_spread", "prefix_share", "seed"});
   read_arrivals(node, model, requests);
   requests.length_spread = node.find_number("length_spread", {.low = 0, .high = 0.99}).value_or(0);
   requests.prefix_share = node.find_number("prefix_share", kFraction).value_or(0);

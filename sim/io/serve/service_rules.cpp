@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/serve/kernels.h"
 #include "sim/serve/pool_rules.h"
 #include "sim/serve/predict.h"
@@ -14,7 +16,8 @@ using serve::Service;
 
 void check_static(const Node& root, const Service& service) {
   if (service.batching != serve::Batching::kStatic) return;
-  const char* const advice = R"(; try "batching": "continuous" with an engine that has it)";
+  const bool has_continuous = !service.model.encoder && !service.model.encoder_decoder;
+  const char* const advice = has_continuous ? R"(; try "batching": "continuous" with an engine that has it)" : "";
   if (service.requests.kind != serve::ArrivalKind::kBatch)
     root.complain("requests", fmt::format("expected batch: a static batch starts all requests together{}", advice));
   if (service.requests.length_spread > 0)
@@ -66,6 +69,26 @@ void check_work(const Node& root, const serve::Service& service) {
   if (const double passes = serve::most_passes(service); passes > kMostPasses) refuse(kMostPasses, "passes", passes);
 }
 
+/// Checks that the engine serves models of this kind.
+void check_kind(const Node& root, const Service& service) {
+  const serve::Engine& engine = service.engine;
+  const std::string& model = service.model.name;
+  if (service.model.encoder_decoder) {
+    if (!engine.encoder_decoders)
+      root.complain("engine",
+                    fmt::format("{} is an encoder-decoder, which engine {} does not serve; try fastertransformer",
+                                model, engine.name));
+    else if (service.batching == serve::Batching::kContinuous)
+      root.complain("batching", fmt::format("expected static: {} is an encoder-decoder", model));
+    return;
+  }
+  if (service.model.encoder.has_value() == engine.encodes) return;
+  root.complain("engine",
+                engine.encodes
+                    ? fmt::format("engine {} serves encoders, and {} generates tokens; try vllm", engine.name, model)
+                    : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert", model));
+}
+
 }  // namespace
 
 void check_pool(const Node& node, const Service& service, const serve::Pool& pool) {
@@ -75,24 +98,15 @@ void check_pool(const Node& node, const Service& service, const serve::Pool& poo
 }
 
 void check_service(const Node& root, const Service& service) {
-  if (service.model.encoder.has_value() != service.engine.encodes)
-    root.complain("engine", service.engine.encodes
-                                ? fmt::format("engine {} serves encoders, and {} generates tokens; try vllm",
-                                              service.engine.name, service.model.name)
-                                : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert",
-                                              service.model.name));
-  if (service.model.encoder && service.model.max_positions > 0 && service.longest() > service.model.max_positions)
+  check_kind(root, service);
+  const std::int64_t longest = std::max(service.longest(), service.requests.padded_tokens);
+  if (service.model.encoder && service.model.max_positions > 0 && longest > service.model.max_positions)
     root.complain("requests", fmt::format("expected at most {} tokens, the positions of {}, found {}",
-                                          service.model.max_positions, service.model.name, service.longest()));
+                                          service.model.max_positions, service.model.name, longest));
   if (service.model.encoder && (service.limits.ttft_s || service.limits.tpot_s))
     root.complain("limits", fmt::format("expected latency_s alone: {} is an encoder, which has no tokens to time",
                                         service.model.name));
-  if (service.model.encoder_decoder)
-    root.complain("model", fmt::format("{} is an encoder-decoder, whose generation is not modelled; try a decoder",
-                                       service.model.name));
-  if (!serve::has_products(service.profile, service.precision))
-    root.complain("precision", fmt::format("profile {} has no products in {}", service.profile.name,
-                                           name_of(serve::computes_in(service.precision, service.profile))));
+  if (const auto reason = serve::why_not(service.precision, service)) root.complain("precision", *reason);
   const serve::Engine& engine = service.engine;
   if (service.batching == serve::Batching::kContinuous && !engine.continuous)
     root.complain("batching", fmt::format("engine {} batches statically; expected static", engine.name));

@@ -29,8 +29,14 @@ class Stages {
   std::vector<des::Duration> durations_;
 };
 
-PassShape shape_of(std::int64_t sequences, std::int64_t input, std::int64_t generated) {
+PassShape shape_of(const model::Transformer& model, std::int64_t sequences, std::int64_t input,
+                   std::int64_t generated) {
   if (generated == 0) return {.prompts = {{.sequences = sequences, .tokens = input}}};
+  if (model.encoder_decoder)  // the answer begins with a start token
+    return {.prompts = {},
+            .decoding = sequences,
+            .cached = real(sequences * (generated + 1)),
+            .encoded = real(sequences * input)};
   return {.prompts = {}, .decoding = sequences, .cached = real(sequences * (input + generated))};
 }
 
@@ -58,7 +64,7 @@ Run run_static(const Service& service, PassTimes& times, bool traces) {
     if (!same) ready.assign(static_cast<std::size_t>(batch / local), start);
     for (std::size_t i = 0; i < ready.size(); ++i) {
       const des::Instant at = ready[i];
-      ready[i] = stages.pass(shape_of(local, asked.input_tokens, generated), at);
+      ready[i] = stages.pass(shape_of(service.model, local, asked.input_tokens, generated), at);
       ++run.passes;
       if (traces)
         run.traced.push_back({.load = {.at = at,

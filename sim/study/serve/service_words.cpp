@@ -81,6 +81,8 @@ std::string lengths_words(const serve::Requests& requests) {
   else
     words = fmt::format("{} in, {} out", report::counted(real(requests.input_tokens), "token"),
                         report::whole(real(requests.output_tokens)));
+  if (requests.padded_tokens > requests.input_tokens)
+    words += fmt::format(", padded to {}", report::whole(real(requests.padded_tokens)));
   if (requests.length_spread > 0)
     words += fmt::format(", from {} % of that up", report::plain(100 * (1 - requests.length_spread), 3));
   if (requests.prefix_share > 0)
@@ -116,7 +118,7 @@ std::string service_limits_words(const serve::Limits& limits) {
 
 std::vector<std::string> special_words(const Service& service) {
   std::vector<std::string> words;
-  if (service.cache_bytes < 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
+  if (service.cache_bytes != 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
   if (service.speculation) words.push_back(speculation_words(*service.speculation));
   if (service.imbalance > 1)
     words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));

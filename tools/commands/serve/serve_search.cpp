@@ -67,9 +67,7 @@ std::vector<serve::WeightPrecision> precisions_of(const Service& service, const 
       refuse_option(option, fmt::format("expected {}{}", either(names), did_you_mean(word, names)));
     const serve::WeightPrecision precision =
         serve::kWeightPrecisions.at(static_cast<std::size_t>(found - names.begin()));
-    if (!serve::has_products(service.profile, precision))
-      refuse_option(option, fmt::format("profile {} has no products in {}", service.profile.name,
-                                        name_of(serve::computes_in(precision, service.profile))));
+    if (const auto reason = serve::why_not(precision, service)) refuse_option(option, *reason);
     if (std::find(precisions.begin(), precisions.end(), precision) == precisions.end()) precisions.push_back(precision);
   }
   return precisions;
