@@ -9,7 +9,18 @@
 namespace foretoken::io {
 namespace {
 
+/// Names the key that took the place of reserves_output. Returns true when that key is there.
+bool has_old_policy(const Node& node) {
+  if (!node.has("reserves_output")) return false;
+  const auto policy = node.boolean("reserves_output") ? serve::CapacityPolicy::kGuaranteedNoEvict
+                                                      : serve::CapacityPolicy::kMaxUtilization;
+  node.complain("reserves_output",
+                fmt::format(R"(expected none; try "capacity_scheduler_policy": "{}")", name_of(policy)));
+  return true;
+}
+
 void read_batching(const Node& node, serve::Engine& engine) {
+  if (has_old_policy(node)) return;
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
                    "max_sequences", "capacity_scheduler_policy", "overlaps_host", "encodes", "limits_each_group"});
   engine.encodes = node.boolean_or("encodes", engine.encodes);
