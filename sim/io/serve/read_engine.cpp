@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -79,9 +80,12 @@ void read_numbers(const Node& node, serve::Engine& engine) {
 }
 
 void read_xqa_groups(const Node& node, serve::Engine& engine) {
-  if (!node.has("xqa_group_sizes")) return;
-  for (const Node& heads : node.array("xqa_group_sizes"))
-    engine.xqa_group_sizes.push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
+  const auto sizes = node.find_array("xqa_group_sizes");
+  if (!sizes) return;
+  if (node.child("xqa_group_sizes").value().empty())
+    node.complain("xqa_group_sizes", "expected at least one number; without the key every number has XQA kernels");
+  engine.xqa_group_sizes.emplace();
+  for (const Node& heads : *sizes) engine.xqa_group_sizes->push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
 }
 
 }  // namespace
@@ -105,7 +109,8 @@ serve::Engine read_engine(const Node& node) {
   engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
   read_xqa_groups(node, engine);
   read_numbers(node.object_or_empty("numbers"), engine);
-  engine.no_interval = node.find_text("no_interval").value_or("");
+  engine.no_interval = node.find_text("no_interval");
+  if (engine.no_interval == "") node.complain("no_interval", "expected why intervals do not hold, found an empty text");
   if (node.has("assumptions"))
     for (const Node& line : node.array("assumptions")) engine.assumptions.push_back(line.as_text());
   return engine;
