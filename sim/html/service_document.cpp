@@ -44,8 +44,7 @@ std::string times(const ServiceReport& report) {
 // Says how far the means may be trusted.
 std::string trust(const ServiceReport& report) {
   const study::ServiceTrust& trusted = report.trusted;
-  if (!trusted.why_no_interval.empty())
-    return paragraph(fmt::format("No interval is known: {}.", trusted.why_no_interval));
+  if (trusted.why_no_interval) return paragraph(fmt::format("No interval is known: {}.", *trusted.why_no_interval));
   std::string html;
   const auto found = trusted.intervals.find(trust::Served::kThroughput);
   if (found != trusted.intervals.end())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +48,8 @@ struct Engine {
 
   // Time.
   /// Query heads for each key-value head, for which decoding reads the cache once (XQA kernels). With other numbers
-  /// each query head reads the keys and values of its own. Empty: every number has such kernels.
-  std::vector<std::int64_t> xqa_group_sizes{};
+  /// each query head reads the keys and values of its own. Nothing: every number has such kernels.
+  std::optional<std::vector<std::int64_t>> xqa_group_sizes{};
   bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
   Seconds kernel{};               ///< beyond each kernel's own time
   Seconds request{};              ///< HTTP and tokens of one request, before it can join the queue
@@ -58,9 +59,9 @@ struct Engine {
   double score_traffic = 0;       ///< bytes moved for each attention score of a prompt: unfused attention
   double layer_traffic = 0;       ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
   double product_factor = 1;      ///< time of products, relative to the profile
-  std::string no_interval{};      ///< why intervals do not hold for it; empty: they do
-  std::vector<std::string> assumptions{};  ///< what a reader must know of its numbers
-  std::vector<std::string> notes{};        ///< one line for each number with its source
+  std::optional<std::string> no_interval{};  ///< why intervals do not hold for it; nothing: they do
+  std::vector<std::string> assumptions{};    ///< what a reader must know of its numbers
+  std::vector<std::string> notes{};          ///< one line for each number with its source
 };
 
 }  // namespace foretoken::serve

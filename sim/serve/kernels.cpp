@@ -13,8 +13,8 @@ namespace {
 /// Returns true when one reading of keys and values serves all query heads of a group.
 bool shares_readings(const CacheAttention& shape, const Engine& engine) {
   const std::int64_t group = shape.heads / shape.kv_heads;
-  return shape.latent || engine.xqa_group_sizes.empty() ||
-         std::find(engine.xqa_group_sizes.begin(), engine.xqa_group_sizes.end(), group) != engine.xqa_group_sizes.end();
+  const auto& sizes = engine.xqa_group_sizes;
+  return shape.latent || !sizes || std::find(sizes->begin(), sizes->end(), group) != sizes->end();
 }
 
 }  // namespace

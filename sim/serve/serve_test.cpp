@@ -113,6 +113,12 @@ TEST(Serve, AGuaranteedRequestWaitsUntilItsWholeAnswerHasRoom) {
   EXPECT_EQ(most.peak_cache, 1) << "it takes requests as long as a page is free";
 }
 
+TEST(Serve, UsersOfAClosedLoopAskNoMoreThanARunTakes) {
+  EXPECT_EQ(closed_loop_count(1), 32);
+  EXPECT_EQ(closed_loop_count(100), 1000);
+  EXPECT_EQ(closed_loop_count(1'000'000), kMostRequests);
+}
+
 TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
   Service service = small_service();
   const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};
@@ -123,12 +129,12 @@ TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
   laws.decode16 = {.bandwidth = service.profile.memory_bound.bandwidth};
   for (const auto& known : {std::optional<cost::ServingLaws>(), std::optional(laws)}) {
     service.laws = known;
-    service.engine.xqa_group_sizes = {};
+    service.engine.xqa_group_sizes = std::nullopt;
     const Seconds shared = cache_attention_time(grouped, service), own = cache_attention_time(each, service);
     EXPECT_GT(own, 3 * shared);
-    service.engine.xqa_group_sizes = {1, 8};
+    service.engine.xqa_group_sizes = std::vector<std::int64_t>{1, 8};
     EXPECT_EQ(cache_attention_time(grouped, service), own) << "a group of 4 has no kernel";
-    service.engine.xqa_group_sizes = {1, 4};
+    service.engine.xqa_group_sizes = std::vector<std::int64_t>{1, 4};
     EXPECT_EQ(cache_attention_time(grouped, service), shared);
   }
 }

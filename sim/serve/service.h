@@ -57,6 +57,9 @@ enum class ArrivalKind : std::uint8_t {
   kTrace
 };
 
+/// Most requests of a run. A trace of a million took 4.4 s and 152 MB (docs/contributor/performance.md).
+inline constexpr std::int64_t kMostRequests = 5'000'000;
+
 struct Requests {
   ArrivalKind kind = ArrivalKind::kBatch;
   std::int64_t input_tokens = 1, output_tokens = 1;
@@ -76,9 +79,9 @@ struct Requests {
   }
 };
 
-/// Returns the requests of a closed loop that states no number: ten of each user, and no fewer than 32.
+/// Returns the requests of a closed loop that states no number: ten of each user, within 32 and kMostRequests.
 [[nodiscard]] constexpr std::int64_t closed_loop_count(std::int64_t users) {
-  return std::max<std::int64_t>(32, 10 * users);
+  return std::clamp<std::int64_t>(10 * users, 32, kMostRequests);
 }
 
 /// A draft proposes tokens, and the model checks them in one pass.

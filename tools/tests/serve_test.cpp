@@ -56,10 +56,10 @@ const std::vector<WrongService> kWrongServices{
     {"requests that take years", {"requests.rate_per_s=0.0001"}, "2000 requests at this rate take 231"},
     {"more requests than a run takes",
      {"requests.count=10M"},
-     "--set requests.count=10M: expected at most 5 million requests in a run, about a minute, found 10 million"},
+     "--set requests.count=10M: expected a whole number from 1 to 5000000"},
     {"more passes than a run takes",
      {"requests.count=3M", "requests.rate_per_s=1"},
-     "--set requests.count=3M: expected at most 50 million passes in a run, about a minute, found"},
+     "--set requests.count=3M: expected at most 50 million passes, found"},
     {"no lengths", {"requests.input_tokens=null"}, "found null"},
     {"a prompt of no token", {"requests.input_tokens=0"}, "expected a whole number from 1"},
     {"an answer of half a token", {"requests.output_tokens=0.5"}, "expected a whole number from 1"},
@@ -76,7 +76,7 @@ const std::vector<WrongService> kWrongServices{
      "batches statically"},
     {"a limit of a static batch",
      {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "max_sequences=8"},
-     "a static batch starts all its requests"},
+     "expected none for static batching"},
     {"a watermark of a static batch",
      {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static", "memory.watermark=0.1"},
      "keeps no pages free"},
@@ -88,10 +88,23 @@ const std::vector<WrongService> kWrongServices{
     {"an unknown capacity policy",
      {"capacity_scheduler_policy=static_batch"},
      R"(expected "guaranteed_no_evict" or "max_utilization", found "static_batch")"},
+    {"an engine with no group of an XQA kernel",
+     {R"(engine={"base": "vllm", "xqa_group_sizes": []})"},
+     "xqa_group_sizes: expected at least one number"},
+    {"an engine without a reason for no interval",
+     {R"(engine={"base": "vllm", "no_interval": ""})"},
+     "no_interval: expected why intervals do not hold"},
+    {"the key before the capacity policy",
+     {R"(engine={"base": "vllm", "batching": {"reserves_output": true}})"},
+     R"(reserves_output: expected none; try "capacity_scheduler_policy": "guaranteed_no_evict")"},
+    {"the key before the capacity policy, as it was by default",
+     {R"(engine={"base": "vllm", "batching": {"reserves_output": false}})"},
+     R"(reserves_output: expected none; try "capacity_scheduler_policy": "max_utilization")"},
     {"a capacity policy of a static batch",
      {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "batching=static",
       "capacity_scheduler_policy=max_utilization"},
-     "a static batch starts all its requests"},
+     "--set capacity_scheduler_policy=max_utilization: expected none for static batching; try \"batching\": "
+     "\"continuous\""},
     {"a pass of no token", {"chunked_prefill=0"}, "expected a whole number from 1"},
     {"no request at once", {"max_sequences=0"}, "expected a whole number from 1"},
     {"no memory", {"memory.fraction=0"}, "expected"},
@@ -316,8 +329,18 @@ TEST(ServeCommand, CommandsAndComplaintsAreNarrow) {
     for (const std::string& line : lines_of(run_foretoken(asked).out))
       EXPECT_LE(report::columns_of(line), 100U) << line;
   const std::string object = R"({"input_tokens": 1024, "output_tokens": 256, "rate_per_s": -8, "count": 2000})";
-  const Ran wrong = run_foretoken({"serve", "llama-3-70b-8-h100", "--set", "requests=" + object});
-  EXPECT_EQ(wrong.err, "--set requests={...}: /rate_per_s: expected a number from 1e-06 to 1000000000, found -8\n");
+  const auto complaint = [](const std::string& assignment) {
+    return run_foretoken({"serve", "llama-3-70b-8-h100", "--set", assignment}).err;
+  };
+  EXPECT_EQ(complaint("requests=" + object),
+            "--set requests.rate_per_s: expected a number from 1e-06 to 1000000000, found -8\n");
+  for (const char* const assignment :
+       {R"(requests={"rate_per_s":8,"count":6000000,"input_tokens":1024,"output_tokens":256})",
+        R"(requests={"rate_per_s":1,"count":3000000,"input_tokens":1024,"output_tokens":256})"})
+    EXPECT_LE(report::columns_of(complaint(assignment)), 101U) << complaint(assignment);  // and the end of the line
+  EXPECT_EQ(complaint(R"(engine={"base":"trt-llm","batching":{"capacity_scheduler_policy":"static"}})"),
+            "--set engine.batching.capacity_scheduler_policy: expected \"guaranteed_no_evict\" or \"max_utilization\", "
+            "found \"static\"\n");
 }
 
 TEST(ServeCommand, AnEncoderHasTheColumnsOfOnePass) {

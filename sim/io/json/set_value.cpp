@@ -20,7 +20,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestSet = 40;  // of an override in a complaint
+/// Returns "--set KEY=VALUE" for a complaint. An object or an array is cut sooner than a plain value.
+std::string option_text(std::string_view assignment) {
+  constexpr std::size_t kLongestPlain = 60, kLongestObject = 40;
+  const std::size_t equals = assignment.find('=');
+  const std::string_view value = equals == assignment.npos ? "" : assignment.substr(equals + 1);
+  const bool is_plain = !value.starts_with('{') && !value.starts_with('[');
+  return "--set " + printable(assignment, is_plain ? kLongestPlain : kLongestObject);
+}
 
 /// Reads VALUE as JSON, or else as a string. Returns nothing, and complains, when it starts like JSON but is none.
 std::optional<json> value_of(std::string_view text, Findings& findings) {
@@ -37,20 +44,29 @@ json* member_of(json& parent, const std::string& key, std::string_view parent_ke
   return parent.is_object() ? &parent[key] : nullptr;
 }
 
-/// Returns the JSON pointer of the value that KEY=VALUE states; nothing for a null, which states none.
-std::optional<std::string> pointer_of(const std::string& assignment) {
+/// The two sides of KEY=VALUE.
+struct Stated {
+  std::string key, value;
+};
+
+/// Returns both sides; nothing for a null, which states no value.
+std::optional<Stated> stated_by(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string::npos || assignment.substr(equals) == "=null") return std::nullopt;
-  std::string pointer = '/' + assignment.substr(0, equals);
-  std::replace(pointer.begin(), pointer.end(), '.', '/');
-  return pointer;
+  if (equals == std::string::npos) return std::nullopt;
+  Stated stated{.key = assignment.substr(0, equals), .value = assignment.substr(equals + 1)};
+  return stated.value == "null" ? std::nullopt : std::optional(std::move(stated));
+}
+
+std::string with_each(std::string text, char from, char to) {
+  std::replace(text.begin(), text.end(), from, to);
+  return text;
 }
 
 }  // namespace
 
 void apply_set(json& target, std::string_view assignment, Findings& findings) {
   const auto refuse = [&](std::string message) {
-    findings.complaints.push_back({"--set " + printable(assignment, kLongestSet), "", std::move(message)});
+    findings.complaints.push_back({option_text(assignment), "", std::move(message)});
   };
   const std::size_t equals = assignment.find('=');
   if (equals == assignment.npos || equals == 0) return refuse("expected KEY=VALUE, for instance parallelism.tensor=4");
@@ -91,16 +107,14 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
 std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const std::string& file,
                                      std::span<const std::string> sets) {
   for (const std::string& assignment : sets) {  // the last one holds
-    const std::optional<std::string> stated = pointer_of(assignment);
+    const std::optional<Stated> stated = stated_by(assignment);
     if (!stated) continue;
-    const std::string option = "--set " + printable(assignment, kLongestSet);
-    const std::string object = "--set " + printable(assignment.substr(0, stated->size()), kLongestSet) +
-                               (assignment.find('[') == stated->size() ? "[...]" : "{...}");
+    const std::string pointer = '/' + with_each(stated->key, '.', '/');
     for (Complaint& complaint : complaints) {
       if (complaint.file != file) continue;
-      if (complaint.pointer == *stated) complaint.option = option;
-      const bool inside = complaint.pointer.starts_with(*stated + '/');  // the value is an object
-      if (inside) complaint.option = object + ": " + printable(complaint.pointer.substr(stated->size()));
+      if (complaint.pointer == pointer) complaint.option = option_text(assignment);
+      const bool inside = complaint.pointer.starts_with(pointer + '/');  // the value is an object
+      if (inside) complaint.option = "--set " + printable(with_each(complaint.pointer.substr(1), '/', '.'));
     }
   }
   return complaints;

@@ -3,13 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 namespace foretoken::io {
 namespace {
 
+/// Names the key that took the place of reserves_output. Returns true when that key is there.
+bool has_old_policy(const Node& node) {
+  if (!node.has("reserves_output")) return false;
+  const auto policy = node.boolean("reserves_output") ? serve::CapacityPolicy::kGuaranteedNoEvict
+                                                      : serve::CapacityPolicy::kMaxUtilization;
+  node.complain("reserves_output",
+                fmt::format(R"(expected none; try "capacity_scheduler_policy": "{}")", name_of(policy)));
+  return true;
+}
+
 void read_batching(const Node& node, serve::Engine& engine) {
+  if (has_old_policy(node)) return;
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
                    "max_sequences", "capacity_scheduler_policy", "overlaps_host", "encodes", "encoder_decoders",
                    "limits_each_group"});
@@ -70,9 +82,12 @@ void read_numbers(const Node& node, serve::Engine& engine) {
 }
 
 void read_xqa_groups(const Node& node, serve::Engine& engine) {
-  if (!node.has("xqa_group_sizes")) return;
-  for (const Node& heads : node.array("xqa_group_sizes"))
-    engine.xqa_group_sizes.push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
+  const auto sizes = node.find_array("xqa_group_sizes");
+  if (!sizes) return;
+  if (node.child("xqa_group_sizes").value().empty())
+    node.complain("xqa_group_sizes", "expected at least one number; without the key every number has XQA kernels");
+  engine.xqa_group_sizes.emplace();
+  for (const Node& heads : *sizes) engine.xqa_group_sizes->push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
 }
 
 }  // namespace
@@ -96,7 +111,8 @@ serve::Engine read_engine(const Node& node) {
   engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
   read_xqa_groups(node, engine);
   read_numbers(node.object_or_empty("numbers"), engine);
-  engine.no_interval = node.find_text("no_interval").value_or("");
+  engine.no_interval = node.find_text("no_interval");
+  if (engine.no_interval == "") node.complain("no_interval", "expected why intervals do not hold, found an empty text");
   if (node.has("assumptions"))
     for (const Node& line : node.array("assumptions")) engine.assumptions.push_back(line.as_text());
   return engine;

@@ -31,7 +31,29 @@ using serve::WeightPrecision;
 constexpr WholeRange kServingDegree{.low = 1, .high = 1 << 16};
 constexpr WholeRange kServingGpus{.low = 1, .high = 1 << 20, .thousand = kThousand};
 constexpr WholeRange kTokenCount{.low = 1, .high = 1 << 24, .thousand = kBinaryThousand};
-constexpr WholeRange kRequestCount{.low = 1, .high = 10'000'000, .thousand = kThousand};
+constexpr WholeRange kRequestCount{.low = 1, .high = serve::kMostRequests, .thousand = kThousand};
+const std::vector<std::string> kServiceKeys{"name",
+                                            "source",
+                                            "notes",
+                                            "model",
+                                            "cluster",
+                                            "profile",
+                                            "price_per_gpu_hour",
+                                            "engine",
+                                            "capacity_scheduler_policy",
+                                            "batching",
+                                            "chunked_prefill",
+                                            "max_sequences",
+                                            "memory",
+                                            "gpus",
+                                            "parallelism",
+                                            "disaggregated",
+                                            "precision",
+                                            "kv_precision",
+                                            "requests",
+                                            "limits",
+                                            "speculative",
+                                            "moe"};
 
 /// Reads the laws of kernels that only inference has. A GPU without them takes its roofline, which is said.
 void read_laws(const Node& root, Service& service) {
@@ -261,28 +283,7 @@ void read_options(const Node& root, Service& service) {
 
 Service read_service(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
-  root.allow_only({"name",
-                   "source",
-                   "notes",
-                   "model",
-                   "cluster",
-                   "profile",
-                   "price_per_gpu_hour",
-                   "engine",
-                   "capacity_scheduler_policy",
-                   "batching",
-                   "chunked_prefill",
-                   "max_sequences",
-                   "memory",
-                   "gpus",
-                   "parallelism",
-                   "disaggregated",
-                   "precision",
-                   "kv_precision",
-                   "requests",
-                   "limits",
-                   "speculative",
-                   "moe"});
+  root.allow_only(kServiceKeys);
   findings.throw_if_wrong();
   Service service;
   service.name = printable(root.text_or("name", document.name.empty() ? "unnamed service" : document.name));

@@ -82,6 +82,13 @@ std::vector<TracedRequest> read_trace(std::string_view text, const std::string& 
       wrong(line);
       return rows;
     }
+    if (rows.size() == serve::kMostRequests) {
+      findings.complaints.push_back(
+          {file, "",
+           fmt::format("line {}: expected at most {} million requests; try a part of the trace", number,
+                       serve::kMostRequests / 1'000'000)});
+      return rows;
+    }
     hashes = hashes || line.find("\"hash_ids\"") != std::string_view::npos;
     rows.push_back(*row);
   }

@@ -101,8 +101,8 @@ ServiceTrust trust_of(const serve::Service& service, const serve::Prediction& pr
   const trust::ServedPlace place = place_of(service);
   ServiceTrust trusted{.nearest = trust::nearest_case(place, evidence)};
   if (prediction.queue_grows) trusted.why_no_interval = "the queue grows";  // times depend on the number of requests
-  if (!service.engine.no_interval.empty()) trusted.why_no_interval = service.engine.no_interval;
-  if (!trusted.why_no_interval.empty()) return trusted;
+  if (service.engine.no_interval) trusted.why_no_interval = service.engine.no_interval;
+  if (trusted.why_no_interval) return trusted;
   for (const trust::Served quantity : trust::kServed) {
     const auto value = predicted(prediction, quantity);
     const bool means_nothing = service.model.encoder && quantity != trust::Served::kLatency;

@@ -20,7 +20,7 @@ namespace foretoken::study {
 struct ServiceTrust {
   std::map<trust::Served, trust::ServedInterval> intervals{};  ///< of means; without quantities nobody has published
   const trust::ServedCase* nearest = nullptr;                  ///< of `evidence`; nullptr: none was published
-  std::string why_no_interval{};                               ///< empty where there is one
+  std::optional<std::string> why_no_interval{};                ///< nothing where there is one
 
   /// Returns the interval with the nearest cases. Precondition: there is one.
   [[nodiscard]] const trust::ServedInterval& best_founded() const;

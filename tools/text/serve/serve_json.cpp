@@ -131,7 +131,7 @@ std::string serve_json(const serve::Service& service, const serve::Prediction& p
   add_run(prediction, json);
   json["memory"] = memories_json(prediction);
   json["interval"] = interval_json(trusted);
-  json["why_no_interval"] = trusted.why_no_interval.empty() ? ServeJson() : ServeJson(trusted.why_no_interval);
+  json["why_no_interval"] = trusted.why_no_interval ? ServeJson(*trusted.why_no_interval) : ServeJson();
   json["nearest"] = nearest_json(trusted);
   json["assumptions"] = study::sources_of(service);
   json["warnings"] = serve::warnings_of(service, prediction);

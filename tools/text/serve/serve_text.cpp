@@ -120,7 +120,7 @@ std::string rates_text(const serve::Service& service, const serve::Prediction& p
 
 /// Says on two lines how far the means may be trusted.
 std::string short_trust_text(const ServiceTrust& trusted, const Paint& paint) {
-  if (!trusted.why_no_interval.empty()) return labelled("90 %", "unknown: " + trusted.why_no_interval, paint);
+  if (trusted.why_no_interval) return labelled("90 %", "unknown: " + *trusted.why_no_interval, paint);
   const trust::ServedInterval& founded = trusted.best_founded();
   std::string text;
   if (founded.outside()) text += cut_line("Untried", fmt::format("{}", fmt::join(founded.away, ", ")));
@@ -214,7 +214,7 @@ std::string summary(const ServeAnswer& answer, const ServeRemarks& remarks, cons
 
 /// Writes the intervals with the values that they follow from.
 std::string trust_text(const ServiceTrust& trusted, const Paint& paint) {
-  if (!trusted.why_no_interval.empty()) return labelled("90 %", "unknown: " + trusted.why_no_interval, paint);
+  if (trusted.why_no_interval) return labelled("90 %", "unknown: " + *trusted.why_no_interval, paint);
   std::vector<std::string> ranges;
   for (const auto& [quantity, interval] : trusted.intervals)
     ranges.push_back(fmt::format("{} {} ({}, {})", study::short_name(quantity),

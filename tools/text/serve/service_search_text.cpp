@@ -183,8 +183,8 @@ std::string launch_text(const ServiceSearchAnswer& answer, const ServedConfigura
 /// Says how far the means of the recommended service may be trusted.
 std::string recommended_trust(const ServiceSearchAnswer& answer, const ServedConfiguration& best, const Paint& paint) {
   const study::ServiceTrust trusted = trust_of(answer, best);
-  if (!trusted.why_no_interval.empty())
-    return paint.paragraph("  90 %: ", fmt::format("unknown: {}.", trusted.why_no_interval));
+  if (trusted.why_no_interval)
+    return paint.paragraph("  90 %: ", fmt::format("unknown: {}.", *trusted.why_no_interval));
   std::vector<std::string> ranges;
   for (const auto& [quantity, interval] : trusted.intervals)
     ranges.push_back(fmt::format("{} {}", study::short_name(quantity), study::interval_words(quantity, interval)));

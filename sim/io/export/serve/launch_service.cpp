@@ -199,7 +199,13 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
   if (service.cache_precision == "int8")
     remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");
-  if (service.engine.name == "trt-llm")
+  // vLLM and SGLang send requests back when the cache is full, and have no other policy.
+  const bool has_policies = service.engine.name == "trt-llm";
+  if (!has_policies && service.engine.capacity_policy != serve::CapacityPolicy::kMaxUtilization)
+    remarks.push_back(fmt::format("the command cannot ask for {}: {} has no flag for it, and runs by {}",
+                                  name_of(service.engine.capacity_policy), service.engine.name,
+                                  name_of(serve::CapacityPolicy::kMaxUtilization)));
+  if (has_policies)
     for (std::size_t at = 0; at < pools.size(); ++at)
       if (const auto lines = trt_llm_options(service, pools[at]); !lines.empty())
         remarks.push_back(fmt::format("{} holds {}", options_file(role_of(service, at)), fmt::join(lines, "; ")));

@@ -66,6 +66,18 @@ TEST(LaunchService, TensorRtLlmIsToldAnotherCapacityPolicy) {
   EXPECT_THAT(remarks_with({"capacity_scheduler_policy=max_utilization"}), Contains(policy));
 }
 
+TEST(LaunchService, OtherEnginesSayThatTheyHaveNoOtherCapacityPolicy) {
+  for (const std::string engine : {"vllm", "sglang"}) {
+    const auto remarks_with = [&](const std::string& policy) {
+      return commands_of(service_with({"engine=" + engine, "capacity_scheduler_policy=" + policy})).remarks;
+    };
+    EXPECT_THAT(remarks_with("guaranteed_no_evict"),
+                Contains("the command cannot ask for guaranteed_no_evict: " + engine +
+                         " has no flag for it, and runs by max_utilization"));
+    EXPECT_THAT(remarks_with("max_utilization"), Not(Contains(HasSubstr("max_utilization"))));
+  }
+}
+
 TEST(LaunchService, PoolsHaveCommandsOfTheirOwn) {
   const std::vector<std::string> split{
       "parallelism=null",
