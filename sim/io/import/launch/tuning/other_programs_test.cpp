@@ -62,6 +62,34 @@ TEST(OtherPrograms, OneTaskOfSlurmForSeveralGpusIsRefused) {
   EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=1 torchrun --nproc_per_node 3" + kTraining)), "");
 }
 
+TEST(OtherPrograms, FewerTasksOfSlurmThanGpusAreRefused) {
+  const std::string nodes = "#!/bin/bash\n#SBATCH --nodes 2 --gpus-per-node=4 --ntasks-per-node=1\n";
+  EXPECT_THAT(refused_lines(read_script(nodes + "srun python" + kTraining)),
+              HasSubstr("--ntasks-per-node: 2 processes for 8 GPUs"));
+  EXPECT_FALSE(read_script(nodes + "srun python" + kTraining).has("gpus"));
+  const std::string one = "#!/bin/bash\n#SBATCH --gpus-per-node=4 --ntasks-per-node=1\n";
+  EXPECT_THAT(refused_lines(read_script(one + "srun python" + kTraining)), HasSubstr("one process for 4 GPUs"));
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes 2 --gres=gpu:4\n";
+  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=2 python" + kTraining)),
+              HasSubstr("--ntasks: 2 processes for 8 GPUs"));
+  const std::string all = "#!/bin/bash\n#SBATCH --gpus=8\n";
+  EXPECT_THAT(refused_lines(read_script(all + "srun --ntasks-per-node=1 python" + kTraining)),
+              HasSubstr("one process for 8 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks-per-node=4 python" + kTraining)), "");
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=8 --ntasks-per-node=1 python" + kTraining)), "");
+}
+
+// A launcher starts the ranks of a node.
+TEST(OtherPrograms, OneTaskOfSlurmOnEachNodeStartsALauncher) {
+  const std::string nodes = "#!/bin/bash\n#SBATCH --nodes 2 --gpus-per-node=4 --ntasks-per-node=1\n";
+  for (const char* launcher : {"torchrun --nnodes 2 --nproc_per_node 4", "accelerate launch --num_processes 8",
+                               "deepspeed --num_gpus 4", "python -m torch.distributed.run --nproc_per_node 4"}) {
+    const Report report = read_script(nodes + "srun " + launcher + kTraining);
+    EXPECT_EQ(refused_lines(report), "") << launcher;
+    EXPECT_EQ(report.whole("gpus"), 8) << launcher;
+  }
+}
+
 // Programs of one's own: other names of the length, of the rank and of DeepSpeed's file.
 TEST(OtherPrograms, NamesOfLengthsRanksAndFiles) {
   const Report report = read_script(
