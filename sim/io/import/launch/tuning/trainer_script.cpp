@@ -279,7 +279,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
-  take_names_of_trainer(launched.program, arguments);
+  const Origins origins = take_names_of_trainer(launched.program, arguments);
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
@@ -293,6 +293,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
+  name_origins(origins, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
@@ -305,11 +306,7 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
                        Json document, std::optional<std::int64_t> gpus, Report& report) {
   const LaunchedProgram launched =
       launched_program(command.words, command.place(), [](std::string_view) { return false; });
-  std::optional<Json> deepspeed;
-  if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
-    deepspeed = document.at("deepspeed");
-    document.erase("deepspeed");
-  }
+  const auto deepspeed = deepspeed::take_deepspeed_object(document);
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
 }
 
