@@ -127,6 +127,9 @@ TEST(DiagnoseCommand, TheBarOfAnEvaluationIsNoTraining) {
   const std::string log = folder.put("t.log", training + evaluation);
   EXPECT_NE(run_foretoken({"diagnose", log}).out.find("progress bar of 20 steps"), std::string::npos)
       << "nothing tells which one is the training";
+  const std::string other = folder.put("o.log", "  Total optimization steps = 1,200\n" + training + evaluation);
+  EXPECT_NE(run_foretoken({"diagnose", other}).out.find("progress bar of 20 steps"), std::string::npos)
+      << "no bar has the stated number of steps";
 }
 
 TEST(DiagnoseCommand, ATimeWithoutEndIsShort) {

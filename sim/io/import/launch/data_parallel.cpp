@@ -102,7 +102,7 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
   else
     report.ask("batch.micro", "the file states no micro-batch");
   if (batch.global && *batch.global > 0) {
-    report.map("batch.global", *batch.global, batch.from);
+    report.map("batch.global", *batch.global, batch.global_from.empty() ? batch.from : batch.global_from);
     if (!gpus) map_ranks_of_batch(batch, replica, report);
     return;
   }
@@ -158,14 +158,15 @@ void map_adapter(const Adapter& adapter, Report& report) {
   if (adapter.base_bits == 8)
     report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; allowed, it is LoRA beside 16 bits",
                   adapter.from);
-  Json targets = targets_of(adapter.targets, adapter.from, report);
+  const std::string& targets_from = adapter.targets_from.empty() ? adapter.from : adapter.targets_from;
+  Json targets = targets_of(adapter.targets, targets_from, report);
   report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
   if (adapter.rank)
-    report.map("training.rank", *adapter.rank, adapter.from);
+    report.map("training.rank", *adapter.rank, adapter.rank_from.empty() ? adapter.from : adapter.rank_from);
   else
     report.assume("training.rank", adapter.usual_rank, "the default of the library");
   if (!targets.empty() && adapter.targets_because.empty())
-    report.map("training.targets", std::move(targets), adapter.from);
+    report.map("training.targets", std::move(targets), targets_from);
   else if (!targets.empty())
     report.assume("training.targets", std::move(targets), adapter.targets_because);
   report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");

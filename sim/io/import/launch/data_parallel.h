@@ -11,7 +11,8 @@ namespace foretoken::io::launch {
 /// A batch as data-parallel frameworks state it. Numbers that are not stated have no value.
 struct DataBatch {
   std::optional<std::int64_t> micro{}, accumulation{}, global{};
-  std::string from{};  ///< "per_device_train_batch_size"
+  std::string from{};         ///< "per_device_train_batch_size"
+  std::string global_from{};  ///< of `global`, where it has another name
 };
 
 /// Maps what is known of global = micro x accumulation x GPUs, and asks for the rest. `gpus` is stated or unknown;
@@ -35,8 +36,9 @@ struct Adapter {
   std::optional<std::int64_t> rank{};  ///< none: `usual_rank` is assumed
   std::string targets{};               ///< "all", or names of products parted by spaces or commas; empty: the default
   std::string targets_because{};       ///< why they are assumed; empty where the file states them
-  int base_bits = 16;                  ///< of the frozen weights
-  std::int64_t usual_rank = 8;         ///< peft/tuners/lora/config.py; torchtune's recipes
+  std::string rank_from{}, targets_from{};  ///< where they have other names than `from`
+  int base_bits = 16;                       ///< of the frozen weights
+  std::int64_t usual_rank = 8;              ///< peft/tuners/lora/config.py; torchtune's recipes
   std::string runtime = "huggingface-trainer";
 };
 

@@ -260,6 +260,13 @@ TEST(Frameworks, SectionsOfTorchtitanAreTakenByTheirNames) {
   EXPECT_EQ(report.at("batch.global"), Json(64));
 }
 
+TEST(Frameworks, AFlavorOfTorchtitanWithAPointIsKnown) {
+  const Report report = read_as("a.toml",
+                                "[model]\nname = \"qwen3\"\nflavor = \"1.7B\"\n[training]\nseq_len = 4096\n"
+                                "local_batch_size = 4\n[parallelism]\ndata_parallel_shard_degree = 8\n");
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 28);
+}
+
 struct RefusedCase {
   const char *what, *file, *text, *words;
 };

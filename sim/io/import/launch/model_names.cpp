@@ -11,6 +11,7 @@
 #include <cctype>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -270,11 +271,17 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
 }
 
+// Models of one size for longer sequences, by the end of their name. GLM-4 has other key-value groups there.
+bool is_of_length(const std::string& word, const std::string& name) {
+  return word == "1m" && (name.starts_with("qwen") || name.starts_with("internlm"));
+}
+
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b". So does "llama_hf_3.1_8b": the kind may stand inside.
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const std::string& word : words_of_name(last_part(name)))
-    if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" && word != "1m")
+    if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" &&
+        !is_of_length(word, plain))
       plain += word;
   for (bool changed = true; changed;) {
     changed = false;
@@ -289,20 +296,29 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-// Returns 1.3 of "opt-1.3b": plain names lose the point, and "opt-13b" is another model.
-std::optional<double> pointed_size(std::string_view name) {
+// The sizes that a name may state, in billions: plain names lose the point, and "opt-13b" is another model than
+// "opt-1.3b". A line stands for a point or behind a version: "opt-1-3b" has 1.3 or 3, "qwen3-8b" 3.8 or 8. Empty for a
+// name without either.
+std::vector<double> stated_sizes(std::string_view name) {
   name = last_part(name);
-  const auto digit = [&](std::size_t at) {
-    return at < name.size() && std::isdigit(static_cast<unsigned char>(name[at]));
+  const auto is = [&](std::size_t at, auto holds) {
+    return at < name.size() && holds(static_cast<unsigned char>(name[at])) != 0;
   };
-  for (std::size_t at = name.find('.'); at != name.npos; at = name.find('.', at + 1)) {
-    std::size_t begin = at, end = at + 1;
-    while (begin > 0 && digit(begin - 1)) --begin;
-    while (digit(end)) ++end;
-    if (begin < at && end > at + 1 && end < name.size() && (name[end] == 'b' || name[end] == 'B'))
-      return number_of_text(name.substr(begin, end - begin));
-  }
-  return std::nullopt;
+  const auto digit = [&](std::size_t at) { return is(at, [](int c) { return std::isdigit(c); }); };
+  for (const char* marks : {".", "_-"})
+    for (std::size_t at = name.find_first_of(marks); at != name.npos; at = name.find_first_of(marks, at + 1)) {
+      std::size_t begin = at, end = at + 1;
+      while (begin > 0 && digit(begin - 1)) --begin;
+      while (digit(end)) ++end;
+      const bool billions = end < name.size() && (name[end] == 'b' || name[end] == 'B');
+      if (begin == at || end == at + 1 || !billions) continue;
+      const std::string behind(name.substr(at + 1, end - at - 1)), before(name.substr(begin, at - begin));
+      const double pointed = number_of_text(before + "." + behind).value_or(0);
+      if (name[at] == '.') return {pointed};
+      if (!is(end + 1, [](int c) { return std::isalnum(c); }))  // not 4bit
+        return {pointed, number_of_text(behind).value_or(0)};
+    }
+  return {};
 }
 
 // Returns the billions of parameters, to a few per cent: embeddings, attention and MLP.
@@ -316,14 +332,17 @@ double billions_of(const Sized& model) {
   return (static_cast<double>(model.layers) * layer + tables) / 1e9;
 }
 
-// Returns true where the size that a name states with a point is within a third of the model's own.
-bool fits_size(const Sized& model, std::optional<double> stated) {
-  return !stated || model.type == "mixtral" || std::abs(billions_of(model) / *stated - 1) < 1. / 3;
+// Returns true where a size that a name states is within a third of the model's own.
+bool fits_size(const Sized& model, const std::vector<double>& stated) {
+  return stated.empty() || model.type == "mixtral" ||
+         std::ranges::any_of(stated, [&](double size) { return std::abs(billions_of(model) / size - 1) < 1. / 3; });
 }
 
 // The shipped models of one name with a size have whole billions.
-bool fits_size(const Shipped& model, std::optional<double> stated) {
-  return !stated || model.file.find(fmt::format("-{:g}b", *stated)) != model.file.npos;
+bool fits_size(const Shipped& model, const std::vector<double>& stated) {
+  return stated.empty() || std::ranges::any_of(stated, [&](double size) {
+           return model.file.find(fmt::format("-{:g}b", size)) != model.file.npos;
+         });
 }
 
 }  // namespace
@@ -331,7 +350,7 @@ bool fits_size(const Shipped& model, std::optional<double> stated) {
 std::optional<NamedModel> model_of_name(std::string_view name) {
   if (name.find(' ') != name.npos) return std::nullopt;  // a place to fill in: "[your model, example: Qwen/Qwen3-8B]"
   const std::string plain = plain_name(name);
-  const auto stated = pointed_size(name);
+  const auto stated = stated_sizes(name);
   for (const Shipped& model : kShippedModels)
     if (model.name == plain && fits_size(model, stated)) return NamedModel{std::string(model.file), model.layers};
   for (const Sized& model : kSizedModels)

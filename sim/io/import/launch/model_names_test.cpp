@@ -73,5 +73,64 @@ TEST(ModelNames, ASizeWithAPointIsNotThatOfALargerModel) {
   EXPECT_EQ(model_of_name("facebook/opt-13b")->layers, 40);
 }
 
+TEST(ModelNames, ALineInASizeIsAPointOrStandsBehindAVersion) {
+  const auto layers = [](const char* name) {
+    const auto known = model_of_name(name);
+    return known ? known->layers : 0;
+  };
+  EXPECT_EQ(layers("opt-1-3b"), 24);
+  EXPECT_EQ(layers("opt_1_3b"), 24);
+  EXPECT_EQ(layers("pythia-1-2b"), 0) << "not Pythia of 12 billion parameters";
+  EXPECT_EQ(layers("llama-2-1-3b"), 0);
+  EXPECT_EQ(layers("Qwen/Qwen-1_8B-Chat"), 24);
+  EXPECT_EQ(layers("llama-3-1-8b"), 32);
+  EXPECT_EQ(layers("google/gemma-2-2b-it"), 26);
+  EXPECT_EQ(layers("meta-llama/Llama-3.2-1B"), 16);
+  EXPECT_EQ(layers("qwen3-8b"), 36);
+  EXPECT_EQ(layers("internlm/internlm2_5-7b-chat"), 32);
+}
+
+// THUDM/glm-4-9b-chat-1m has 4 groups of keys and values, glm-4-9b-chat 2.
+TEST(ModelNames, ALongerContextIsTheSameModelOnlyInSomeFamilies) {
+  EXPECT_FALSE(model_of_name("THUDM/glm-4-9b-chat-1m"));
+  EXPECT_TRUE(model_of_name("THUDM/glm-4-9b-chat"));
+  EXPECT_TRUE(model_of_name("Qwen/Qwen2.5-7B-Instruct-1M"));
+  EXPECT_TRUE(model_of_name("internlm/internlm2_5-7b-chat-1m"));
+}
+
+// Each size of the table fits the names that models have.
+TEST(ModelNames, NamesWithAVersionAndASizeAreKnown) {
+  for (const char* name : {"Qwen/Qwen2-0.5B",
+                           "Qwen/Qwen2-7B",
+                           "Qwen/Qwen2-72B",
+                           "Qwen/Qwen2.5-3B",
+                           "Qwen/Qwen2.5-14B",
+                           "Qwen/Qwen3-0.6B",
+                           "Qwen/Qwen3-4B",
+                           "Qwen/Qwen3-14B",
+                           "Qwen/Qwen3-32B",
+                           "Qwen/Qwen3-30B-A3B",
+                           "Qwen/Qwen3-235B-A22B",
+                           "Qwen/Qwen1.5-4B",
+                           "Qwen/Qwen1.5-32B",
+                           "Qwen/Qwen1.5-110B",
+                           "google/gemma-2-9b",
+                           "google/gemma-2-27b",
+                           "01-ai/Yi-1.5-6B",
+                           "01-ai/Yi-1.5-34B",
+                           "meta-llama/Llama-2-7b-hf",
+                           "meta-llama/Llama-2-70b-hf",
+                           "meta-llama/Llama-3.2-3B",
+                           "meta-llama/Meta-Llama-3-70B",
+                           "meta-llama/Llama-3.1-405B",
+                           "gpt3-175b",
+                           "nemotron-4-340b",
+                           "THUDM/chatglm2-6b",
+                           "baichuan-inc/Baichuan2-7B-Base",
+                           "HuggingFaceTB/SmolLM3-3B",
+                           "internlm/internlm2-20b"})
+    EXPECT_TRUE(model_of_name(name)) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

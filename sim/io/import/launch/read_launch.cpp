@@ -238,12 +238,8 @@ void read_document(const Json& document, const std::string& text, const fs::path
   if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
   if (tuning::is_trainer(document)) {
     Json arguments = document;
-    Json inside;  // DeepSpeed's configuration may stand in the file itself
-    if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
-      inside = document.at("deepspeed");
-      arguments.erase("deepspeed");
-    }
-    return tuning::read_trainer(arguments, gpus, report, inside.is_null() ? nullptr : &inside);
+    const auto inside = deepspeed::take_deepspeed_object(arguments);
+    return tuning::read_trainer(arguments, gpus, report, inside ? &*inside : nullptr);
   }
   if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
   if (olmo::is_olmo(document)) return olmo::read_olmo(document, gpus, report);

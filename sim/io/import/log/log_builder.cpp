@@ -96,7 +96,7 @@ const Bar* LogBuilder::training_bar() const {
 // Nothing tells which bar is the training's, and another one has run for a tenth of its time or more.
 void LogBuilder::note_other_bars(const Bar& chosen) {
   constexpr double kShare = 0.1;
-  if (stated_steps_) return;
+  if (stated_steps_ && bar_of(*stated_steps_) != nullptr) return;
   for (const auto& [total, bar] : bars_) {
     if (&bar == &chosen || bar.evaluates) continue;
     if (bar.entries.back().at.value_or(0) < kShare * chosen.entries.back().at.value_or(0)) continue;

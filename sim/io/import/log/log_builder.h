@@ -35,7 +35,7 @@ class LogBuilder {
   [[nodiscard]] const Bar* bar_of(std::int64_t total) const;
   /// The log says how many steps the training has: its bar has as many.
   void state_steps(std::int64_t steps) { stated_steps_ = steps; }
-  /// So does a rate over the whole run, to within `error`.
+  /// A rate over the whole run gives that number to within `error`.
   void state_steps_near(double steps, double error);
   /// The bar that was drawn last belongs to an evaluation, whose results follow.
   void end_evaluation();

@@ -80,6 +80,14 @@ void map_offloads(const Settings& settings, Report& report) {
 
 }  // namespace
 
+std::optional<Json> take_deepspeed_object(Json& document) {
+  const auto found = document.find("deepspeed");
+  if (found == document.end() || !found->is_object()) return std::nullopt;
+  Json taken = std::move(*found);
+  document.erase("deepspeed");
+  return taken;
+}
+
 void map_deepspeed(const Settings& settings, Report& report) {
   map_types(settings, report);
   const std::int64_t stage = zero_stage(settings);

@@ -16,6 +16,10 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
 /// for. Batches are left to the caller.
 void map_deepspeed(const Settings& settings, Report& report);
 
+/// Takes the configuration out of a file of arguments that holds it as an object under "deepspeed". Nothing is taken
+/// where there is none, or a name of a file.
+[[nodiscard]] std::optional<Json> take_deepspeed_object(Json& document);
+
 /// Returns true for a configuration of accelerate (YAML).
 [[nodiscard]] bool is_accelerate(const Json& document);
 /// A DeepSpeed file that it names is looked for beside `path`.

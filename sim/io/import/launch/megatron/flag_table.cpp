@@ -288,10 +288,10 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
     if (lists(row.names, flag)) return FlagRule{Effect::kRefused, std::string(row.because)};
   for (const Row& row : kPrefixes)
     if (flag.starts_with(row.names)) return FlagRule{Effect::kRefused, std::string(row.because)};
-  for (const std::string_view logs :
+  for (const std::string_view begin :
        {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
         "mock-", "rerun-", "error-injection-", "inprocess-", "mup-", "rotary-", "rope-"})
-    if (flag.starts_with(logs)) return FlagRule{Effect::kIgnored, ""};
+    if (flag.starts_with(begin)) return FlagRule{Effect::kIgnored, ""};
   const bool fused = flag.ends_with("-fusion") || flag.starts_with("use-fused-") || flag.starts_with("no-use-fused-");
   if (fused) return FlagRule{Effect::kNoted, "kernels are fused as the runtime has them"};
   if (names_no_work(flag) || is_harmless_name(flag))

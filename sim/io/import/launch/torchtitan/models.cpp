@@ -7,7 +7,7 @@ namespace foretoken::io::launch::torchtitan {
 
 std::optional<NamedModel> flavor_of(const std::string& name, const std::string& flavor) {
   const bool known = name.starts_with("llama") || name.starts_with("qwen3");
-  return known && !flavor.empty() ? model_of_name(name + flavor) : std::nullopt;
+  return known && !flavor.empty() ? model_of_name(name + "-" + flavor) : std::nullopt;
 }
 
 }  // namespace foretoken::io::launch::torchtitan

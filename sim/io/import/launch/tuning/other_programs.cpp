@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "sim/base/text.h"
 
@@ -24,14 +25,29 @@ bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
   return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
 }
 
-void rename(std::vector<Argument>& arguments, std::span<const Renamed> names) {
-  for (Argument& argument : arguments) {
-    const auto found = std::ranges::find(names, argument.name, &Renamed::first);
-    if (found != names.end()) argument.name = found->second;
-  }
-}
+/// The arguments of a program, which become the Trainer's.
+struct Taken {
+  std::vector<Argument>& arguments;
+  Origins& origins;
 
-void take_open_rlhf(std::vector<Argument>& arguments) {
+  void rename(std::span<const Renamed> names) const {
+    for (Argument& argument : arguments) {
+      const auto found = std::ranges::find(names, argument.name, &Renamed::first);
+      if (found == names.end()) continue;
+      origins.names.emplace_back(found->second, argument.name);
+      argument.name = found->second;
+    }
+  }
+  void add_default(std::string_view name, std::vector<std::string> values) const {
+    if (last_of(arguments, name) != nullptr) return;
+    arguments.push_back({std::string(name), std::move(values), ""});
+    origins.defaults.push_back(arguments.back());
+  }
+};
+
+void take_open_rlhf(const Taken& taken) {
+  std::vector<Argument>& arguments = taken.arguments;
+  taken.origins.program = "OpenRLHF";
   std::erase_if(arguments, [](const Argument& one) {  // rank 0 is none
     return one.name == "lora-rank" && !one.values.empty() && one.values.front() == "0";
   });
@@ -42,43 +58,56 @@ void take_open_rlhf(std::vector<Argument>& arguments) {
                                     {"packing-samples", "packing"},
                                     {"lora-rank", "lora-r"},
                                     {"flash-attn", "use-flash-attn"}};
-  rename(arguments, kRlhfNames);
+  taken.rename(kRlhfNames);
   if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
-  if (last_of(arguments, "zero-stage") == nullptr) arguments.push_back({"zero-stage", {"2"}, ""});
+  taken.add_default("zero-stage", {"2"});
 }
 
 // The batch of a step and rank is cut into micro-batches in old versions.
-void take_batch_of_recipes(std::vector<Argument>& arguments) {
+void take_batch_of_recipes(const Taken& taken) {
+  std::vector<Argument>& arguments = taken.arguments;
   const auto all = whole_of(value_of(arguments, kRecipesBatch)),
              part = whole_of(value_of(arguments, "micro-batch-size"));
   constexpr Renamed kNew[] = {{kRecipesBatch, "per-device-train-batch-size"}};
   constexpr Renamed kOld[] = {{"micro-batch-size", "per-device-train-batch-size"}};
   if (part && *part > 0) {
-    rename(arguments, kOld);
+    taken.rename(kOld);
     if (all && *all >= *part) arguments.push_back({"gradient-accumulation-steps", {std::to_string(*all / *part)}, ""});
     std::erase_if(arguments, [](const Argument& one) { return one.name == kRecipesBatch; });
   } else if (last_of(arguments, kRecipesBatch) != nullptr) {
-    rename(arguments, kNew);
+    taken.rename(kNew);
   } else {
-    arguments.push_back({"per-device-train-batch-size", {"4"}, ""});
+    taken.add_default("per-device-train-batch-size", {"4"});
   }
 }
 
-void take_llama_recipes(std::vector<Argument>& arguments) {
-  take_batch_of_recipes(arguments);
+void take_precision_of_recipes(const Taken& taken) {
+  const bool half = is_on(taken.arguments, "use-fp16");
+  if (half || is_on(taken.arguments, "pure-bf16") || is_on(taken.arguments, "fsdp-config.pure-bf16"))
+    taken.arguments.push_back({half ? "fp16" : "bf16", {}, ""});
+  else
+    taken.add_default("bf16", {});
+}
+
+void take_llama_recipes(const Taken& taken) {
+  std::vector<Argument>& arguments = taken.arguments;
+  taken.origins.program = "llama-recipes";
+  take_batch_of_recipes(taken);
   constexpr Renamed kRecipesNames[] = {{"context-length", "max-seq-length"}, {"lora-config.r", "lora-r"}};
-  rename(arguments, kRecipesNames);
+  taken.rename(kRecipesNames);
   const bool sharded = is_on(arguments, "enable-fsdp"), moved = is_on(arguments, "fsdp-cpu-offload");
   const Argument* const recomputed = last_of(arguments, "fsdp-config.fsdp-activation-checkpointing");
   if (sharded) arguments.push_back({"fsdp", {moved ? "full_shard offload" : "full_shard"}, ""});
-  if (sharded && (recomputed == nullptr || is_on(arguments, recomputed->name)))
+  if (sharded && recomputed == nullptr)
+    taken.add_default("gradient-checkpointing", {});
+  else if (sharded && is_on(arguments, recomputed->name))
     arguments.push_back({"gradient-checkpointing", {}, ""});
   if (is_on(arguments, "quantization")) {
     const bool four = value_of(arguments, "quantization").starts_with("4");
     arguments.push_back({four ? "load-in-4bit" : "load-in-8bit", {}, ""});
   }
-  arguments.push_back({is_on(arguments, "use-fp16") ? "fp16" : "bf16", {}, ""});
-  if (is_on(arguments, "use-peft")) arguments.push_back({"target-modules", {"q_proj,v_proj"}, ""});
+  take_precision_of_recipes(taken);
+  if (is_on(arguments, "use-peft")) taken.add_default("target-modules", {"q_proj,v_proj"});
   constexpr std::string_view kRead[] = {"enable-fsdp",
                                         "fsdp-cpu-offload",
                                         "quantization",
@@ -99,20 +128,21 @@ void take_llama_recipes(std::vector<Argument>& arguments) {
 }
 
 // artidoro/qlora, qlora.py: adapters of rank 64 beside all products, weights of 4 bits, paged AdamW, recomputing.
-void add_defaults_of_qlora(std::vector<Argument>& arguments) {
+void add_defaults_of_qlora(const Taken& taken) {
+  const std::vector<Argument>& arguments = taken.arguments;
+  taken.origins.program = "qlora.py";
   if (is_on(arguments, "full-finetune")) return;
   constexpr Renamed kDefaults[] = {{"lora-r", "64"},
                                    {"bits", "4"},
                                    {"gradient-checkpointing", "true"},
                                    {"optim", "paged_adamw_32bit"},
                                    {"gradient-accumulation-steps", "16"}};
-  for (const auto& [name, value] : kDefaults)
-    if (last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+  for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
   constexpr Renamed kLengths[] = {{"source-max-len", "1024"}, {"target-max-len", "256"}};
   const bool stated = std::ranges::any_of(std::array{"max-length", "max-seq-length", "model-max-length"},
                                           [&](const char* name) { return last_of(arguments, name) != nullptr; });
   for (const auto& [name, value] : kLengths)
-    if (!stated && last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+    if (!stated) taken.add_default(name, {value});
 }
 
 // tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
@@ -121,11 +151,12 @@ bool is_alpaca_lora(const std::vector<Argument>& arguments) {
          (last_of(arguments, "micro-batch-size") != nullptr || last_of(arguments, "cutoff-len") != nullptr);
 }
 
-void take_alpaca_lora(std::vector<Argument>& arguments) {
+void take_alpaca_lora(const Taken& taken) {
+  taken.origins.program = "alpaca-lora";
   constexpr Renamed kAlpacaNames[] = {{"micro-batch-size", "per-device-train-batch-size"},
                                       {"batch-size", "global-train-batch-size"},
                                       {"num-epochs", "num-train-epochs"}};
-  rename(arguments, kAlpacaNames);
+  taken.rename(kAlpacaNames);
   constexpr Renamed kDefaults[] = {{"per-device-train-batch-size", "4"},
                                    {"global-train-batch-size", "128"},
                                    {"cutoff-len", "256"},
@@ -133,8 +164,7 @@ void take_alpaca_lora(std::vector<Argument>& arguments) {
                                    {"lora-target-modules", "q_proj,v_proj"},
                                    {"load-in-8bit", "true"},
                                    {"fp16", "true"}};
-  for (const auto& [name, value] : kDefaults)
-    if (last_of(arguments, name) == nullptr) arguments.push_back({std::string(name), {value}, ""});
+  for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
 
 bool is_open_rlhf(const std::vector<Argument>& arguments) { return last_of(arguments, kRlhfBatch) != nullptr; }
@@ -152,13 +182,39 @@ bool is_other_program(const std::vector<Argument>& arguments) {
   return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments);
 }
 
-void take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
-  if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py")
-    add_defaults_of_qlora(arguments);
-  if (is_open_rlhf(arguments)) return take_open_rlhf(arguments);
-  if (is_llama_recipes(arguments)) return take_llama_recipes(arguments);
-  if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
-    take_alpaca_lora(arguments);
+Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
+  Origins origins;
+  const Taken taken{arguments, origins};
+  if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
+  if (is_open_rlhf(arguments))
+    take_open_rlhf(taken);
+  else if (is_llama_recipes(arguments))
+    take_llama_recipes(taken);
+  else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
+    take_alpaca_lora(taken);
+  return origins;
+}
+
+void name_origins(const Origins& origins, Report& report) {
+  const auto key_of = [](std::string name) {
+    std::ranges::replace(name, '-', '_');
+    return name;
+  };
+  for (const Argument& one : origins.defaults) {
+    const std::string name = key_of(one.name);
+    std::vector<std::string> keys;
+    for (const Mapped& mapped : report.mapped)
+      if (mapped.from == name) keys.push_back(mapped.key);
+    for (const std::string& key : keys) report.assume(key, report.at(key), "the default of " + origins.program);
+    if (keys.empty() && !one.values.empty())
+      report.approximate(name, one.values.front() + " is the default of " + origins.program);
+  }
+  for (Mapped& mapped : report.mapped)
+    for (const auto& [name, own] : origins.names)
+      if (mapped.from == key_of(name)) {
+        mapped.from = key_of(own);
+        break;
+      }
 }
 
 std::string other_method_of(const std::string& program) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/io/import/launch/arguments.h"
@@ -12,8 +13,18 @@ namespace foretoken::io::launch::tuning {
 /// Returns true for the arguments of such a program.
 [[nodiscard]] bool is_other_program(const std::vector<Argument>& arguments);
 
+/// Where the Trainer's arguments of such a program come from.
+struct Origins {
+  std::vector<std::pair<std::string, std::string>> names{};  ///< the Trainer's, then the program's own
+  std::vector<Argument> defaults{};                          ///< what the user does not state
+  std::string program{};                                     ///< whose defaults they are: "alpaca-lora"
+};
+
 /// Gives the arguments of such a program the Trainer's names, and adds its defaults; also those of qlora.py.
-void take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments);
+[[nodiscard]] Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments);
+
+/// Names the program's own flags in the report, and lists its defaults as assumed.
+void name_origins(const Origins& origins, Report& report);
 
 /// Returns the word of a program's name that says of preferences, rewards or distillation: "grpo" of grpo_value.py.
 [[nodiscard]] std::string other_method_of(const std::string& program);

@@ -32,6 +32,55 @@ TEST(OtherPrograms, AlpacaLoraIsNoMegatron) {
   EXPECT_THAT(refused_lines(report), HasSubstr("frozen weights of 8 bits"));
 }
 
+// Returns where a key of the scenario comes from: "batch_size", or "assumed: " with the reason.
+std::string origin_of(const Report& report, std::string_view key) {
+  for (const Mapped& one : report.mapped)
+    if (one.key == key) return one.from;
+  for (const Assumed& one : report.assumed)
+    if (one.key == key) return "assumed: " + one.because;
+  return "";
+}
+
+TEST(OtherPrograms, DefaultsOfAlpacaLoraAreAssumedAndItsFlagsNamed) {
+  const std::string start =
+      "torchrun --nproc_per_node=2 finetune.py --base_model huggyllama/llama-7b --micro_batch_size 8";
+  const Report usual = read_script(start);
+  for (const char* key :
+       {"batch.global", "batch.sequence_length", "training.method", "training.rank", "training.targets", "precision"})
+    EXPECT_EQ(origin_of(usual, key), "assumed: the default of alpaca-lora") << key;
+  EXPECT_EQ(origin_of(usual, "batch.micro"), "micro_batch_size");
+  EXPECT_EQ(origin_of(usual, "load_in_8bit"), "assumed: true is the default of alpaca-lora");
+  EXPECT_EQ(usual.whole("batch.global"), 128);
+  const Report stated =
+      read_script(start + " --batch_size 64 --cutoff_len 512 --lora_r 16 --lora_target_modules q_proj");
+  EXPECT_EQ(origin_of(stated, "batch.global"), "batch_size");
+  EXPECT_EQ(origin_of(stated, "batch.sequence_length"), "cutoff_len");
+  EXPECT_EQ(origin_of(stated, "training.rank"), "lora_r");
+  EXPECT_EQ(origin_of(stated, "training.targets"), "lora_target_modules");
+}
+
+TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
+  const std::string start =
+      "torchrun --nproc_per_node 4 finetuning.py --enable_fsdp --model_name meta-llama/Llama-2-7b-hf "
+      "--context_length 2048";
+  const Report usual = read_script(start);
+  for (const char* key : {"batch.micro", "precision", "recompute.granularity"})
+    EXPECT_EQ(origin_of(usual, key), "assumed: the default of llama-recipes") << key;
+  const Report stated = read_script(start + " --batch_size_training 2 --pure_bf16");
+  EXPECT_EQ(origin_of(stated, "batch.micro"), "batch_size_training");
+  EXPECT_EQ(origin_of(stated, "precision"), "bf16");
+}
+
+TEST(OtherPrograms, ProductsOfDeepSpeedChatAreAssumedWhereNobodyStatesThem) {
+  const std::string start =
+      "deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 4 "
+      "--max_seq_len 512 --zero_stage 2 --deepspeed --lora_dim 128 --only_optimize_lora";
+  EXPECT_THAT(origin_of(read_script(start), "training.targets"), HasSubstr("assumed: DeepSpeed-Chat's default"));
+  EXPECT_EQ(origin_of(read_script(start), "training.rank"), "lora_dim");
+  EXPECT_EQ(origin_of(read_script(start + " --lora_module_name decoder.layers."), "training.targets"),
+            "lora_module_name");
+}
+
 // dschat/utils/module/lora.py freezes the weights beside its adapters.
 TEST(OtherPrograms, LoraOfDeepSpeedChat) {
   const Report report = read_script(
@@ -60,6 +109,34 @@ TEST(OtherPrograms, OneTaskOfSlurmForSeveralGpusIsRefused) {
   EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=1 python" + kTraining)),
               HasSubstr("one process for 3 GPUs"));
   EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=1 torchrun --nproc_per_node 3" + kTraining)), "");
+}
+
+TEST(OtherPrograms, FewerTasksOfSlurmThanGpusAreRefused) {
+  const std::string nodes = "#!/bin/bash\n#SBATCH --nodes 2 --gpus-per-node=4 --ntasks-per-node=1\n";
+  EXPECT_THAT(refused_lines(read_script(nodes + "srun python" + kTraining)),
+              HasSubstr("--ntasks-per-node: 2 processes for 8 GPUs"));
+  EXPECT_FALSE(read_script(nodes + "srun python" + kTraining).has("gpus"));
+  const std::string one = "#!/bin/bash\n#SBATCH --gpus-per-node=4 --ntasks-per-node=1\n";
+  EXPECT_THAT(refused_lines(read_script(one + "srun python" + kTraining)), HasSubstr("one process for 4 GPUs"));
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes 2 --gres=gpu:4\n";
+  EXPECT_THAT(refused_lines(read_script(job + "srun --ntasks=2 python" + kTraining)),
+              HasSubstr("--ntasks: 2 processes for 8 GPUs"));
+  const std::string all = "#!/bin/bash\n#SBATCH --gpus=8\n";
+  EXPECT_THAT(refused_lines(read_script(all + "srun --ntasks-per-node=1 python" + kTraining)),
+              HasSubstr("one process for 8 GPUs"));
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks-per-node=4 python" + kTraining)), "");
+  EXPECT_EQ(refused_lines(read_script(job + "srun --ntasks=8 --ntasks-per-node=1 python" + kTraining)), "");
+}
+
+// A launcher starts the ranks of a node.
+TEST(OtherPrograms, OneTaskOfSlurmOnEachNodeStartsALauncher) {
+  const std::string nodes = "#!/bin/bash\n#SBATCH --nodes 2 --gpus-per-node=4 --ntasks-per-node=1\n";
+  for (const char* launcher : {"torchrun --nnodes 2 --nproc_per_node 4", "accelerate launch --num_processes 8",
+                               "deepspeed --num_gpus 4", "python -m torch.distributed.run --nproc_per_node 4"}) {
+    const Report report = read_script(nodes + "srun " + launcher + kTraining);
+    EXPECT_EQ(refused_lines(report), "") << launcher;
+    EXPECT_EQ(report.whole("gpus"), 8) << launcher;
+  }
 }
 
 // Programs of one's own: other names of the length, of the rank and of DeepSpeed's file.

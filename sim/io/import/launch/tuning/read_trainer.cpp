@@ -97,7 +97,8 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
 // microsoft/DeepSpeedExamples, applications/DeepSpeed-Chat, dschat/utils/module/lora.py.
 void map_lora_of_chat(const Settings& settings, Report& report) {
   const auto rank = settings.whole({"lora_dim"});
-  const std::string where = settings.text({"lora_module_name"}).value_or("decoder.layers.");
+  const auto stated = settings.text({"lora_module_name"});
+  const std::string where = stated.value_or("decoder.layers.");
   const bool alone = settings.on({"only_optimize_lora"});
   (void)settings.at("lora_learning_rate");
   if (rank.value_or(0) < 1) return;
@@ -108,55 +109,88 @@ void map_lora_of_chat(const Settings& settings, Report& report) {
   if (!layers)
     return report.refuse("lora_module_name " + printable(where, 40),
                          "no adapter is modelled beside these products alone");
-  map_adapter({.method = "lora", .from = "lora_dim", .rank = rank, .targets = "all"}, report);
+  map_adapter({.method = "lora",
+               .from = "lora_dim",
+               .rank = rank,
+               .targets = "all",
+               .targets_because = stated ? "" : "DeepSpeed-Chat's default: all products of decoder.layers.",
+               .targets_from = "lora_module_name"},
+              report);
+}
+
+// Returns why the products beside which adapters stand are assumed; empty where they are stated.
+std::string why_targets(bool stated, bool factory, bool of_peft) {
+  if (stated) return "";
+  if (factory) return "all linear products by default";
+  return of_peft ? "PEFT's default" : "the program states its products itself; all linear ones are taken";
+}
+
+// Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
+std::string switch_key(const Settings& settings) {
+  return settings.from({"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
+}
+
+// Returns the switch of QLoRA that is on; empty for none. q_lora of FastChat and Qwen stands beside use_lora.
+std::string narrow_key(const Settings& settings) {
+  const std::string key = settings.from({"use_qlora", "qlora", "q_lora", "use_q_lora"});
+  return !key.empty() && settings.on({key}) ? key : "";
+}
+
+// Returns the key that turns adapters on beside the Trainer's own arguments; empty where none does.
+std::string peft_key(const Settings& settings) {
+  const std::string narrow = narrow_key(settings), switched = switch_key(settings);
+  const std::string plain = settings.from({"peft_method", "lora_r"});
+  const bool whole = settings.on({"full_finetune"});
+  (void)settings.at("peft_method");
+  if (whole) return "";
+  if (!narrow.empty()) return narrow;
+  if (switched.empty()) return plain;
+  return settings.on({switched}) ? switched : "";
+}
+
+// Returns the bits of the frozen weights beside an adapter.
+int bits_of_base(const Settings& settings) {
+  const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
+  const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
+  const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
+  for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
+                          "quant_type", "lora_alpha", "lora_dropout"})
+    (void)settings.at(key);
+  if (four || !narrow_key(settings).empty()) return 4;
+  return eight ? 8 : 16;
 }
 
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
-  // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
-  const Names kSwitches = {"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"};
-  const Names kNarrow = {"use_qlora", "qlora", "q_lora",
-                         "use_q_lora"};  // q_lora of FastChat and Qwen stands beside use_lora
-  const bool narrow = settings.on(kNarrow), whole = settings.on({"full_finetune"});
-  const bool switched = settings.has(kSwitches);
-  const bool peft =
-      !whole &&
-      (narrow || (switched ? settings.on(kSwitches) : settings.has({"lora_r"}) || settings.has({"peft_method"})));
-  (void)settings.at("peft_method");
+  const std::string peft = peft_key(settings);
   // Beside these lora_dim is a plain rank: DeepSpeed-Chat has neither.
   const bool plain = settings.has({"lora_alpha"}) || settings.has({"lora_dropout"});
   const auto type = settings.has({"lora_dim"}) && plain && !settings.has({"peft_type"})
                         ? std::optional<std::string>("lora")
                         : settings.text({"peft_type"});
-  const auto rank =
-      type ? settings.whole({"lora_rank", "lora_r", "lora_dim"}) : settings.whole({"lora_rank", "lora_r"});
-  const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
-  const bool four = narrow || settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
-  const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
-  for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
-                          "quant_type", "lora_alpha", "lora_dropout"})
-    (void)settings.at(key);
-  const auto stated = settings.text({"lora_target", "lora_target_modules", "lora_modules", "target_modules"});
+  const Names kRanks = {"lora_rank", "lora_r"}, kTypedRanks = {"lora_rank", "lora_r", "lora_dim"};
+  const Names ranks = type ? kTypedRanks : kRanks;
+  const auto rank = settings.whole(ranks);
+  const int bits = bits_of_base(settings);
+  const Names kTargets = {"lora_target", "lora_target_modules", "lora_modules", "target_modules"};
+  const auto stated = settings.text(kTargets);
   // TRL's ModelConfig leaves them to PEFT, whose table has these two for Llama, Mistral, Qwen and Gemma:
   // peft/utils/constants.py.
   const bool of_peft = !kind && settings.has({"use_peft"});
-  const std::string targets = stated.value_or(of_peft ? "q_proj,v_proj" : "all");
-  if (!type && !peft && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
-  if (type && !peft && lower_case(*type) != "lora")
+  if (!type && peft.empty() && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
+  if (type && peft.empty() && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
-  if (kind ? *kind == "lora" : peft || type)
-    map_adapter({.method = four ? "qlora" : "lora",
-                 .from = kind ? "finetuning_type" : "use_peft",
-                 .rank = rank,
-                 .targets = targets,
-                 .targets_because = stated    ? ""
-                                    : kind    ? "all linear products by default"
-                                    : of_peft ? "PEFT's default"
-                                              : "the program states its products itself; all linear ones are taken",
-                 .base_bits = four    ? 4
-                              : eight ? 8
-                                      : 16},
-                report);
+  if (kind ? *kind != "lora" : peft.empty() && !type) return;
+  const std::string own = peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
+  map_adapter({.method = bits == 4 ? "qlora" : "lora",
+               .from = kind ? "finetuning_type" : own,
+               .rank = rank,
+               .targets = stated.value_or(of_peft ? "q_proj,v_proj" : "all"),
+               .targets_because = why_targets(stated.has_value(), kind.has_value(), of_peft),
+               .rank_from = settings.from(ranks),
+               .targets_from = settings.from(kTargets),
+               .base_bits = bits},
+              report);
 }
 
 // Programs of their own call it otherwise. A model_name may be no more than a title beside a path.
@@ -206,7 +240,8 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   const auto all = settings.whole({"global_train_batch_size"});
   auto accumulation = settings.whole({"gradient_accumulation_steps"});
   if (!settings.has({"gradient_accumulation_steps"}) && !all) accumulation = 1;
-  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size"},
+  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size",
+                  "global_train_batch_size"},
                  gpus, 1, report);
   map_trainer_precision(settings, report);
   // Other programs have a key of that name, too.

@@ -148,31 +148,49 @@ std::string offload_words(const Option& option) {
          (parameters ? "_param" : "");
 }
 
-/// Returns the GPUs of one task of Slurm that starts python, without a launcher that starts further processes; 0 where
-/// it is otherwise, or the tasks are not stated.
-std::int64_t gpus_of_one_task(const shell::Command& command, const std::vector<Argument>& counts) {
+/// Tasks of Slurm that start python, and the GPUs of their job.
+struct SlurmTasks {
+  std::int64_t tasks, gpus;
+  const char* from;
+};
+
+/// Returns the tasks where they are stated and fewer than the GPUs. A launcher keeps one task on each node and starts
+/// further processes: nothing is returned for it.
+std::optional<SlurmTasks> too_few_tasks(const shell::Command& command, std::vector<Argument> counts) {
+  constexpr const char *kAll = "ntasks", *kEach = "ntasks-per-node";
   const bool launches = std::ranges::any_of(command.words, [](const std::string& word) {
     const std::string name = fs::path(word).filename().string();
-    return name == "torchrun" || name == "deepspeed" || name == "accelerate" || word.starts_with("torch.distributed");
+    constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "llamafactory-cli"};
+    return std::ranges::find(kLaunchers, name) != std::end(kLaunchers) || word.starts_with("torch.distributed");
   });
-  if (launches || value_of(counts, "ntasks") != "1") return 0;
-  return megatron::gpus_of_counts(counts).value_or(0);
+  if (launches) return std::nullopt;
+  // --ntasks comes before --ntasks-per-node: sbatch(1).
+  const bool all = last_of(counts, kAll) != nullptr;
+  const auto stated = whole_of(value_of(counts, all ? kAll : kEach));
+  const bool spread = !all && last_of(counts, "nodes") != nullptr;
+  const auto nodes = spread ? whole_of(value_of(counts, "nodes")) : 1;
+  std::erase_if(counts, [](const Argument& one) { return one.name == kAll || one.name == kEach; });
+  const auto gpus = megatron::gpus_of_counts(std::move(counts));
+  if (!stated || !nodes || !gpus || *stated < 1 || *stated * *nodes >= *gpus) return std::nullopt;
+  return SlurmTasks{*stated * *nodes, *gpus, all ? "--ntasks" : "--ntasks-per-node"};
 }
 
-/// Refuses one process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
+/// Refuses a process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
 /// work in turns; the Trainer shares its batch out: transformers/trainer.py, DataParallel; swift/utils/torch_utils.py,
 /// get_device_map. Returns true where it is so.
 bool refuse_shared_process(const shell::Command& command, const std::vector<Argument>& counts, Report& report) {
   const bool swift = is_swift(command);
   const bool alone =
       std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
-  const std::int64_t slurms = alone || swift ? 0 : gpus_of_one_task(command, counts);
-  const std::int64_t gpus = slurms > 0 ? slurms : command.devices;
-  if (gpus < 2 || (slurms == 0 && (swift ? !counts.empty() : !alone))) return false;
-  report.refuse(slurms > 0 ? "--ntasks" : "CUDA_VISIBLE_DEVICES",
-                fmt::format("one process for {} GPUs, which {}; {}; state --gpus {} for a process for each", gpus,
+  const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
+  const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
+  if (gpus < 2 || (!slurms && (swift ? !counts.empty() : !alone))) return false;
+  const std::string processes =
+      slurms && slurms->tasks > 1 ? fmt::format("{} processes", slurms->tasks) : std::string("one process");
+  report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",
+                fmt::format("{} for {} GPUs, which {}; {}; state --gpus {} for a process for each", processes, gpus,
                             swift ? "hold a part of the layers each and work in turns"
-                                  : "share its batch (DataParallel) or its layers (device_map)",
+                                  : "share a batch (DataParallel) or the layers (device_map)",
                             swift ? "NPROC_PER_NODE is not set" : "python alone starts it", gpus),
                 command.place());
   return true;
@@ -261,7 +279,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
-  take_names_of_trainer(launched.program, arguments);
+  const Origins origins = take_names_of_trainer(launched.program, arguments);
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
@@ -275,6 +293,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
+  name_origins(origins, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
@@ -287,11 +306,7 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
                        Json document, std::optional<std::int64_t> gpus, Report& report) {
   const LaunchedProgram launched =
       launched_program(command.words, command.place(), [](std::string_view) { return false; });
-  std::optional<Json> deepspeed;
-  if (document.contains("deepspeed") && document.at("deepspeed").is_object()) {
-    deepspeed = document.at("deepspeed");
-    document.erase("deepspeed");
-  }
+  const auto deepspeed = deepspeed::take_deepspeed_object(document);
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
 }
 
