@@ -210,6 +210,23 @@ TEST(SearchCommand, ADenseModelHasNoExpertsToSearch) {
   }
 }
 
+TEST(SearchCommand, AWrongKeyNamesTheKeyThatWasMeant) {
+  for (const char* const key : {"encoder_pipeline", "parallelism.encoder_pipelin"})
+    EXPECT_EQ(run_foretoken({"search", "t5-41b-320-a100", "--free", key}).err,
+              std::string("--free ") + key +
+                  ": a search cannot choose this key; did you mean \"parallelism.encoder_pipeline\"?\n");
+}
+
+TEST(SearchCommand, SaysWhatItDoesWithAnEncoder) {
+  EXPECT_THAT(run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "parallelism.encoder_pipeline"}).err,
+              HasSubstr("model \"gpt3-175b\" has no encoder beside a decoder"));
+  const Ran dealt = run_foretoken({"search", "t5-41b-320-a100", "--partition", "pipedream"});
+  EXPECT_EQ(dealt.status, 2);
+  EXPECT_THAT(dealt.err, HasSubstr("/model: expected no encoder beside a decoder with --partition pipedream"));
+  EXPECT_THAT(run_foretoken({"search", "t5-41b-320-a100", "--free", "parallelism.pipeline"}).out,
+              HasSubstr("The encoder keeps the stages that parallelism.encoder_pipeline states"));
+}
+
 TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
   const TemporaryFolder folder;
   const std::string small = folder.put("question.json", kQuestion);
