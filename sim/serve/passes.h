@@ -64,7 +64,7 @@ class PassTimes {
     double token_bytes = 0;
     bool latent = false;
     bool causal = true;
-    model::AttentionCore whole;  ///< before it is cut
+    model::AttentionCore whole{};  ///< before it is cut
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
