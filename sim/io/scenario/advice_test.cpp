@@ -108,8 +108,7 @@ TEST(Advice, AnOverrideIsNamedAsItWasGiven) {
   EXPECT_EQ(lines({"batch.global=many"}),
             "--set batch.global=many: expected a whole number from 1 to 1073741824, found a string \"many\"\n");
   EXPECT_EQ(lines({R"(batch={"global": 8, "sequence_length": -1})"}),
-            "--set batch={\"global\": 8, \"sequence_length\": -1}: /sequence_length: expected a whole number from 1 to "
-            "268435456, found -1\n");
+            "--set batch.sequence_length: expected a whole number from 1 to 268435456, found -1\n");
   EXPECT_EQ(lines({"parallelism.tensor=16"}).substr(0, 14), "t.json: /gpus:") << "the file holds the GPUs";
   EXPECT_EQ(thrown_by([&] { (void)read_open_scenario_text(text, "t.json", std::vector<std::string>{"gpus=none"}); }),
             "--set gpus=none: expected a whole number from 1 to 1048576, found a string \"none\"\n");

@@ -418,9 +418,9 @@ TEST(ReadScenario, LoraOfAProductAndItsPartsIsRefused) {
   };
   EXPECT_EQ(with(R"(["linear_qkv", "linear_fc1"])"), "");
   EXPECT_THAT(with(R"(["linear_qkv", "q_proj"])"),
-              HasSubstr("/targets: expected one product or its parts, found qkv and its parts"));
+              HasSubstr("training.targets: expected one product or its parts, found qkv and its parts"));
   EXPECT_THAT(with(R"(["gate_up_proj", "up_proj"])"),
-              HasSubstr("/targets: expected one product or its parts, found fc1 and its parts"));
+              HasSubstr("training.targets: expected one product or its parts, found fc1 and its parts"));
 }
 
 TEST(ReadScenario, AStatedPriceBelongsToItsCluster) {
