@@ -13,7 +13,7 @@ namespace foretoken::io::launch::tuning {
 /// Returns true for the arguments of such a program.
 [[nodiscard]] bool is_other_program(const std::vector<Argument>& arguments);
 
-/// Where the Trainer's arguments of such a program come from.
+/// The origin of the Trainer's arguments of such a program.
 struct Origins {
   std::vector<std::pair<std::string, std::string>> names{};  ///< the Trainer's, then the program's own
   std::vector<Argument> defaults{};                          ///< what the user does not state
