@@ -173,10 +173,6 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
          paint.paragraph("  ", "Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.");
 }
 
-}  // namespace
-
-namespace {
-
 // Says that the encoder keeps its stages although the pipeline is searched.
 std::string kept_encoder_text(const study::SearchAnswer& answer, const Paint& paint) {
   const auto is_searched = [&](job::Key key) {

@@ -22,7 +22,7 @@ namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
-// Kernels for which a fit moves more constants: forty for each of eight constants at most, less a fifth held out.
+// Kernels from which on a fit moves more constants, eight at most. Each has some forty kernels then.
 constexpr std::size_t kLeastForMore = 300;
 /// Rows of a thread block: FlashAttention-2, FlashAttention-3 up to head dimension 96 (hopper/tile_size.h of
 /// Dao-AILab/flash-attention 07602ad), and FlashAttention-4 with two tiles of 128.
@@ -191,13 +191,13 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
       best_moved = moved;
     }
   };
-  // Under a causal mask blocks differ and the longest start first, so that no wave shows.
-  const bool in_waves = !law.causal && chosen.fitted.size() >= kLeastForMore;
-  if (!in_waves) try_moved();
-  for (const int rows : kBlockRows) {
-    if (!in_waves) break;
-    moved.block_rows = rows;
-    try_moved();
+  if (law.causal || chosen.fitted.size() < kLeastForMore) {
+    try_moved();  // under a causal mask blocks differ and the longest start first, so that no wave shows
+  } else {
+    for (const int rows : kBlockRows) {
+      moved.block_rows = rows;
+      try_moved();
+    }
   }
   Direction direction{.rate = rate_of(best.at, best_moved),
                       .left_out = outcomes(chosen.left_out, with(best.at, best_moved)),

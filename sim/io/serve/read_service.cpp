@@ -32,28 +32,6 @@ constexpr WholeRange kServingDegree{.low = 1, .high = 1 << 16};
 constexpr WholeRange kServingGpus{.low = 1, .high = 1 << 20, .thousand = kThousand};
 constexpr WholeRange kTokenCount{.low = 1, .high = 1 << 24, .thousand = kBinaryThousand};
 constexpr WholeRange kRequestCount{.low = 1, .high = serve::kMostRequests, .thousand = kThousand};
-const std::vector<std::string> kServiceKeys{"name",
-                                            "source",
-                                            "notes",
-                                            "model",
-                                            "cluster",
-                                            "profile",
-                                            "price_per_gpu_hour",
-                                            "engine",
-                                            "capacity_scheduler_policy",
-                                            "batching",
-                                            "chunked_prefill",
-                                            "max_sequences",
-                                            "memory",
-                                            "gpus",
-                                            "parallelism",
-                                            "disaggregated",
-                                            "precision",
-                                            "kv_precision",
-                                            "requests",
-                                            "limits",
-                                            "speculative",
-                                            "moe"};
 
 /// Reads the laws of kernels that only inference has. A GPU without them takes its roofline, which is said.
 void read_laws(const Node& root, Service& service) {
@@ -281,9 +259,34 @@ void read_options(const Node& root, Service& service) {
   }
 }
 
+void expect_service_keys(const Node& root) {
+  root.allow_only({"name",
+                   "source",
+                   "notes",
+                   "model",
+                   "cluster",
+                   "profile",
+                   "price_per_gpu_hour",
+                   "engine",
+                   "capacity_scheduler_policy",
+                   "batching",
+                   "chunked_prefill",
+                   "max_sequences",
+                   "memory",
+                   "gpus",
+                   "parallelism",
+                   "disaggregated",
+                   "precision",
+                   "kv_precision",
+                   "requests",
+                   "limits",
+                   "speculative",
+                   "moe"});
+}
+
 Service read_service(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
-  root.allow_only(kServiceKeys);
+  expect_service_keys(root);
   findings.throw_if_wrong();
   Service service;
   service.name = printable(root.text_or("name", document.name.empty() ? "unnamed service" : document.name));

@@ -242,6 +242,7 @@ void StepEnd<Tasks>::reduce_norm_gradients() {
 // Adds a collective of the ranks of two stages, after all that both of them reduce.
 template <class Tasks>
 void StepEnd<Tasks>::add_between(Communication row) {
+  expects(row.from != row.to, "a collective between stages has two");
   auto& one = before_norm_[row.from];
   auto& other = before_norm_[row.to];
   one.insert(one.end(), other.begin(), other.end());

@@ -56,11 +56,13 @@ TEST(ModelNames, ParametersOfPublishedCheckpoints) {
   }
 }
 
+// Returns the layers of the model that a name means; 0: nobody knows it.
+std::int64_t layers(const char* name) {
+  const auto known = model_of_name(name);
+  return known ? known->layers : 0;
+}
+
 TEST(ModelNames, FoldersOfTheHubAndKindsInsideOfANameMeanTheModel) {
-  const auto layers = [](const char* name) {
-    const auto known = model_of_name(name);
-    return known ? known->layers : 0;
-  };
   EXPECT_EQ(layers("/data/llama/models--meta-llama--Llama-3.2-1B/snapshots/4e20de362430"), 16);
   EXPECT_EQ(layers("llama_hf_7b"), 32);
   EXPECT_EQ(layers("mistralai/Mistral-7B-Instruct-v0.3"), 32);
@@ -74,10 +76,6 @@ TEST(ModelNames, ASizeWithAPointIsNotThatOfALargerModel) {
 }
 
 TEST(ModelNames, ALineInASizeIsAPointOrStandsBehindAVersion) {
-  const auto layers = [](const char* name) {
-    const auto known = model_of_name(name);
-    return known ? known->layers : 0;
-  };
   EXPECT_EQ(layers("opt-1-3b"), 24);
   EXPECT_EQ(layers("opt_1_3b"), 24);
   EXPECT_EQ(layers("pythia-1-2b"), 0) << "not Pythia of 12 billion parameters";
