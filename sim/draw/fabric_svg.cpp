@@ -41,8 +41,10 @@ constexpr const char* kStyle =
 int layer_of(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::kCore:
+    case DeviceKind::kGlobal:
       return 0;
     case DeviceKind::kSpine:
+    case DeviceKind::kGroup:
       return 1;
     case DeviceKind::kLeaf:
     case DeviceKind::kRouter:
@@ -85,6 +87,10 @@ std::string short_name(const Device& device) {
       return fmt::format("core {}", device.index);
     case DeviceKind::kRouter:
       return fmt::format("router {}", device.index);
+    case DeviceKind::kGroup:
+      return fmt::format("group {}", device.index);
+    case DeviceKind::kGlobal:
+      return "global";
   }
   return "";
 }

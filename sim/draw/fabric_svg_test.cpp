@@ -63,6 +63,7 @@ TEST(FabricSvg, ArcsHaveRoomAboveRoutersAndBelowGpus) {
   cluster.nvlink_fabric = "hybrid-cube-mesh";
   cluster.links = cost::dgx_a100();
   cluster.fabric_kind = "dragonfly";
+  cluster.adaptive_routing = false;
   cluster.switch_radix = 8;
   const std::string svg = fabric_svg(net::Fabric(cluster, 3), "arcs");
   EXPECT_EQ(count(svg, "class=\"nvlink\" fill"), 3u * 16) << "a cable between two GPUs is drawn once";

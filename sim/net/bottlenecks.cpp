@@ -12,10 +12,13 @@ int tier(const Device& device) {
     case DeviceKind::kNic:
       return 1;
     case DeviceKind::kLeaf:
+    case DeviceKind::kRouter:
       return 2;
     case DeviceKind::kSpine:
+    case DeviceKind::kGroup:
       return 3;
     case DeviceKind::kCore:
+    case DeviceKind::kGlobal:
       return 4;
     default:
       return 0;

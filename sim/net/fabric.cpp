@@ -157,22 +157,54 @@ void Fabric::build_fat_tree(const Cluster& cluster) {
   }
 }
 
+// In a dragonfly a router has `hosts` NICs. A group has twice as many routers, and each has `hosts` cables to other
+// groups.
 void Fabric::build_dragonfly(const Cluster& cluster) {
-  const int hosts = std::max(1, cluster.switch_radix / 4);  // p; a = 2p routers a group, h = p global ports each
-  const int routers_a_group = 2 * hosts;
+  const int hosts = std::max(1, cluster.switch_radix / 4);
   const int endpoints = shape_.nodes * shape_.nics;
   shape_.routers = ceil_div(endpoints, hosts);
+  shape_.groups = ceil_div(shape_.routers, 2 * hosts);
   for (int i = 0; i < shape_.routers; ++i) add_switch(DeviceKind::kRouter, i);
   for (int i = 0; i < endpoints; ++i) switch_of_nic_[static_cast<std::size_t>(i)] = static_cast<DeviceId>(i / hosts);
-  const int groups = ceil_div(shape_.routers, routers_a_group);
+  if (shape_.routers == 1) return;
+  if (cluster.adaptive_routing)
+    join_routers_over_devices(cluster, hosts);
+  else
+    join_routers_by_cables(cluster, hosts);
+}
+
+// Inside a group the rate of every NIC gets through, whatever the pattern. Say every router sends all that its p NICs
+// have to one other router. One part takes the direct cable, p - 1 parts take two cables each. That is 2p - 1 parts a
+// router, and it has 2p - 1 cables.
+//
+// Between G groups the same count decides. All traffic of a group goes to one other group, which 1 / (G - 1) of its
+// cables reach directly. All else takes two cables. So G / (2 (G - 1)) of the cables count, half of them in a large
+// machine.
+void Fabric::join_routers_over_devices(const Cluster& cluster, int hosts) {
+  const int routers_a_group = 2 * hosts;
+  for (int g = 0; g < shape_.groups; ++g) {
+    const DeviceId group = add_switch(DeviceKind::kGroup, g);
+    const int end = std::min(shape_.routers, (g + 1) * routers_a_group);
+    for (int router = g * routers_a_group; router < end; ++router)
+      connect(static_cast<DeviceId>(router), group, hosts, cluster);
+  }
+  if (shape_.groups == 1) return;
+  const DeviceId global = add_switch(DeviceKind::kGlobal, 0);
+  const double cables = static_cast<double>(routers_a_group * hosts) / cluster.links.oversubscription;
+  const double counted = cables * shape_.groups / (2.0 * (shape_.groups - 1));
+  for (int g = 0; g < shape_.groups; ++g) connect(static_cast<DeviceId>(shape_.routers + g), global, counted, cluster);
+}
+
+// Routes are minimal: the cables between two groups have their own router on each side.
+void Fabric::join_routers_by_cables(const Cluster& cluster, int hosts) {
+  const int routers_a_group = 2 * hosts, groups = shape_.groups;
   for (int a = 0; a < shape_.routers; ++a)
     for (int b = a + 1; b < std::min(shape_.routers, (a / routers_a_group + 1) * routers_a_group); ++b)
       connect(static_cast<DeviceId>(a), static_cast<DeviceId>(b), 1, cluster);
   const double global =
       static_cast<double>(routers_a_group * hosts) / std::max(1, groups - 1) / cluster.links.oversubscription;
   for (int g = 0; g < groups; ++g)
-    for (int other = g + 1; other < groups;
-         ++other) {  // the cables between two groups have their own router on each side
+    for (int other = g + 1; other < groups; ++other) {
       const auto port = [&](int from, int to) {
         const int first = from * routers_a_group;
         const int count = std::min(routers_a_group, shape_.routers - first);
@@ -254,6 +286,10 @@ std::string name_of(const Device& device) {
         return "core";
       case DeviceKind::kRouter:
         return "router";
+      case DeviceKind::kGroup:
+        return "group";
+      case DeviceKind::kGlobal:
+        return "global";
     }
     contract_broken("every kind of device has a name", __FILE__, __LINE__);
   }();

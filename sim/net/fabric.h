@@ -14,7 +14,19 @@
 
 namespace foretoken::net {
 
-enum class DeviceKind : std::uint8_t { kGpu, kNvSwitch, kHost, kPcieSwitch, kNic, kLeaf, kSpine, kCore, kRouter };
+enum class DeviceKind : std::uint8_t {
+  kGpu,
+  kNvSwitch,
+  kHost,
+  kPcieSwitch,
+  kNic,
+  kLeaf,
+  kSpine,
+  kCore,
+  kRouter,
+  kGroup,
+  kGlobal
+};
 
 /// One device of the graph.
 struct Device {
@@ -69,7 +81,7 @@ void build_node(const Cluster& cluster, NodeGraph& node);
 /// Ports and layers of the network of a job's nodes.
 struct NetworkShape {
   int nodes = 1, nics = 0;
-  int leaves = 0, spines = 0, cores = 0, routers = 0;
+  int leaves = 0, spines = 0, cores = 0, routers = 0, groups = 0;
 };
 
 /// A cluster's first `nodes` nodes, with the part of its network that they use.
@@ -80,7 +92,9 @@ struct NetworkShape {
 /// of a pod are one device, whose links carry as much as all cables.
 ///
 /// Dragonfly: groups of radix / 2 routers, radix / 4 NICs a router. Routers are joined all-to-all in the group, and so
-/// are the groups (Kim et al., ISCA 2008, balanced: a = 2p = 2h).
+/// are the groups (Kim et al., ISCA 2008, balanced: a = 2p = 2h). With adaptive routing packets also go around full
+/// cables, over other routers and groups. A group is then one device, and so are the cables between groups. Their
+/// links carry what every pattern of traffic can have.
 class Fabric {
  public:
   /// `joined` says that the network joins another cluster. A single node then has a network, too.
@@ -119,6 +133,8 @@ class Fabric {
  private:
   void build_fat_tree(const Cluster& cluster);
   void build_dragonfly(const Cluster& cluster);
+  void join_routers_over_devices(const Cluster& cluster, int hosts);
+  void join_routers_by_cables(const Cluster& cluster, int hosts);
   DeviceId add_switch(DeviceKind kind, int index);
   void connect(DeviceId a, DeviceId b, double cables, const Cluster& cluster);
 

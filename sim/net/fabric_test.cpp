@@ -68,6 +68,9 @@ std::vector<Named> fabrics() {
   Named dragonfly{"dragonfly", cluster("nvswitch", 8), 12};
   dragonfly.cluster.fabric_kind = "dragonfly";
   all.push_back(dragonfly);
+  dragonfly.name = "dragonfly, minimal routes";
+  dragonfly.cluster.adaptive_routing = false;
+  all.push_back(dragonfly);
   Named single{"single switch", cluster("nvswitch", 8), 7};
   single.cluster.fabric_kind = "single-switch";
   all.push_back(single);
@@ -180,6 +183,32 @@ TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
   EXPECT_EQ(ways.size(), 4U) << "flows of one pair spread over all spines";
   EXPECT_EQ(router.route(FabricGpu{0}, FabricGpu{8}, 0, 5)->links,
             router.route(FabricGpu{0}, FabricGpu{8}, 0, 5)->links);
+}
+
+// Radix 8: two NICs a router, four routers a group.
+TEST(Fabric, AdaptiveRoutesOfADragonflyCarryWhatEveryPatternCanHave) {
+  Cluster cables = cluster("nvswitch", 8);
+  cables.fabric_kind = "dragonfly";
+  cables.switch_radix = 8;
+  const auto out_of = [](const Fabric& fabric, DeviceId device) {
+    std::vector<double> rates;
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(device, fabric.switches())))
+      rates.push_back(fabric.switches()[edge].capacity.value() / 25e9);
+    return rates;
+  };
+  const Fabric one(cables, 1, true), three(cables, 3);
+  EXPECT_EQ(one.shape().groups, 1);
+  EXPECT_EQ(out_of(one, 0), std::vector{2.0}) << "both NICs of a router get through";
+  ASSERT_EQ(three.shape().groups, 3);
+  // Eight cables leave a group, four to each other group. A flow of six takes four straight, and two over the third
+  // group, where they meet two of its own.
+  EXPECT_DOUBLE_EQ(out_of(three, static_cast<DeviceId>(three.shape().routers)).back(), 6.0);
+  std::vector<double> capacity;
+  for (const Link& link : one.links()) capacity.push_back(link.capacity.value());
+  const std::vector<bool> possible = possible_bottlenecks(one, capacity);
+  for (std::uint32_t id = one.network_begin(); id < possible.size(); ++id) EXPECT_FALSE(possible[id]);
+  cables.adaptive_routing = false;
+  EXPECT_EQ(out_of(Fabric(cables, 1, true), 0), (std::vector{1.0, 1.0, 1.0})) << "a cable to every other router";
 }
 
 TEST(Fabric, RoutesAvoidFailedLinks) {

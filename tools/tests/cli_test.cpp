@@ -134,10 +134,13 @@ TEST(Cli, ARunSaysWhatItTakesForGrantedOfTheFabric) {
   EXPECT_THAT(output_of("2", {"--json", "--unfolded"}), Not(HasSubstr("oversubscribed")));
   EXPECT_THAT(output_of("2", {"--set", "gpus=8", "--set", "parallelism.data=8"}), Not(HasSubstr("oversubscribed")))
       << "nothing leaves the node";
-  const std::vector<std::string> dragonfly = {"--set", R"(cluster.fabric={"kind":"dragonfly"})"};
-  EXPECT_THAT(output_of("1", {dragonfly[0], dragonfly[1], "--json"}), HasSubstr("between two groups, a best case"));
-  EXPECT_THAT(output_of("1", {dragonfly[0], dragonfly[1], "--json", "--unfolded"}),
-              HasSubstr("dragonfly: only minimal routes, a worst case"));
+  const auto dragonfly = [&](const std::string& routing, std::vector<std::string> more) {
+    more.insert(more.end(), {"--json", "--set", R"(cluster.fabric={"kind":"dragonfly","routing":")" + routing + "\"}"});
+    return output_of("1", more);
+  };
+  EXPECT_THAT(dragonfly("adaptive", {}), HasSubstr("between two groups, a best case"));
+  EXPECT_THAT(dragonfly("adaptive", {"--unfolded"}), HasSubstr("dragonfly: adaptive routes; between groups"));
+  EXPECT_THAT(dragonfly("ecmp", {"--unfolded"}), HasSubstr("dragonfly: only minimal routes, a worst case"));
 }
 
 TEST(Cli, NothingIsLeftBehindWhenItGoesWrong) {

@@ -29,20 +29,25 @@ std::vector<const net::Cluster*> joined_clusters(const Job& job) {
 
 // Returns the run's assumptions about the fabric.
 std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) {
-  bool dragonfly = false;
+  bool dragonfly = false, minimal = false;
   double over = 1;
   for (const net::Cluster* cluster : joined_clusters(job)) {
-    if (cluster->fabric_kind == "dragonfly")
+    if (cluster->fabric_kind == "dragonfly") {
       dragonfly = true;
-    else
+      minimal = minimal || !cluster->adaptive_routing;
+    } else {
       over = std::max(over, cluster->links.oversubscription);
+    }
   }
   std::vector<std::string> lines;
   if (dragonfly)
-    lines.emplace_back(traffic == Traffic::kFlows
-                           ? "dragonfly: only minimal routes, a worst case; ways around full links are not simulated"
-                           : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
-                             "--unfolded it takes minimal routes");
+    lines.emplace_back(traffic != Traffic::kFlows
+                           ? "dragonfly: traffic never waits for the cables between two groups, a best case; "
+                             "--unfolded lets it wait"
+                       : minimal ? "dragonfly: only minimal routes, a worst case; ways around full links are not "
+                                   "simulated"
+                                 : "dragonfly: adaptive routes; between groups what every pattern of traffic can have, "
+                                   "half of the cables or more");
   if (over > 1 && traffic == Traffic::kAnalytic)
     lines.push_back(
         fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes crosses its thin part; "

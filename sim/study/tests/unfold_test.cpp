@@ -71,6 +71,21 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
   }
 }
 
+// Eight nodes of Perlmutter hang on two routers of a dragonfly.
+TEST(Unfold, ADragonflyWithAdaptiveRoutesHasRoomForEveryNicOfAGroup) {
+  const auto ratio = [](const std::string& routing) {
+    const std::string text = R"({"model": {"base": "gpt2-medium"}, "cluster": {"base": "perlmutter", "fabric":
+      {"routing": ")" + routing +
+                             R"("}}, "gpus": 32, "parallelism": {"tensor": 4},
+      "batch": {"global": 16, "sequence_length": 1024}})";
+    const job::Job scenario = io::read_scenario_text(text, "test", {}).job;
+    const auto folded = predict(scenario).run.makespan.ps;
+    return static_cast<double>(predict(scenario, How{.unfolded = true}).run.makespan.ps) / static_cast<double>(folded);
+  };
+  EXPECT_NEAR(ratio("adaptive"), 1, 0.01);
+  EXPECT_GT(ratio("ecmp"), 1.5) << "minimal routes: one cable for sixteen NICs";
+}
+
 TEST(Unfold, HoldsKernelByKernel) {
   for (const Layout& job : {kJobs[5], kJobs[12], kJobs[13], kJobs[20]}) {
     SCOPED_TRACE(text_of(job));
