@@ -30,7 +30,8 @@ class StageWalk {
         break;
       case schedule::Stash::kKeeps:
         // The tensors that wait for weights grow as the stash is freed. Where they are larger, the last layer has most.
-        see_(start, stored_, memory.transient + std::max(Bytes(0), waiting_more(kind, memory)), alive_);
+        see_(start, stored_, memory.transient - memory.returned + std::max(memory.returned, waiting_more(kind, memory)),
+             alive_);
         stored_ += waiting_more(kind, memory);
         see_(end, stored_, Bytes(0), alive_);
         break;

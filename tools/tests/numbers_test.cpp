@@ -85,16 +85,39 @@ TEST(Answers, AJobWithoutDropoutIsNotSlower) {
   EXPECT_LE(with(0), with(0.1));
 }
 
-TEST(Answers, ZeroTwoOfASmallModelSaysThatZeroOneNeedsLess) {
-  const auto with = [](int stage) {
-    const std::string rest = fmt::format(R"("parallelism":{{"tensor":4}},"optimizer":{{"zero_stage":{}}},"batch":{{)"
+TEST(Answers, AZeroStageThatNeedsMoreThanTheOneBelowSaysSo) {
+  const auto with = [](int stage, const char* more) {
+    const std::string rest = fmt::format(R"({}"optimizer":{{"zero_stage":{}}},"batch":{{)"
                                          R"("micro":1,"global":8,"sequence_length":512}})",
-                                         stage);
+                                         more, stage);
     return answer(scenario("gpt2", "jean-zay-a100-80gb-opa", 8, rest));
   };
-  EXPECT_GT(with(2)["memory"]["peak_bytes"], with(1)["memory"]["peak_bytes"]);
-  EXPECT_THAT(with(2)["warnings"].dump(), HasSubstr("needs less memory with ZeRO-1"));
-  EXPECT_THAT(with(1)["warnings"].dump(), testing::Not(HasSubstr("ZeRO-1")));
+  const auto says_so = [&](const char* more, int stage, const char* words) {
+    const json above = with(stage, more), below = with(stage - 1, more);
+    EXPECT_GT(above["memory"]["peak_bytes"], below["memory"]["peak_bytes"]);
+    EXPECT_THAT(above["warnings"].dump(), HasSubstr(words));
+    EXPECT_THAT(below["warnings"].dump(), testing::Not(HasSubstr(fmt::format("ZeRO-{} needs", stage))));
+  };
+  says_so(R"("parallelism":{"tensor":4},)", 2, "more than ZeRO-1 here: a bucket of gradients stands beside");
+  says_so(R"("runtime":"torchtitan","parallelism":{"tensor":4},"training":{"method":"lora","rank":16},)", 2,
+          "more than ZeRO-1 here: whole weights stand beside the shards");
+  EXPECT_THAT(with(2, R"("parallelism":{"tensor":1},"runtime":"torchtitan",)")["warnings"].dump(),
+              testing::Not(HasSubstr("more than ZeRO-1")));
+}
+
+// A backward pass that is split keeps bytes for its second part. Activations that are back from the host are among
+// them.
+TEST(Answers, OffloadedActivationsNeedNoMoreMemory) {
+  for (const char* schedule : {"1f1b", "zb-h1", "zb-h2", "zb-v"}) {
+    const auto with = [&](const char* offload) {
+      const std::string rest = fmt::format(
+          R"("parallelism":{{"tensor":8,"pipeline":4,"sequence_parallel":true}},"schedule":"{}",{}"batch":{{"micro":2,)"
+          R"("global":64,"sequence_length":4096}})",
+          schedule, offload);
+      return answer(scenario("mistral-7b", "hgx-h200-ndr", 128, rest))["memory"]["peak_bytes"].get<double>();
+    };
+    EXPECT_LE(with(R"("offload":{"activations":"cpu"},)"), with("")) << schedule;
+  }
 }
 
 TEST(Answers, WhatifGivesTheAdviceOfSimulate) {

@@ -313,7 +313,8 @@ void JobMemory::take_away(PassMemory& pass, Stage stage, Chunk chunk) const {
     largest_layer = std::max(largest_layer, away);
   }
   pass.stash += -1.0 * all;
-  pass.transient += std::min(all, 2 * largest_layer);
+  pass.returned = std::min(all, 2 * largest_layer);
+  pass.transient += pass.returned;
 }
 
 // Full recomputation stores the input of each group of layers, and builds the group's other layers again at once. The

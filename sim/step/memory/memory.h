@@ -47,6 +47,7 @@ struct PassMemory {
   Bytes transient;  ///< most bytes on top at any moment: gradients, recomputed tensors, logits
   /// Kept instead of `stash` between both parts of a split backward pass; zero where the schedule does not split it.
   Bytes for_weights = {};
+  Bytes returned = {};  ///< part of `transient`: offloaded activations that are back, freed as the pass goes on
 };
 
 /// The memory of a GPU of a stage: held(), of_passes() and of_update() of JobMemory.

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "sim/job/parts.h"
-#include "sim/step/memory/parameters.h"
+#include "sim/report/text/number.h"
+#include "sim/step/memory/memory.h"
 
 namespace foretoken::study {
 
@@ -130,19 +131,22 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
       job.routing.imbalance));
 }
 
-// Says where ZeRO-2 saves nothing: one bucket holds all gradients of a small stage, beside this rank's share of them.
-void warn_of_a_wide_bucket(const Job& job, std::vector<std::string>& warnings) {
-  if (job.optimizer.zero_stage != 2 || job.runtime.fully_sharded) return;
-  const int ranks = job.grid().degree(net::kReplicaAxes);
-  const double bucket = step::gradient_bucket_parameters(ranks);
-  double most = 0;
-  const step::LocalParameters parameters(job);
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) most = std::max(most, parameters.of_stage(stage));
-  if (bucket + most / ranks <= most) return;
-  warnings.push_back(fmt::format(
-      "ZeRO-2 holds a bucket of up to {:.0f} million gradients beside its share; a GPU with {:.0f} million parameters "
-      "needs less memory with ZeRO-1",
-      bucket / 1e6, most / 1e6));
+// Says where a ZeRO stage needs more memory than the one below.
+void warn_of_a_stage_that_saves_nothing(const Job& job, std::vector<std::string>& warnings) {
+  const int zero = job.optimizer.zero_stage;
+  if (zero < 2 || !job.groups.empty()) return;
+  Job below = job;
+  below.optimizer.zero_stage = zero - 1;
+  Bytes most;
+  const step::JobMemory here(job), there(below);
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    most = std::max(most, here.held(stage).total() - there.held(stage).total());
+  if (most <= Bytes(0)) return;
+  warnings.push_back(
+      fmt::format("ZeRO-{} needs {} more than ZeRO-{} here: {}", zero, report::binary_bytes(most), zero - 1,
+                  zero == 3                   ? "gathered weights stand beside the shards"
+                  : job.runtime.fully_sharded ? "whole weights stand beside the shards"
+                                              : "a bucket of gradients stands beside each rank's share"));
 }
 
 }  // namespace
@@ -153,7 +157,7 @@ void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   warn_of_hidden_communication(job, how, metrics.warnings);
   warn_of_overlapped_exchanges(job, how, metrics.warnings);
   warn_of_rows_in_memory(job, metrics.warnings);
-  warn_of_a_wide_bucket(job, metrics.warnings);
+  warn_of_a_stage_that_saves_nothing(job, metrics.warnings);
 }
 
 }  // namespace foretoken::study
