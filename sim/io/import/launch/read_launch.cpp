@@ -132,16 +132,35 @@ bool read_beside_accelerate(const fs::path& script_path, const shell::Script& sc
   return true;
 }
 
+// The programs of Python that a script starts, of which none is known here: "torchrun_main.py".
+std::string programs_of(const shell::Script& script) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> programs;
+  for (const shell::Command& command : script.commands)
+    for (const std::string& word : command.words) {
+      const std::string name = printable(fs::path(word).filename().string(), 60);
+      if (!word.ends_with(".py") || std::ranges::find(programs, name) != programs.end()) continue;
+      if (programs.size() < kMost) programs.push_back(name);
+      break;
+    }
+  return fmt::format("{}", fmt::join(programs, ", "));
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
                      Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
   const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
-  if (all.empty())
+  if (all.empty()) {
+    if (!missing.empty())
+      return complain(findings, path, missing + "; put the file there, or give it in place of the script");
+    const std::string programs = programs_of(script);
     return complain(findings, path,
-                    missing.empty() ? std::string("the script starts no training that can be read; ") + kExpected
-                                    : missing + "; put the file there, or give it in place of the script");
+                    (programs.empty() ? std::string("the script starts no training that can be read; ")
+                                      : "the script starts " + programs + ", which no reader here knows; ") +
+                        kExpected);
+  }
   if (number < 1 || number > count)
     return report.ask("row",
                       fmt::format("the script starts {} trainings; choose one with --row 1 to {}", count, count));

@@ -107,7 +107,7 @@ void add_precision(Json& document, Report& report) {
 
 bool is_swift(const shell::Command& command) {
   constexpr std::array kModules = {"swift/cli/sft.py", "swift/cli/pt.py", "swift/cli/rlhf.py", "swift.cli.sft",
-                                   "swift.cli.pt"};
+                                   "swift.cli.pt",     "llm_sft.py",      "llm_pt.py"};  // the last two: v1
   const auto& words = command.words;
   for (std::size_t i = 0; i + 1 < words.size() && !words[i].starts_with("--"); ++i) {
     const std::string& next = words[i + 1];
