@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "sim/base/text.h"
+
 namespace foretoken::io::launch {
 namespace {
 

@@ -285,7 +285,9 @@ std::string plain_name(std::string_view name) {
       plain += word;
   for (bool changed = true; changed;) {
     changed = false;
-    for (const std::string_view prefix : {"qlora", "lora", "meta"})
+    // The last ones are organisations, in names of folders: "bigscience_bloom-3b".
+    for (const std::string_view prefix :
+         {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
     for (const std::string_view suffix :
          {"bnb4bit", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})

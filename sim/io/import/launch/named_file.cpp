@@ -161,7 +161,7 @@ std::string missing_configuration(const shell::Script& script) {
       const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name";
       const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml");
       const bool hydra = word.starts_with("--config-name=");
-      if ((!follows && !ends && !hydra) || shell::is_unknown(word)) continue;
+      if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
       if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
       return fmt::format("{} names {}, which is not there", command.place(),
                          printable(word.substr(word.find('=') + 1), 100));

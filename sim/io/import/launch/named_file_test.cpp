@@ -171,6 +171,8 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names gpt, which is not there"));
   (void)read("torchrun --nproc_per_node 2 src/own_main.py --lr 0.001\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts own_main.py, which no reader here knows; expected a launch"));
+  (void)read("srun -n 8 python own/train.py --config own/config.py\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts train.py, which no reader here knows"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }

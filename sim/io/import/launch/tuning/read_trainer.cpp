@@ -260,11 +260,12 @@ bool override_config(const std::string& overrides, Json& config) {
   return true;
 }
 
-// Maps the model of --model_type, with --config_overrides. Returns false where there is no such kind.
+// Maps the model of --model_type or --config_name, with --config_overrides. Returns false where there is no such kind:
+// another --config_name is a file that decides.
 bool map_model_from_scratch(const Settings& settings, Report& report) {
-  const std::string type = settings.text({"model_type"}).value_or("");
+  const std::string type = settings.text({"config_name", "model_type"}).value_or("");
   const auto kind = std::ranges::find(kKinds, type, &Kind::type);
-  if (kind == std::end(kKinds) || settings.has({"config_name"})) return false;
+  if (kind == std::end(kKinds)) return false;
   const auto overrides = settings.text({"config_overrides"});
   if (!overrides && type == "gpt2") {
     map_named_model("gpt2", "model_type", report);

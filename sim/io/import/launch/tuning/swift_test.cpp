@@ -55,6 +55,11 @@ TEST(Swift, Version1StartsAProgramOfItsOwn) {
   EXPECT_EQ(report.at("training.method"), Json("qlora"));
   EXPECT_EQ(report.whole("batch.global"), 16);
   EXPECT_EQ(report.whole("gpus"), 2);
+  EXPECT_EQ(report.at("training.targets"), Json({"all-linear"}));
+  const Report usual = read_swift(
+      "CUDA_VISIBLE_DEVICES=0 python llm_sft.py --model_type qwen-7b-chat --dtype bf16 "
+      "--sft_type lora --max_length 1024");
+  EXPECT_EQ(usual.at("training.targets"), Json({"q_proj", "k_proj", "v_proj"})) << "the default before version 3";
 }
 
 TEST(Swift, WhatItDoesOtherwiseIsRefused) {

@@ -105,6 +105,9 @@ TEST(TrainerScript, AModelFromScratchHasTheDefaultsOfItsKindAndOverrides) {
   EXPECT_EQ(small.whole("model.n_embd"), 1024);
   EXPECT_EQ(small.whole("model.n_layer"), 24);
   EXPECT_EQ(small.whole("model.n_positions"), 1024) << "of the kind";
+  const Report named = folder.read(start + "--config_name gpt2 --config_overrides n_embd=4096,n_layer=32,n_head=16\n");
+  EXPECT_EQ(named.whole("model.n_embd"), 4096);
+  EXPECT_FALSE(folder.read(start + "--model_type gpt2 --config_name configs/small.json\n").has("model"));
   const Report masked = folder.read(start + "--model_type roberta\n");
   EXPECT_EQ(masked.at("model.architectures"), Json({"RobertaForMaskedLM"}));
   EXPECT_EQ(masked.whole("model.num_hidden_layers"), 12);
