@@ -169,4 +169,17 @@ std::string missing_configuration(const shell::Script& script) {
   return "";
 }
 
+std::string programs_of(const shell::Script& script) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> programs;
+  for (const shell::Command& command : script.commands)
+    for (const std::string& word : command.words) {
+      const std::string name = printable(fs::path(word).filename().string(), 60);
+      if (!word.ends_with(".py") || std::ranges::find(programs, name) != programs.end()) continue;
+      if (programs.size() < kMost) programs.push_back(name);
+      break;
+    }
+  return fmt::format("{}", fmt::join(programs, ", "));
+}
+
 }  // namespace foretoken::io::launch

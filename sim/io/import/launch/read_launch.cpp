@@ -132,20 +132,6 @@ bool read_beside_accelerate(const fs::path& script_path, const shell::Script& sc
   return true;
 }
 
-// The programs of Python that a script starts, of which none is known here: "torchrun_main.py".
-std::string programs_of(const shell::Script& script) {
-  constexpr std::size_t kMost = 3;
-  std::vector<std::string> programs;
-  for (const shell::Command& command : script.commands)
-    for (const std::string& word : command.words) {
-      const std::string name = printable(fs::path(word).filename().string(), 60);
-      if (!word.ends_with(".py") || std::ranges::find(programs, name) != programs.end()) continue;
-      if (programs.size() < kMost) programs.push_back(name);
-      break;
-    }
-  return fmt::format("{}", fmt::join(programs, ", "));
-}
-
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,

@@ -194,6 +194,10 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
   parallel.settle(report, "tp_mode", "parallelism.sequence_parallel", scatters && tensor > 1);
   const std::string engine = lower_case(parallel.text("pp_engine"));  // all forward, all backward by default
   parallel.settle(report, "pp_engine", "schedule", engine == "1f1b" ? "1f1b" : "gpipe");
+  if (!parallel.has("pp_engine"))
+    report.approximate(parallel.from("pp_engine"),
+                       "all forward passes, then all backward ones, are nanotron's default; "
+                       "every micro-batch keeps its activations");
   tokens.require(report, "micro_batch_size", "batch.micro");
   tokens.require(report, "sequence_length", "batch.sequence_length");
   const std::int64_t rounds = whole_of(tokens.text("batch_accumulation_per_replica")).value_or(1);
