@@ -154,6 +154,27 @@ std::vector<std::string> Node::keys() const {
   return names;  // nlohmann::json keeps the members of an object in a std::map
 }
 
+namespace {
+
+// Returns the known keys where they fit into a line, else those that share a word with `key`, and the page of all.
+std::string known_keys(std::string_view key, std::span<const std::string> known) {
+  constexpr std::size_t kLine = 72, kShortest = 3;
+  const std::string all = fmt::format("{}", fmt::join(known, ", "));
+  if (all.size() <= kLine) return known.empty() ? "" : "; known here: " + all;
+  const std::vector<std::string> words = words_of_name(key.substr(0, kLine));
+  const auto is_near = [&](const std::string& name) {
+    return std::ranges::any_of(words_of_name(name), [&](const std::string& word) {
+      return word.size() >= kShortest && std::ranges::find(words, word) != words.end();
+    });
+  };
+  std::string near;
+  for (const std::string& name : known)
+    if (is_near(name) && near.size() + name.size() < kLine) near += (near.empty() ? "; near it: " : ", ") + name;
+  return fmt::format("{}; docs/README.md leads to all {} keys", near, known.size());
+}
+
+}  // namespace
+
 void Node::allow_only(std::initializer_list<std::string_view> known) const {
   allow_only(std::vector<std::string>(known.begin(), known.end()));
 }
@@ -165,12 +186,8 @@ void Node::allow_only(std::span<const std::string> known) const {
       complain("one more");  // is counted; a hint for it costs time
       continue;
     }
-    std::string hint = did_you_mean(key, known);
-    if (hint.empty() && known.size() <= 25) {
-      std::vector<std::string> sorted(known.begin(), known.end());
-      hint = fmt::format("; known here: {}", fmt::join(sorted, ", "));
-    }
-    complain(key, "unknown key" + hint);
+    const std::string hint = did_you_mean(key, known);
+    complain(key, "unknown key" + (hint.empty() ? known_keys(key, known) : hint));
   }
 }
 

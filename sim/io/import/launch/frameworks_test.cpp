@@ -316,6 +316,13 @@ constexpr NamedCase kQuietCases[] = {
      "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer, "
      "max_seq_len: 2048}\nbatch_size: 2\ntensor_parallel_dim: 1\ntensor_parallel_plan: {_component_: x}\n"
      "context_parallel_dim: 1\ndata_parallel_replicate_dim: 1\ndata_parallel_shard_dim: 8\nnum_workers: 4\n"},
+    {"datasets of a torchtune recipe of one's own", "a.yaml",
+     "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\ntokenizer: {_component_: x.llama3_tokenizer, "
+     "max_seq_len: 2048}\nbatch_size: 2\nval_known_dataset: {_component_: torchtune.datasets.instruct_dataset, "
+     "source: json, data_files: a.json, split: train}\n"},
+    {"the speed that GPT-NeoX divides by", "a.yml",
+     R"({"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "seq_length": 128,
+         "train_micro_batch_size_per_gpu": 4, "peak_theoretical_tflops": 312})"},
     {"DeepSpeed", "a.json",
      R"({"train_batch_size": 8, "bf16": {"enabled": true}, "pipeline": {"partition": "best", "seed_layers": true},
          "torch_autocast": {"enabled": true, "dtype": "bfloat16"}, "fp32_allreduce": true, "sparse_gradients": true,
@@ -420,6 +427,11 @@ TEST(Adapters, AreMappedWithRankTargetsAndRuntime) {
             (Json{{"method", "qlora"}, {"rank", 32}, {"targets", Json::array({"all-linear"})}}));
   EXPECT_EQ(axolotl.at("runtime"), Json("huggingface-trainer"));
   EXPECT_EQ(refusals_of(axolotl), "");
+  const Report stored =
+      read_as("a.yaml",
+              "base_model: unsloth/llama-3-8b-bnb-4bit\nadapter: lora\nlora_r: 8\nsequence_len: 2048\n"
+              "micro_batch_size: 1\ngradient_accumulation_steps: 4\nbf16: true\n");
+  EXPECT_EQ(stored.at("training.method"), Json("qlora")) << "by the name of the weights";
   const Report torchtune = read_as("b.yaml",
                                    "model: {_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 16, "
                                    "lora_attn_modules: [q_proj, output_proj], apply_lora_to_mlp: true}\n"

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "sim/base/text.h"
+
 namespace foretoken::io::launch {
 namespace {
 
@@ -99,6 +101,14 @@ bool starts_one_process(const shell::Command& command, const std::vector<Argumen
          });
 }
 
+// These start a process for each GPU of their node, whatever the tasks of Slurm that start them: accelerate's
+// launch.py, DeepSpeed's runner.py and LLaMA-Factory's cli.py count the devices.
+bool takes_all_gpus(const Words& words) {
+  return std::ranges::any_of(words, [](const std::string& word) {
+    return is_named(word, {"accelerate", "deepspeed", "llamafactory-cli"});
+  });
+}
+
 }  // namespace
 
 bool LaunchedProgram::has(std::string_view flag) const {
@@ -122,6 +132,11 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
     const bool variable = flag == "nproc-per-node" || flag == "nnodes";
     if (is_count(flag)) counts.push_back({flag, {value}, variable ? "the environment" : "Slurm"});
   }
+  const bool devices = std::ranges::any_of(counts, [](const Argument& one) {
+    return one.name == "gpus" || one.name == "gres" || one.name == "gpus-per-node";
+  });
+  if (devices && takes_all_gpus(command.words))
+    std::erase_if(counts, [](const Argument& one) { return one.name.starts_with("ntasks"); });
   counts.insert(counts.end(), launched.counts.begin(), launched.counts.end());
   const bool bare = command.words.front().starts_with("python") && command.scheduler.empty() &&
                     launched.options.empty() && std::ranges::none_of(command.words, [](const std::string& word) {

@@ -285,10 +285,12 @@ std::string plain_name(std::string_view name) {
       plain += word;
   for (bool changed = true; changed;) {
     changed = false;
-    for (const std::string_view prefix : {"qlora", "lora", "meta"})
+    // The last ones are organisations, in names of folders: "bigscience_bloom-3b".
+    for (const std::string_view prefix :
+         {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
     for (const std::string_view suffix :
-         {"instruct", "chat", "base", "hf", "it", "mcore", "bnb4bit", "unsloth", "2507", "thinking"})
+         {"bnb4bit", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
@@ -363,6 +365,8 @@ std::optional<NamedModel> model_of_name(std::string_view name) {
     }
   return std::nullopt;
 }
+
+bool holds_four_bits(std::string_view name) { return lower_case(name).find("bnb-4bit") != std::string::npos; }
 
 void map_named_model(std::string_view name, const std::string& from, Report& report) {
   if (const auto known = model_of_name(name)) return report.map("model", known->model, from);

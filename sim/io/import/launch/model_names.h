@@ -17,6 +17,9 @@ struct NamedModel {
 /// that is not known here. Spelling, organisation and endings such as -instruct do not matter.
 [[nodiscard]] std::optional<NamedModel> model_of_name(std::string_view name);
 
+/// Returns true for weights that are stored in 4 bits by bitsandbytes: "unsloth/llama-3-8b-bnb-4bit".
+[[nodiscard]] bool holds_four_bits(std::string_view name);
+
 /// Maps the model of a name, or asks for it. `from` is the setting that names it.
 void map_named_model(std::string_view name, const std::string& from, Report& report);
 

@@ -26,6 +26,7 @@ TEST(ModelNames, ParametersOfPublishedCheckpoints) {
                               {"facebook/opt-66b", 65718.4},
                               {"bigscience/bloom-560m", 559.2},
                               {"bigscience/bloomz-7b1", 7069.0},
+                              {"models/bigscience_bloom-560m", 559.2},
                               {"tiiuae/falcon-7b", 6921.7},
                               {"tiiuae/falcon-40b-instruct", 41303.3},
                               {"THUDM/chatglm2-6b", 6243.6},

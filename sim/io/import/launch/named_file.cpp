@@ -160,12 +160,26 @@ std::string missing_configuration(const shell::Script& script) {
       const std::string& word = command.words[i];
       const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name";
       const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml");
-      if ((!follows && !ends) || shell::is_unknown(word)) continue;
+      const bool hydra = word.starts_with("--config-name=");
+      if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
       if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
       return fmt::format("{} names {}, which is not there", command.place(),
                          printable(word.substr(word.find('=') + 1), 100));
     }
   return "";
+}
+
+std::string programs_of(const shell::Script& script) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> programs;
+  for (const shell::Command& command : script.commands)
+    for (const std::string& word : command.words) {
+      const std::string name = printable(fs::path(word).filename().string(), 60);
+      if (!word.ends_with(".py") || std::ranges::find(programs, name) != programs.end()) continue;
+      if (programs.size() < kMost) programs.push_back(name);
+      break;
+    }
+  return fmt::format("{}", fmt::join(programs, ", "));
 }
 
 }  // namespace foretoken::io::launch

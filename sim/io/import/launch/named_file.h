@@ -30,4 +30,7 @@ struct NamedFile {
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
+/// Returns the programs of Python that a script starts, up to three: "torchrun_main.py". Empty for none.
+[[nodiscard]] std::string programs_of(const shell::Script& script);
+
 }  // namespace foretoken::io::launch

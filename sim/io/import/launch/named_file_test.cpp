@@ -144,6 +144,22 @@ TEST_F(NamedFiles, WordsBehindThemOverrideTheirKeys) {
   EXPECT_EQ(titan.whole("batch.sequence_length"), 4096);
 }
 
+TEST_F(NamedFiles, MayBeginAtAFolderAboveTheScript) {
+  fs::create_directories(folder_ / "configs");
+  fs::create_directories(folder_ / "slurm" / "a100");
+  write("configs/sft.yaml", kFactory);
+  write("slurm/a100/run.sh", "torchrun --nproc_per_node 4 src/train.py configs/sft.yaml\n");
+  Launch launch;
+  launch.files = {folder_ / "slurm" / "a100" / "run.sh"};
+  Findings findings;
+  const Report report = read_launch(launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  EXPECT_EQ(report.whole("gpus"), 4);
+  fs::create_directories(folder_ / "slurm" / ".git");
+  (void)read_launch(launch, findings);
+  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("is not there")) << "outside the repository";
+}
+
 TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   write("other.yaml", "a: 1\n");
   (void)read("tool run other.yaml\n");
@@ -151,6 +167,14 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("belongs to no framework"));
   (void)read("tool run missing.yaml\n");
   EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names missing.yaml, which is not there"));
+  (void)read("python train.py --config-path=conf --config-name=gpt trainer.devices=8\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names gpt, which is not there"));
+  (void)read("torchrun --nproc_per_node 2 src/own_main.py --lr 0.001\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts own_main.py, which no reader here knows; expected a launch"));
+  (void)read("srun -n 8 python own/train.py --config own/config.py\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts train.py, which no reader here knows"));
+  (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "sim/io/import/launch/shell/path_above.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/json/parse_json.h"
 
@@ -13,7 +14,9 @@ namespace fs = std::filesystem;
 std::optional<fs::path> near_file(const std::string& name, const std::string& folder) {
   constexpr std::uintmax_t kLargest = 1 << 20;
   std::error_code error;
-  for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename()})
+  const fs::path own = fs::absolute(folder, error).lexically_normal();
+  const fs::path above = shell::path_above(name, own, shell::kFoldersAbove).whole;
+  for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename(), above})
     if (fs::is_regular_file(path, error) && fs::file_size(path, error) <= kLargest) return path;
   return std::nullopt;
 }

@@ -9,8 +9,9 @@
 
 namespace foretoken::io::launch {
 
-/// Returns the file of that name below `folder`, or the one there with the same last part: configs/ds.json is ds.json.
-/// Nothing where neither is there, or it is larger than 1 MiB: a configuration is a few kilobytes.
+/// Returns the file of that name below `folder`, the one there with the same last part (configs/ds.json is ds.json), or
+/// the one of that name below up to four folders above, within the repository. Nothing where none is there, or it is
+/// larger than 1 MiB: a configuration is a few kilobytes.
 [[nodiscard]] std::optional<std::filesystem::path> near_file(const std::string& name, const std::string& folder);
 
 /// Returns the text of a file that the script writes as a here document, or that stands near it.

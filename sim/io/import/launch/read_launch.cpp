@@ -138,10 +138,15 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                      Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
   const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
-  if (all.empty())
+  if (all.empty()) {
+    if (!missing.empty())
+      return complain(findings, path, missing + "; put the file there, or give it in place of the script");
+    const std::string programs = programs_of(script);
     return complain(findings, path,
-                    missing.empty() ? std::string("the script starts no training that can be read; ") + kExpected
-                                    : missing + "; put the file there, or give it in place of the script");
+                    (programs.empty() ? std::string("the script starts no training that can be read; ")
+                                      : "the script starts " + programs + ", which no reader here knows; ") +
+                        kExpected);
+  }
   if (number < 1 || number > count)
     return report.ask("row",
                       fmt::format("the script starts {} trainings; choose one with --row 1 to {}", count, count));

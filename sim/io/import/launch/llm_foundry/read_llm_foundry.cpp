@@ -162,12 +162,14 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
   map_foundry_sharding(settings, report);
   report.map("recompute.granularity", settings.on({"fsdp_config.activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.activation_checkpointing");
-  const std::string attention = settings.text({"model.attn_config.attn_impl"}).value_or("flash");
-  report.map("attention",
-             attention == "torch"    ? "unfused"
-             : attention == "triton" ? "flash-triton"
-                                     : "flash",
-             "model.attn_config.attn_impl");
+  if (const auto attention = settings.text({"model.attn_config.attn_impl"}))
+    report.map("attention",
+               attention == "torch"    ? "unfused"
+               : attention == "triton" ? "flash-triton"
+                                       : "flash",
+               "model.attn_config.attn_impl");
+  else
+    report.assume("attention", "flash", "the default of MPT, and of Hugging Face's models in PyTorch");
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   refuse_foundry(settings, report);
   settings.sort_rest(kFoundryKeys, Unknown::kByName);

@@ -195,6 +195,7 @@ TEST(MegatronForks, DistributedCheckpointsOf2021AreNoted) {
 
 constexpr const char* kSwift =
     "NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1,2,3 megatron sft --load Qwen3-8B-mcore --dataset a --max_length 4096 "
+    "--dataloader_num_workers 4 --dataloader_persistent_workers true "
     "--tensor_model_parallel_size 2 --sequence_parallel true --save_interval 200 --max_epochs 3 ";
 
 TEST(MegatronForks, SwiftsCommandHasDefaultsOfItsOwn) {

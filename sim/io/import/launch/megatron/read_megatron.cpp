@@ -88,6 +88,8 @@ constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim",
                                     {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
 
 std::string_view other_program_of(const shell::Command& command) {
+  if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == "colossalai")
+    return "ColossalAI";
   const auto arguments = arguments_of(command.words, "");
   const auto has = [&](std::string_view name) {
     return std::ranges::find(arguments, name, &Argument::name) != arguments.end();

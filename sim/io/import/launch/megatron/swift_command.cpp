@@ -26,7 +26,8 @@ constexpr std::string_view kWithoutEffect =
     " model-name max-epochs streaming dataset-shuffle template truncation-strategy lazy-tokenize no-save-optim"
     " no-save-rng no-load-optim no-load-rng use-hf system loss-scale agent-template packing merge-lora lora-dropout"
     " vit-gradient-checkpointing strict attn-impl train-dataloader-shuffle val-dataset cached-dataset padding-free"
-    " columns tuner-backend ";
+    " columns tuner-backend dataloader-num-workers dataloader-pin-memory dataloader-persistent-workers"
+    " dataloader-prefetch-factor ";
 /// Arguments that are read here.
 constexpr std::string_view kRead = " train-type tuner-type torch-dtype model freeze-llm freeze-vit freeze-aligner ";
 

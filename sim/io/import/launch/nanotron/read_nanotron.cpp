@@ -52,6 +52,14 @@ class Section {
     return value.value_or(fallback);
   }
 
+  // Maps a value that a key decides about; without the key it is nanotron's default.
+  void settle(Report& report, const char* key, std::string_view to, const Json& value) const {
+    if (has(key))
+      report.map(to, value, from(key));
+    else
+      report.assume(to, value, "nanotron's default");
+  }
+
   // Maps a whole number that the file must have.
   void require(Report& report, const char* key, std::string_view to) const {
     const auto value = whole_of(text(key));
@@ -172,7 +180,7 @@ void map_model(const Section& config, Report& report) {
   report.assume("model.add_bias_linear", false, "nanotron's llama");
   if (config.on("attention_bias")) report.map("model.add_qkv_bias", true, config.from("attention_bias"));
   const bool tied = config.on("tie_word_embeddings");
-  report.map("model.untie_embeddings_and_output_weights", !tied, config.from("tie_word_embeddings"));
+  config.settle(report, "tie_word_embeddings", "model.untie_embeddings_and_output_weights", !tied);
   map_experts(config, report);
 }
 
@@ -183,9 +191,13 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
   const std::int64_t expert = parallel.map(report, "expert_parallel_size", "parallelism.expert", 1);
   const auto data = whole_of(parallel.text("dp"));
   const bool scatters = lower_case(parallel.text("tp_mode")) == "reduce_scatter";
-  report.map("parallelism.sequence_parallel", scatters && tensor > 1, parallel.from("tp_mode"));
-  const std::string engine = parallel.text("pp_engine");
-  report.map("schedule", engine == "afab" ? "gpipe" : "1f1b", parallel.from("pp_engine"));
+  parallel.settle(report, "tp_mode", "parallelism.sequence_parallel", scatters && tensor > 1);
+  const std::string engine = lower_case(parallel.text("pp_engine"));  // all forward, all backward by default
+  parallel.settle(report, "pp_engine", "schedule", engine == "1f1b" ? "1f1b" : "gpipe");
+  if (!parallel.has("pp_engine"))
+    report.approximate(parallel.from("pp_engine"),
+                       "all forward passes, then all backward ones, are nanotron's default; "
+                       "every micro-batch keeps its activations");
   tokens.require(report, "micro_batch_size", "batch.micro");
   tokens.require(report, "sequence_length", "batch.sequence_length");
   const std::int64_t rounds = whole_of(tokens.text("batch_accumulation_per_replica")).value_or(1);
@@ -210,13 +222,15 @@ void map_software(const Section& model, const Section& parallel, const Section& 
     report.map("precision", "fp16", model.from("dtype"));
   else if (type == "float32")
     report.map("precision", "fp32", model.from("dtype"));
+  else if (!model.has("dtype"))
+    report.assume("precision", "bf16", "nanotron's default (ModelArgs of its config)");
   else
     report.refuse(model.from("dtype"), "expected bfloat16, float16 or float32, found " + in_quotes(type));
   (void)optimizer.map(report, "zero_stage", "optimizer.zero_stage", 0);
   const bool wide = optimizer.on("accumulate_grad_in_fp32");
   report.map("precision_recipe.gradients", wide ? "fp32" : "bf16", optimizer.from("accumulate_grad_in_fp32"));
   const bool recomputed = parallel.on("recompute_layer");
-  report.map("recompute.granularity", recomputed ? "full" : "none", parallel.from("recompute_layer"));
+  parallel.settle(report, "recompute_layer", "recompute.granularity", recomputed ? "full" : "none");
   if (parallel.on("tp_linear_async_communication"))
     report.approximate(parallel.from("tp_linear_async_communication"), "the runtime nanotron was fitted on such runs");
   report.assume("runtime", "nanotron", "the only one of this framework");

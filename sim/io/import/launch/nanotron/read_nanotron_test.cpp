@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/io/import/launch/read_launch.h"
 #include "sim/io/json/test_text.h"
 
@@ -45,6 +47,21 @@ TEST(ReadNanotron, FusedAttentionNeedsNoSelectiveRecomputing) {
 }
 
 // parallelism_config.py: TensorParallelLinearMode[self.tp_mode.upper()]
+TEST(ReadNanotron, KeysThatAreNotStatedHaveItsDefaults) {
+  Findings findings;
+  const Report report = read_launch_text(
+      "model:\n  model_config: {num_hidden_layers: 16, hidden_size: 1280, num_attention_heads: 16,\n"
+      "    intermediate_size: 4352, vocab_size: 128256, is_llama_config: true}\n"
+      "parallelism: {dp: 4, tp: 1, pp: 2}\ntokens: {micro_batch_size: 4, sequence_length: 2048}\n",
+      "run.yaml", {}, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  EXPECT_TRUE(report.refused.empty()) << report.json().dump();
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.at("schedule"), Json("gpipe")) << "all forward, all backward";
+  for (const char* key : {"precision", "schedule", "recompute.granularity", "parallelism.sequence_parallel"})
+    EXPECT_TRUE(std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; })) << key;
+}
+
 TEST(ReadNanotron, ModesHaveAnyCase) {
   const auto document = Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
                                         "tokens": {}, "parallelism": {"tp": "2", "tp_mode": "reduce_scatter"}})");

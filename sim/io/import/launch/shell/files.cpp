@@ -5,6 +5,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/path_above.h"
 #include "sim/io/import/launch/shell/slurm.h"
 #include "sim/io/json/parse_json.h"
 
@@ -14,25 +15,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostFiles = 64;
-constexpr int kFoldersAbove = 4;
 constexpr std::ptrdiff_t kMostStarts = 2;  // of a script within itself: on every host, or first as a job
 
 bool reads_jobs(std::string_view command) { return command == "sbatch" || command == "bash" || command == "sh"; }
 
 }  // namespace
 
-// A script is often started from a folder above its own, at which its paths begin: `levels` of them are tried, up to
-// that of the repository.
 std::optional<Interpreter::Found> Interpreter::found_file(const std::string& path, int levels) {
   constexpr std::uintmax_t kLargestScript = 4 << 20;
   std::error_code error;
-  fs::path folder = script_.variables.folder, whole = fs::path(path).is_absolute() ? fs::path(path) : folder / path;
-  const bool relative = fs::path(path).is_relative();
-  for (; levels > 0 && relative && !fs::is_regular_file(whole, error); --levels) {
-    if (fs::exists(folder / ".git", error) || folder == folder.parent_path()) break;
-    folder = folder.parent_path();
-    whole = folder / path;
-  }
+  const auto [folder, whole] = path_above(path, script_.variables.folder, levels);
   if (++files_ > kMostFiles) budget_.spent = true;
   if (budget_.spent || !fs::is_regular_file(whole, error) || fs::file_size(whole, error) > kLargestScript)
     return std::nullopt;

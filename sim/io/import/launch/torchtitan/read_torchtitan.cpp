@@ -209,6 +209,9 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
     report.refuse(optimizer->key, in_quotes(optimizer->text) + " has other costs and memory than Adam");
   const auto kernels = settings.find({"optimizer.implementation"});
   if (kernels && kernels->text != "fused") report.approximate(kernels->key, "the optimizer runs in fused kernels");
+  const Names kEarlySteps = {"optimizer.early_step_in_backward"};
+  if (settings.on(kEarlySteps))
+    report.approximate(settings.find(kEarlySteps)->key, "all gradients are kept until the step's end");
   const auto exchange = settings.find({"parallelism.expert_parallel_comm_backend"});
   if (exchange && exchange->text == "deepep")
     report.map("moe.dispatcher", "deepep", exchange->key);

@@ -61,7 +61,8 @@ void map_axolotl_sharding(const Settings& settings, Report& report) {
 
 void map_axolotl_method(const Settings& settings, Report& report) {
   const auto adapter = settings.text({"adapter"});
-  const bool four = settings.on({"load_in_4bit"}), eight = settings.on({"load_in_8bit"});
+  const bool stored = holds_four_bits(settings.text({"base_model"}).value_or(""));
+  const bool four = settings.on({"load_in_4bit"}) || stored, eight = settings.on({"load_in_8bit"});
   const auto rank = settings.whole({"lora_r"});
   for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
   if (!adapter) return;

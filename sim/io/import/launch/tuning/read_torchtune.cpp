@@ -26,6 +26,21 @@ constexpr KeyRule kTorchtuneKeys[] = {
     {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap"},
     {kNoEffectKeys}};
 
+// Sections whose component makes a dataset, such as the validation of a recipe of one's own.
+void leave_out_datasets(Json& recipe, Report& report) {
+  std::vector<std::string> others;
+  for (const auto& [name, section] : recipe.items()) {
+    if (name == "dataset" || !section.is_object() || !section.contains("_component_")) continue;
+    const Json& component = section.at("_component_");
+    if (component.is_string() && component.get<std::string>().find(".datasets.") != std::string::npos)
+      others.push_back(name);
+  }
+  for (const std::string& name : others) {
+    recipe.erase(name);
+    report.ignore("[" + printable(name, 60) + "]", "");
+  }
+}
+
 std::string last_part(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return dot == name.npos ? name : name.substr(dot + 1);
@@ -103,6 +118,7 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   report.framework = "torchtune";
   Json resolved = document;
   resolve_references(resolved);
+  leave_out_datasets(resolved, report);
   const Settings settings(std::move(resolved), report);
   const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
   refuse_other_recipes(settings, text, report);

@@ -38,10 +38,36 @@ constexpr KeyRule kTrainerKeys[] = {
      "torch_dtype",
      "kernels are fused as the runtime has them"},
     {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
+    {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
+    {"line_by_line mlm_probability"},  // every token has its logits, masked or not
     {kNoEffectKeys}};
 
+// A fork of LLaMA-Factory may add data to a stage and name it anew: "sotopia_sft".
+std::string own_stage(const std::string& stage) {
+  for (const char* plain : {"sft", "pt"})
+    if (stage.ends_with(std::string("_") + plain)) return plain;
+  return stage;
+}
+
+constexpr std::string_view kModelKeys[] = {"model_name_or_path",
+                                           "model_name",
+                                           "model_id",
+                                           "model_path",
+                                           "base_model",
+                                           "pretrained_model_name_or_path",
+                                           "pretrained_model_path",
+                                           "pretrained_model",
+                                           "pretrain",
+                                           "base_model_name_or_path",
+                                           "llm_path",
+                                           "model"};
+
 void refuse_other_stages(const Settings& settings, Report& report) {
-  const std::string stage = settings.text({"stage"}).value_or("sft");
+  const std::string named = settings.text({"stage"}).value_or("sft");
+  const std::string stage = own_stage(named);
+  if (stage != named)
+    report.approximate("stage",
+                       in_quotes(named) + " is a stage of the program's own; by its name it trains as " + stage);
   if (stage != "sft" && stage != "pt")
     report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
@@ -156,7 +182,9 @@ int bits_of_base(const Settings& settings) {
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
                           "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  if (four || !narrow_key(settings).empty()) return 4;
+  const bool stored = std::ranges::any_of(
+      kModelKeys, [&](std::string_view key) { return holds_four_bits(settings.text({key}).value_or("")); });
+  if (four || !narrow_key(settings).empty() || stored) return 4;
   return eight ? 8 : 16;
 }
 
@@ -193,20 +221,74 @@ void map_trainer_method(const Settings& settings, Report& report) {
               report);
 }
 
+/// The default configuration of a kind of model, which run_clm.py and run_mlm.py take without a name.
+/// Source: huggingface/transformers, src/transformers/models/KIND/configuration_KIND.py.
+struct Kind {
+  std::string_view type;
+  const char* config;
+};
+constexpr Kind kKinds[] = {
+    {"gpt2", R"({"n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024, "vocab_size": 50257})"},
+    {"llama", R"({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+                  "intermediate_size": 11008, "vocab_size": 32000})"},
+    {"bert", R"({"architectures": ["BertForMaskedLM"], "num_hidden_layers": 12, "hidden_size": 768,
+                 "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522,
+                 "max_position_embeddings": 512, "type_vocab_size": 2})"},
+    {"roberta", R"({"architectures": ["RobertaForMaskedLM"], "num_hidden_layers": 12, "hidden_size": 768,
+                    "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
+                    "max_position_embeddings": 512, "type_vocab_size": 2})"}};
+
+// --config_overrides n_embd=1024,n_layer=24: PretrainedConfig.update_from_string. Returns false for other texts.
+bool override_config(const std::string& overrides, Json& config) {
+  for (std::size_t at = 0; at < overrides.size();) {
+    const std::size_t end = std::min(overrides.find_first_of(", ", at), overrides.size());
+    const std::string one = overrides.substr(at, end - at);
+    at = end + 1;
+    if (one.empty()) continue;
+    const std::size_t sign = one.find('=');
+    if (sign == one.npos || sign == 0) return false;
+    const std::string key = one.substr(0, sign), value = one.substr(sign + 1);
+    if (const auto whole = whole_of(value))
+      config[key] = *whole;
+    else if (const auto number = number_of_text(value))
+      config[key] = *number;
+    else if (const std::string low = lower_case(value); low == "true" || low == "false")
+      config[key] = low == "true";
+    else
+      config[key] = value;
+  }
+  return true;
+}
+
+// Maps the model of --model_type or --config_name, with --config_overrides. Returns false where there is no such kind:
+// another --config_name is a file that decides.
+bool map_model_from_scratch(const Settings& settings, Report& report) {
+  const std::string type = settings.text({"config_name", "model_type"}).value_or("");
+  const auto kind = std::ranges::find(kKinds, type, &Kind::type);
+  if (kind == std::end(kKinds)) return false;
+  const auto overrides = settings.text({"config_overrides"});
+  if (!overrides && type == "gpt2") {
+    map_named_model("gpt2", "model_type", report);
+    return true;
+  }
+  Json config = {{"name", type + " from scratch"}, {"model_type", type}};
+  config.update(Json::parse(kind->config));
+  if (overrides && !override_config(*overrides, config))
+    report.refuse("config_overrides", "expected KEY=VALUE,KEY=VALUE, found " + in_quotes(printable(*overrides, 60)));
+  report.map("model", config, overrides ? "config_overrides" : "model_type");
+  return true;
+}
+
 // Programs of their own call it otherwise. A model_name may be no more than a title beside a path.
 void map_model_of(const Settings& settings, Report& report) {
   std::string first;
-  for (const char* key :
-       {"model_name_or_path", "model_name", "model_id", "model_path", "base_model", "pretrained_model_name_or_path",
-        "pretrained_model_path", "pretrained_model", "pretrain", "base_model_name_or_path", "llm_path", "model"}) {
+  for (const std::string_view key : kModelKeys) {
     const auto name = settings.text({key});
     if (!name) continue;
-    if (model_of_name(*name)) return map_named_model(*name, key, report);
+    if (model_of_name(*name)) return map_named_model(*name, std::string(key), report);
     if (first.empty()) first = key;
   }
-  // run_clm.py makes a model of a kind without a name: the kind's default configuration.
-  if (first.empty() && settings.text({"model_type"}).value_or("") == "gpt2")
-    return map_named_model("gpt2", "model_type", report);
+  if (first.empty() && map_model_from_scratch(settings, report)) return;
   if (first.empty()) return report.ask("model", "the arguments name no model; state --model");
   map_named_model(settings.text({first}).value_or("?"), first, report);
 }
@@ -259,7 +341,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
     report.assume("optimizer.name", "adam", "AdamW is the Trainer's default");
   map_trainer_sharding(settings, deepspeed, report);
   map_trainer_method(settings, report);
-  if (!settings.on({"packing", "neat_packing"})) report.approximate("packing", kNotPacked);
+  if (!settings.on({"packing", "neat_packing", "pad_to_max_length"})) report.approximate("packing", kNotPacked);
   settings.sort_rest(kTrainerKeys, Unknown::kByName);
 }
 

@@ -107,7 +107,7 @@ void add_precision(Json& document, Report& report) {
 
 bool is_swift(const shell::Command& command) {
   constexpr std::array kModules = {"swift/cli/sft.py", "swift/cli/pt.py", "swift/cli/rlhf.py", "swift.cli.sft",
-                                   "swift.cli.pt"};
+                                   "swift.cli.pt",     "llm_sft.py",      "llm_pt.py"};  // the last two: v1
   const auto& words = command.words;
   for (std::size_t i = 0; i + 1 < words.size() && !words[i].starts_with("--"); ++i) {
     const std::string& next = words[i + 1];
@@ -122,6 +122,8 @@ bool is_swift(const shell::Command& command) {
 void become_trainer(const shell::Command& command, std::optional<std::int64_t> gpus, Json& document, Report& report) {
   // v2 names the model in model_type, where the path is the user's own.
   const std::string type = text_in(document, "model_type");
+  const bool old = document.contains("sft_type") || document.contains("model_id_or_path") ||
+                   (!type.empty() && !document.contains("model"));
   for (const std::string_view key : kWithoutEffect)
     if (document.erase(std::string(key)) > 0) report.ignore(std::string(key), "");
   if (!type.empty() && !document.contains("model")) document["model_id_or_path"] = type;
@@ -140,6 +142,10 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
   usual("finetuning_type", "lora");
   if (!document.contains("stage")) document["stage"] = "sft";  // LLaMA-Factory's word, whose reader this is
   usual("per_device_train_batch_size", "1");
+  // Versions 1 and 2 have a default for each kind of model, all of them the products of attention's inputs: LoRATM in
+  // swift/llm/utils/model.py.
+  if (old && text_in(document, "lora_target") == "DEFAULT") document.erase("lora_target");
+  if (old && text_in(document, "finetuning_type") == "lora") usual("lora_target", "q_proj,k_proj,v_proj");
   if (text_in(document, "lora_target") == "ALL" || text_in(document, "lora_target") == "DEFAULT")
     document["lora_target"] = "all";
   if (!switch_of(document.value("gradient_checkpointing", std::string("true"))).value_or(true))

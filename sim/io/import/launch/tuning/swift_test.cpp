@@ -45,6 +45,23 @@ TEST(Swift, Version2HasItsOwnNames) {
   EXPECT_FALSE(report.has("training.method"));
 }
 
+TEST(Swift, Version1StartsAProgramOfItsOwn) {
+  const Report report = read_swift(
+      "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 src/llm_sft.py --model_type qwen-14b-chat --sft_type lora "
+      "--quantization_bit 4 --bnb_4bit_comp_dtype bf16 --lora_rank 8 --lora_target_modules ALL --dtype bf16 "
+      "--max_length 1024 --batch_size 1 --gradient_accumulation_steps $(expr 16 / 2)");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 40);
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_EQ(report.whole("gpus"), 2);
+  EXPECT_EQ(report.at("training.targets"), Json({"all-linear"}));
+  const Report usual = read_swift(
+      "CUDA_VISIBLE_DEVICES=0 python llm_sft.py --model_type qwen-7b-chat --dtype bf16 "
+      "--sft_type lora --max_length 1024");
+  EXPECT_EQ(usual.at("training.targets"), Json({"q_proj", "k_proj", "v_proj"})) << "the default before version 3";
+}
+
 TEST(Swift, WhatItDoesOtherwiseIsRefused) {
   const auto with = [](const std::string& flags) {
     return refused_lines(

@@ -29,12 +29,24 @@ constexpr std::string_view kBatch = "per-device-train-batch-size";
 
 bool is_programs(std::string_view flag) { return flag == kBatch || flag == "model-name-or-path"; }
 
+/// Returns true for a training whose batch is the Trainer's default.
+bool has_default_batch(const std::vector<Argument>& arguments) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
+  };
+  const bool batch = std::ranges::any_of(
+      arguments, [](const Argument& one) { return one.name.find("batch") != one.name.npos || one.name == "bsz"; });
+  const bool trains = has("deepspeed") || has("do-train") || has("num-train-epochs") || has("learning-rate");
+  return !batch && trains && has("model-name-or-path") && has("output-dir");
+}
+
 bool trains(const shell::Command& command) {
   const auto arguments = arguments_of(command.words, "");
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
-  return is_swift(command) || ((has(kBatch) || is_other_program(arguments)) && !has("num-layers"));
+  return is_swift(command) ||
+         ((has(kBatch) || is_other_program(arguments) || has_default_batch(arguments)) && !has("num-layers"));
 }
 
 bool starts_with_word(const shell::Command& command, std::string_view word) {
@@ -290,6 +302,10 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
   Json document = document_of(arguments, report);
+  if (!is_swift(command) && has_default_batch(arguments)) {
+    document["per_device_train_batch_size"] = "8";
+    report.approximate("per_device_train_batch_size", "8 is the Trainer's default (training_args.py)");
+  }
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -68,6 +69,68 @@ TEST(TrainerScript, TorchrunAndItsArguments) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(report.at("precision"), Json("bf16"));
+}
+
+TEST(TrainerScript, LaunchersThatTakeAllGpusDoNotCountTheTasksOfSlurm) {
+  const Folder folder;
+  const auto gpus = [&](const std::string& launcher) {
+    return folder
+        .read("#!/bin/bash\n#SBATCH --gpus 8 --nodes=2 --ntasks-per-node=1\nsrun " + launcher + kArguments + "\n")
+        .whole("gpus");
+  };
+  for (const char* launcher : {"accelerate launch train.py", "deepspeed train.py", "llamafactory-cli train"})
+    EXPECT_EQ(gpus(launcher), 8) << launcher;
+  EXPECT_EQ(gpus("torchrun train.py"), 2) << "one process on each node";
+  EXPECT_EQ(gpus("torchrun --nproc_per_node 4 train.py"), 8);
+}
+
+TEST(TrainerScript, WithoutABatchTheTrainersDefaultCounts) {
+  const Folder folder;
+  const std::string start = "deepspeed --include localhost:0,1 train.py --model_name_or_path internlm2-base-7b ";
+  const Report report = folder.read(start + "--output_dir o --bf16 true --model_max_length 512 --num_train_epochs 1\n");
+  EXPECT_EQ(report.whole("batch.micro"), 8);
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) {
+    return one.because.find("the Trainer's default (training_args.py)") != std::string::npos;
+  }));
+}
+
+TEST(TrainerScript, AModelFromScratchHasTheDefaultsOfItsKindAndOverrides) {
+  const Folder folder;
+  const std::string start =
+      "torchrun --nproc_per_node 4 run_clm.py --per_device_train_batch_size 8 --block_size 512 --bf16 true "
+      "--mlm_probability 0.3 --pad_to_max_length ";
+  const Report small = folder.read(start + "--model_type gpt2 --config_overrides n_embd=1024,n_layer=24,n_head=16\n");
+  EXPECT_EQ(refusals_of(small), "");
+  EXPECT_EQ(small.whole("model.n_embd"), 1024);
+  EXPECT_EQ(small.whole("model.n_layer"), 24);
+  EXPECT_EQ(small.whole("model.n_positions"), 1024) << "of the kind";
+  const Report named = folder.read(start + "--config_name gpt2 --config_overrides n_embd=4096,n_layer=32,n_head=16\n");
+  EXPECT_EQ(named.whole("model.n_embd"), 4096);
+  EXPECT_FALSE(folder.read(start + "--model_type gpt2 --config_name configs/small.json\n").has("model"));
+  const Report masked = folder.read(start + "--model_type roberta\n");
+  EXPECT_EQ(masked.at("model.architectures"), Json({"RobertaForMaskedLM"}));
+  EXPECT_EQ(masked.whole("model.num_hidden_layers"), 12);
+  EXPECT_THAT(refusals_of(folder.read(start + "--model_type bert --config_overrides small\n")),
+              HasSubstr("config_overrides: expected KEY=VALUE,KEY=VALUE, found \"small\""));
+}
+
+TEST(TrainerScript, AStageOfTheProgramsOwnTrainsAsItsNameSays) {
+  const Folder folder;
+  const std::string start =
+      "torchrun --nproc_per_node 4 train.py --finetuning_type lora --dataset d --cutoff_len 512 --fp16 "
+      "--model_name_or_path mistralai/Mistral-7B-v0.1 --per_device_train_batch_size 1 --stage ";
+  EXPECT_EQ(refusals_of(folder.read(start + "chat_sft\n")), "");
+  EXPECT_THAT(refusals_of(folder.read(start + "chat_rm\n")), HasSubstr("stage chat_rm"));
+}
+
+TEST(TrainerScript, WeightsOfFourBitsByTheirName) {
+  const Folder folder;
+  const Report report = folder.read(
+      "python train.py --model_name_or_path unsloth/llama-3-8b-bnb-4bit --use_lora true --lora_r 16 --bf16 true "
+      "--per_device_train_batch_size 2 --max_seq_length 2048\n");
+  EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
 }
 
 TEST(TrainerScript, PythonAloneHasOneGpuAndSlurmHasItsOwn) {
