@@ -148,7 +148,7 @@ TEST(OptimizerTraffic, NarrowStatesMoveLessButNeverLessThanAdamMust) {
 // Two stages of four layers of 12 tensors. The first has the token table and positions, the last the norm of the head.
 TEST(UnfusedAdam, WaitsForTheHostOrForTheMemoryWhicheverTakesLonger) {
   job::Job s = job();
-  s.runtime.unfused_adam = {
+  s.runtime.unfused_adam = job::UnfusedAdam{
       .precisions = {Precision::kBf16}, .bytes = 140, .kernels_per_tensor = 14, .host_per_kernel = microseconds(10)};
   const double launched = 14 * 10e-6;
   EXPECT_NEAR(optimizer_issue_time(s, Stage{0}).value(), (4 * 12 + 2) * launched, 1e-12);
@@ -165,7 +165,7 @@ TEST(UnfusedAdam, WaitsForTheHostOrForTheMemoryWhicheverTakesLonger) {
 
 TEST(UnfusedAdam, ServesItsPrecisionsAndAdamOnly) {
   job::Job s = job();
-  s.runtime.unfused_adam = {
+  s.runtime.unfused_adam = job::UnfusedAdam{
       .precisions = {Precision::kBf16}, .bytes = 140, .kernels_per_tensor = 14, .host_per_kernel = microseconds(10)};
   const Seconds whole = optimizer_issue_time(s, Stage{0});
   s.optimizer.zero_stage = 1;

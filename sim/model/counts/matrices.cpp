@@ -18,7 +18,7 @@ std::pair<std::int64_t, std::int64_t> expert_shape(const Weight& weight, const L
 }
 
 template <class Counts>
-int stored(const BlockOps& block, const Counts& counts) {
+int count_stored(const BlockOps& block, const Counts& counts) {
   int count = 0;
   for (const Weight& weight : block.weights)
     if (counts(weight)) count += weight.stored_as * static_cast<int>(weight.copies);
@@ -51,11 +51,11 @@ double largest_matrix(const BlockOps& block, const LayerContext& context) {
 }
 
 int stored_matrices(const BlockOps& block) {
-  return stored(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
+  return count_stored(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
 }
 
 int stored_tensors(const BlockOps& block) {
-  return stored(block, [](const Weight& weight) { return !weight.tied; });
+  return count_stored(block, [](const Weight& weight) { return !weight.tied; });
 }
 
 }  // namespace foretoken::model
