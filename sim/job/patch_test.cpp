@@ -103,5 +103,16 @@ TEST(Scale, ReachesEveryLawOfAProfile) {
   EXPECT_EQ(question.profile.gemm[Precision::kBf16].grouped->memory_bandwidth, gigabytes_per_second(3000));
 }
 
+TEST(Scale, ReachesAllHostTimesOfARuntime) {
+  Question question;
+  question.runtime.host_per_layer_forward = question.runtime.host_per_layer_backward = microseconds(100);
+  question.runtime.unfused_adam = UnfusedAdam{};
+  question.runtime.unfused_adam->host_per_kernel = microseconds(10);
+  apply({Key::kHostTime, 0.5}, question);
+  EXPECT_EQ(question.runtime.host_per_layer_forward, microseconds(50));
+  EXPECT_EQ(question.runtime.host_per_layer_backward, microseconds(50));
+  EXPECT_EQ(question.runtime.unfused_adam->host_per_kernel, microseconds(5));
+}
+
 }  // namespace
 }  // namespace foretoken::job

@@ -23,6 +23,14 @@ struct OverlapSwitches {
   bool exchanges = false;  ///< of experts
 };
 
+/// Adam that runs tensor by tensor, each of its operations a kernel.
+struct UnfusedAdam {
+  std::vector<Precision> precisions;  ///< of training that uses it; other precisions have a fused optimizer
+  double bytes = 0;                   ///< traffic per parameter, beside three passes over the gradients
+  double kernels_per_tensor = 0;
+  Seconds host_per_kernel;  ///< host time to issue one kernel
+};
+
 /// A runtime file, calibration/runtimes/NAME.json.
 struct Runtime {
   std::string name;
@@ -57,6 +65,7 @@ struct Runtime {
   double bf16_gradient_bytes = 4;
 
   OffloadSupport offload;
+  std::optional<UnfusedAdam> unfused_adam;
 
   // Fitted numbers. A runtime states at most six, each explained in its file.
   double gradient_accumulation_bytes = 6;  ///< bytes per weight and micro-batch of the kernel that adds gradients

@@ -72,6 +72,7 @@ void scale_nics(const NodeKind& h, double factor) { h.cluster.links.nic = h.clus
 void scale_host(Runtime& runtime, double factor) {
   runtime.host_per_layer_forward = runtime.host_per_layer_forward * factor;
   runtime.host_per_layer_backward = runtime.host_per_layer_backward * factor;
+  if (runtime.unfused_adam) runtime.unfused_adam->host_per_kernel = runtime.unfused_adam->host_per_kernel * factor;
 }
 
 void scale_nodes(Key key, const NodeKind& h, double factor) {

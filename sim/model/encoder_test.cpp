@@ -9,6 +9,7 @@
 
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/flop.h"
+#include "sim/model/counts/matrices.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/model/counts/saved_bytes.h"
 #include "sim/model/kernels.h"
@@ -51,6 +52,27 @@ TEST(EncoderLayer, KeepsAsManyBytesAsAnEagerDecoderLayer) {
       EXPECT_EQ(layer_activation_bytes(model, eager(sequence, micro), RecomputeGranularity::kNone).value(),
                 34 * s * b * h + 5 * a * s * s * b);
     }
+}
+
+// PyTorch's BERT for questions and answers has 391 tensors that train: 16 a layer, five of the embedding, two of the
+// head.
+TEST(EncoderLayer, StoresQueriesKeysAndValuesApartAndNormsAsTwoVectors) {
+  Transformer model = bert_large();
+  model.encoder = Encoder{.token_types = 2, .token_classes = 2};
+  const LayerContext context = eager(384, 8);
+  EXPECT_EQ(stored_tensors(dense_layer(model, context)), 16);
+  EXPECT_EQ(stored_matrices(dense_layer(model, context)), 6);
+  EXPECT_EQ(stored_tensors(embedding_block(model, context)), 5);
+  EXPECT_EQ(stored_tensors(head_block(model, context)), 2);
+}
+
+// A decoder's queries, keys and values are one tensor. A tied table counts where the embedding holds it.
+TEST(EncoderLayer, ADecoderStoresThemAsOne) {
+  Transformer model = bert_large();
+  model.encoder.reset();
+  const LayerContext context = eager(384, 8);
+  EXPECT_EQ(stored_tensors(dense_layer(model, context)), 12);
+  EXPECT_EQ(stored_matrices(dense_layer(model, context)), 4);
 }
 
 // Six operations a weight and token, and the full square of scores: 72 L s h^2 (1 + s / 6h) for the layers, as

@@ -57,6 +57,7 @@ struct Cluster {
   Gpu gpu;
   int gpus_per_node = 8;      ///< GPUs of one host
   std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge", "mesh" or "none"
+  bool peer_to_peer = true;   ///< GPUs of a node reach each other's memory; else NCCL copies through the host's memory
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
   NodeWiring wiring;          ///< wiring of one host, where it is stated
   std::optional<Host> host;   ///< absent: not stated

@@ -145,6 +145,43 @@ TEST(OptimizerTraffic, NarrowStatesMoveLessButNeverLessThanAdamMust) {
   EXPECT_EQ(optimizer_traffic(s, 1).value(), 12 + 10);
 }
 
+// Two stages of four layers of 12 tensors. The first has the token table and positions, the last the norm of the head.
+TEST(UnfusedAdam, WaitsForTheHostOrForTheMemoryWhicheverTakesLonger) {
+  job::Job s = job();
+  s.runtime.unfused_adam = job::UnfusedAdam{
+      .precisions = {Precision::kBf16}, .bytes = 140, .kernels_per_tensor = 14, .host_per_kernel = microseconds(10)};
+  const double launched = 14 * 10e-6;
+  EXPECT_NEAR(optimizer_issue_time(s, Stage{0}).value(), (4 * 12 + 2) * launched, 1e-12);
+  EXPECT_NEAR(optimizer_issue_time(s, Stage{1}).value(), (4 * 12 + 2) * launched, 1e-12);
+  EXPECT_EQ(optimizer_traffic(s, 1).value(), 12 + 140);
+
+  EXPECT_NEAR(tally(lower(s, Fidelity::kStage)).at("optimizer").time.value(), 2 * 50 * launched, 1e-9);
+  s.runtime.unfused_adam->host_per_kernel = microseconds(0.1);
+  Seconds moved;
+  for (const Stage stage : ids<Stage>(2))
+    moved += cost::memory_bound_time({optimizer_traffic(s, local_stage_parameters(s, stage))}, s.profile);
+  EXPECT_NEAR(tally(lower(s, Fidelity::kStage)).at("optimizer").time / moved, 1, 1e-9);
+}
+
+TEST(UnfusedAdam, ServesItsPrecisionsAndAdamOnly) {
+  job::Job s = job();
+  s.runtime.unfused_adam = job::UnfusedAdam{
+      .precisions = {Precision::kBf16}, .bytes = 140, .kernels_per_tensor = 14, .host_per_kernel = microseconds(10)};
+  const Seconds whole = optimizer_issue_time(s, Stage{0});
+  s.optimizer.zero_stage = 1;
+  EXPECT_NEAR(optimizer_issue_time(s, Stage{0}) / whole, 1.0 / 4, 1e-9) << "four ranks share the tensors";
+  s.optimizer.zero_stage = 0;
+  s.cuda_graphs = job::CudaGraphs::kFull;
+  EXPECT_EQ(optimizer_issue_time(s, Stage{0}), Seconds(0));
+  s.cuda_graphs = job::CudaGraphs::kNone;
+  s.optimizer.name = "lamb";
+  EXPECT_EQ(optimizer_issue_time(s, Stage{0}), Seconds(0));
+  s.optimizer.name = "adam";
+  s.precision = Precision::kFp16;
+  EXPECT_EQ(optimizer_issue_time(s, Stage{0}), Seconds(0));
+  EXPECT_EQ(optimizer_traffic(s, 1).value(), 60);
+}
+
 TEST(Lower, AnUntiedModelHasNoEmbeddingReductionAndOneReplicaReducesNothing) {
   job::Job s = job();
   s.model.tied_embeddings = false;

@@ -84,6 +84,18 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
         "fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", cluster.gpus_per_node));
 }
 
+// NCCL uses neither NVLink nor PCIe between GPUs that may not reach each other's memory (NCCL_P2P_DISABLE=1, or a
+// driver that forbids it). It then copies through memory of the host that both share (src/transport/shm.cc): each GPU
+// sends and receives over its own PCIe link. So the node is one whose GPUs talk over PCIe.
+void read_peer_to_peer(const Node& node, net::Cluster& cluster) {
+  cluster.peer_to_peer = node.boolean_or("p2p", true);
+  if (cluster.peer_to_peer) return;
+  cluster.nvlink_fabric = "none";
+  cluster.wiring.cables.clear();
+  cluster.links.nvlink_per_gpu = BytesPerSecond(0);
+  cluster.links.gpus = cluster.gpus_per_node;
+}
+
 constexpr int kDeepestPcie = 8;  // switches below switches
 
 /// The GPUs and NICs that the tree already holds, by number.
@@ -149,9 +161,10 @@ void read_power_limit(const Node& node, net::Cluster& cluster) {
 }
 
 void read_node(const Node& node, net::Cluster& cluster) {
-  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts", "host"});
+  node.allow_only({"gpus", "nvlink", "p2p", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts", "host"});
   cluster.gpus_per_node = static_cast<int>(node.whole("gpus", kGpusPerDomain));
   read_nvlink(node, cluster);
+  read_peer_to_peer(node, cluster);
   cluster.links.pcie_per_gpu = gigabytes_per_second(node.number("pcie_gb_per_s", kGigabytesPerSecond));
   int nics_per_node = 0;
   if (const auto nics = node.find_object("nics")) {

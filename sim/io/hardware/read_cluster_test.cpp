@@ -62,6 +62,18 @@ TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {
   EXPECT_EQ(cluster.links.gpus, 8);
 }
 
+// A rack without peer access is a set of nodes that talk over PCIe inside and over their own NICs outside.
+TEST(ReadCluster, WithoutPeerAccessTheNodeTalksOverPcie) {
+  const net::Cluster cluster =
+      cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 72}, "nics": {"count": 4}, "p2p": false}})");
+  EXPECT_FALSE(cluster.peer_to_peer);
+  EXPECT_EQ(cluster.nvlink_fabric, "none");
+  EXPECT_EQ(cluster.links.nvlink_per_gpu, BytesPerSecond(0));
+  EXPECT_EQ(cluster.links.gpus, 4);
+  EXPECT_EQ(cluster.links.nics, 4);
+  EXPECT_TRUE(cluster_with("{}").peer_to_peer);
+}
+
 TEST(ReadCluster, GpusMayHaveALowerPowerLimit) {
   EXPECT_FALSE(cluster_with("{}").power_limit_watts);
   EXPECT_EQ(cluster_with(R"({"node": {"power_limit_watts": 300}})").power_limit_watts, 300);

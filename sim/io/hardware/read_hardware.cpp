@@ -122,6 +122,11 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
                                       measured.name, measured.architecture, architecture));
     return false;
   }
+  if (!cluster.peer_to_peer) {
+    assumptions.push_back(fmt::format(
+        "collectives measured on {} are not used: these GPUs do not reach each other's memory", measured.name));
+    return false;
+  }
   const auto is_own = [](const auto& curve) { return curve.evidence.provenance == cost::Provenance::kMeasured; };
   const bool own = std::ranges::any_of(profile.nvlink.curves, is_own) ||
                    std::ranges::any_of(profile.pcie.curves, is_own) ||

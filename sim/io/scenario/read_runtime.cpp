@@ -98,6 +98,25 @@ std::optional<double> read_fitted(const Node& fitted, std::string_view key, Rang
   return value;
 }
 
+/// Reads an optimizer of eager kernels: the precisions that use it, and the traffic, kernels and host time of each.
+std::optional<job::UnfusedAdam> read_unfused_adam(const Node& runtime, std::vector<std::string>& notes) {
+  const std::optional<Node> node = runtime.find_object("unfused_adam");
+  if (!node) return std::nullopt;
+  node->allow_only({"precisions", "bytes", "kernels_per_tensor", "host_us_per_kernel", "note"});
+  job::UnfusedAdam adam;
+  for (const Node& name : node->array("precisions"))
+    adam.precisions.push_back(name.as_one_of<Precision>({{"fp32", Precision::kFp32},
+                                                         {"tf32", Precision::kTf32},
+                                                         {"bf16", Precision::kBf16},
+                                                         {"fp16", Precision::kFp16}}));
+  if (adam.precisions.empty()) node->complain("precisions", "expected at least one, such as \"fp32\"");
+  adam.bytes = node->number("bytes", {.low = 0, .high = 1000});
+  adam.kernels_per_tensor = node->number("kernels_per_tensor", {.low = 1, .high = 1000});
+  adam.host_per_kernel = microseconds(node->number("host_us_per_kernel", kMicroseconds));
+  notes.push_back(fmt::format("unfused_adam: {}", node->text("note")));
+  return adam;
+}
+
 /// Reads the parts of a job's memory that the software can move off the GPU: ["optimizer", "activations"].
 void read_offload_support(const Node& node, job::Runtime& runtime) {
   const Node offload = node.object_or_empty("offload");
@@ -183,6 +202,7 @@ job::Runtime read_runtime(const Node& node) {
                    "keeps_16bit_gradients",
                    "gradient_bytes",
                    "offload",
+                   "unfused_adam",
                    "fitted"});
   job::Runtime runtime;
   runtime.name = node.text("name");
@@ -192,6 +212,7 @@ job::Runtime read_runtime(const Node& node) {
   read_switches(node, runtime);
   read_fitted_numbers(node.object_or_empty("fitted"), runtime);
   read_offload_support(node, runtime);
+  runtime.unfused_adam = read_unfused_adam(node, runtime.notes);
   return runtime;
 }
 

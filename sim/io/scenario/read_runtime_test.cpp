@@ -69,6 +69,28 @@ TEST(ReadRuntime, EveryFittedNumber) {
   EXPECT_EQ(runtime.notes[3], "gemm_factor = 1.08: c");
 }
 
+TEST(ReadRuntime, AnEagerAdamServesSomePrecisions) {
+  job::Runtime runtime;
+  EXPECT_EQ(complaints_of(R"({"name": "r", "unfused_adam": {"precisions": ["fp32", "tf32"], "bytes": 140,
+                              "kernels_per_tensor": 14, "host_us_per_kernel": 13.6, "note": "a"}})",
+                          [&](const Node& root) { runtime = read_runtime(root); }),
+            "");
+  ASSERT_TRUE(runtime.unfused_adam);
+  EXPECT_EQ(runtime.unfused_adam->precisions, (std::vector{Precision::kFp32, Precision::kTf32}));
+  EXPECT_EQ(runtime.unfused_adam->bytes, 140);
+  EXPECT_EQ(runtime.unfused_adam->kernels_per_tensor, 14);
+  EXPECT_EQ(runtime.unfused_adam->host_per_kernel, microseconds(13.6));
+  EXPECT_EQ(runtime.notes, std::vector<std::string>{"unfused_adam: a"});
+}
+
+TEST(ReadRuntime, AnEagerAdamWithoutPrecisionsIsRefused) {
+  EXPECT_EQ(complaints_of(R"({"name": "r", "unfused_adam": {"precisions": [], "bytes": 140, "kernels_per_tensor": 0,
+                              "host_us_per_kernel": 13.6, "note": "a"}})",
+                          [](const Node& root) { (void)read_runtime(root); }),
+            "t.json: /unfused_adam/precisions: expected at least one, such as \"fp32\"\n"
+            "t.json: /unfused_adam/kernels_per_tensor: expected a number from 1 to 1000, found 0\n");
+}
+
 TEST(ReadRuntime, AbsentKeysKeepTheDefaultsOfTheStruct) {
   job::Runtime runtime;
   EXPECT_EQ(complaints_of(R"({"name": "r"})", [&](const Node& root) { runtime = read_runtime(root); }), "");

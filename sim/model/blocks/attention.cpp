@@ -99,21 +99,30 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
                       TensorId input) {
   const CoreCut sizes(cut, core);
   const std::int64_t width = core.operand_width();
+  // BERT and its like store queries, keys and values as three (transformers, modeling_bert.py, BertSelfAttention).
+  const int stored_as = model.encoder ? 3 : 1;
   const Operands operands{block.add(Tensor{.name = "queries", .bytes = query_bytes(core, cut)}),
                           block.add(Tensor{.name = "keys and values",
                                            .bytes = key_value_bytes(core, cut),
                                            .dropped_by = {.core_attention = false, .by_op = true}})};
-  Op product{
-      .name = "qkv",
-      .role = OpRole::kLinear,
-      .work = Product{ProductKind::kColumn, "qkv input gradient", "qkv weight gradient",
-                      real(core.kv_heads * core.head_dim) / real(width)},
-      .weights = {block.add(Weight{
-          .name = "qkv", .kind = WeightKind::kMatrix, .rows = width, .columns = model.hidden, .split = Split::kRows})},
-      .reads = {input},
-      .writes = {operands.queries, operands.keys_and_values},
-      .saves = {input}};
-  if (model.qkv_bias) product.weights.add(block.add(bias_weight("qkv bias", width, Split::kRows)));
+  Op product{.name = "qkv",
+             .role = OpRole::kLinear,
+             .work = Product{ProductKind::kColumn, "qkv input gradient", "qkv weight gradient",
+                             real(core.kv_heads * core.head_dim) / real(width)},
+             .weights = {block.add(Weight{.name = "qkv",
+                                          .kind = WeightKind::kMatrix,
+                                          .rows = width,
+                                          .columns = model.hidden,
+                                          .split = Split::kRows,
+                                          .stored_as = stored_as})},
+             .reads = {input},
+             .writes = {operands.queries, operands.keys_and_values},
+             .saves = {input}};
+  if (model.qkv_bias) {
+    Weight bias = bias_weight("qkv bias", width, Split::kRows);
+    bias.stored_as = stored_as;
+    product.weights.add(block.add(bias));
+  }
   block.add(product);
 
   // From here on every op works on the operands in place. The product itself adds the bias.

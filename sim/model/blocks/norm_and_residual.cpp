@@ -62,7 +62,9 @@ IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std:
                                  std::optional<std::int64_t> width) {
   if (!model.norm_scale) return {};
   const bool bias = model.norm == Norm::kLayerNorm && model.norm_bias;
-  return {block.add(Weight{.name = name, .rows = bias ? 2 : 1, .columns = width.value_or(model.hidden)})};
+  const int vectors = bias ? 2 : 1;
+  return {
+      block.add(Weight{.name = name, .rows = vectors, .columns = width.value_or(model.hidden), .stored_as = vectors})};
 }
 
 Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {

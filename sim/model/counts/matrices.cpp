@@ -1,4 +1,4 @@
-// The matrices among a block's weights.
+// Counts a block's weights one by one.
 #include "sim/model/counts/matrices.h"
 
 #include <algorithm>
@@ -15,6 +15,14 @@ std::pair<std::int64_t, std::int64_t> expert_shape(const Weight& weight, const L
   const int ranks = ranks_of_expert(weight, context);
   const bool rows = weight.split == Split::kRows;
   return {rows ? weight.rows / ranks : weight.rows, rows ? weight.columns : weight.columns / ranks};
+}
+
+template <class Counts>
+int count_stored(const BlockOps& block, const Counts& counts) {
+  int count = 0;
+  for (const Weight& weight : block.weights)
+    if (counts(weight)) count += weight.stored_as * static_cast<int>(weight.copies);
+  return count;
 }
 
 }  // namespace
@@ -43,10 +51,11 @@ double largest_matrix(const BlockOps& block, const LayerContext& context) {
 }
 
 int stored_matrices(const BlockOps& block) {
-  int count = 0;
-  for (const Weight& weight : block.weights)
-    if (weight.kind == WeightKind::kMatrix) count += weight.stored_as * static_cast<int>(weight.copies);
-  return count;
+  return count_stored(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
+}
+
+int stored_tensors(const BlockOps& block) {
+  return count_stored(block, [](const Weight& weight) { return !weight.tied; });
 }
 
 }  // namespace foretoken::model

@@ -1,4 +1,4 @@
-// The matrices of a block as memory and sharding see them.
+// The weights of a block as memory, sharding and eager kernels see them.
 #pragma once
 
 #include <set>
@@ -17,5 +17,9 @@ namespace foretoken::model {
 
 /// Counts the tensors that a framework gathers or reduces one by one. Norms and biases are too small to be sharded.
 [[nodiscard]] int stored_matrices(const BlockOps& block);
+
+/// Counts all tensors that a framework stores the block's weights in: matrices, tables, norms and biases. A tied table
+/// counts where the embedding holds it.
+[[nodiscard]] int stored_tensors(const BlockOps& block);
 
 }  // namespace foretoken::model

@@ -308,8 +308,10 @@ typename Tasks::Task StepEnd<Tasks>::optimize(Stage stage, const std::vector<Tas
   const double experts = stage_experts_[stage];
   Bytes moved = stage_parameters_[stage] * moved_;
   if (experts > 0) moved += experts * moved_of_experts_;
-  moved = (1 - offloaded_share(job_, parameters_, stage, job_.offload.optimizer)) * moved;
-  const Seconds step = moved > Bytes(0) ? cost::memory_bound_time({moved}, job_.profile_of(stage)) : Seconds(0);
+  const double share = 1 - offloaded_share(job_, parameters_, stage, job_.offload.optimizer);
+  moved = share * moved;
+  const Seconds traffic = moved > Bytes(0) ? cost::memory_bound_time({moved}, job_.profile_of(stage)) : Seconds(0);
+  const Seconds step = std::max(traffic, share * optimizer_issue_time(job_, stage));
   return tasks_.on_compute(stage, duration_of(step), TaskMeaning::kOptimizer, after);
 }
 

@@ -1,9 +1,13 @@
-// Counts the bytes that the optimizer moves.
+// Counts the bytes that the optimizer moves, and its kernels.
 #include "sim/step/replicas/optimizer_traffic.h"
 
 #include <algorithm>
 
+#include "sim/job/layout.h"
+#include "sim/model/counts/matrices.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/model/quantisation.h"
+#include "sim/model/stacks/decoder.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -35,12 +39,31 @@ double further_traffic(const job::Job& job) {
   return job.optimizer.name == "lamb" ? 20 : 0;
 }
 
+// Returns the runtime's eager Adam where this job uses it.
+const job::UnfusedAdam* unfused_adam(const job::Job& job) {
+  const std::optional<job::UnfusedAdam>& adam = job.runtime.unfused_adam;
+  if (!adam || job.optimizer.name != "adam") return nullptr;
+  return std::ranges::find(adam->precisions, job.precision) == adam->precisions.end() ? nullptr : &*adam;
+}
+
 double update_traffic(const job::Job& job) {
+  if (const job::UnfusedAdam* adam = unfused_adam(job)) return adam->bytes;
   const job::PrecisionRecipe& recipe = job.recipe;
   const double counted = job.runtime.optimizer_bytes;
   const double saved = 2 * (8 - recipe.moment_bytes) + 2 * (4 - recipe.master_bytes);
   const double least = least_traffic(recipe) - kPasses * recipe.gradient_bytes;
   return std::max(counted - saved, std::clamp(least, 0.0, counted)) + further_traffic(job);
+}
+
+int trained_tensors(const job::Job& job, Stage stage) {
+  const model::DecoderOps blocks = model::decoder_ops(job.model, job.layer_context());
+  const auto trained = [](const model::BlockOps& block) { return stored_tensors(model::trained_weights(block)); };
+  int tensors = 0;
+  for (const model::LayerCount& run : job::layers_of(job, stage))
+    tensors += run.count * trained(blocks.layers[static_cast<std::size_t>(run.kind)].ops);
+  if (stage == job::stage_of_embedding(job)) tensors += trained(blocks.embedding);
+  if (stage == job::stage_of_head(job)) tensors += trained(blocks.head);
+  return tensors;
 }
 
 Bytes traffic_over(const job::Job& job, double parameters, double ranks) {
@@ -58,6 +81,14 @@ Bytes optimizer_traffic(const job::Job& job, double parameters) {
 
 Bytes expert_optimizer_traffic(const job::Job& job, double parameters) {
   return traffic_over(job, parameters, job.grid().degree(Axis::kExpertData));
+}
+
+Seconds optimizer_issue_time(const job::Job& job, Stage stage) {
+  const job::UnfusedAdam* adam = unfused_adam(job);
+  if (adam == nullptr || job.cuda_graphs == job::CudaGraphs::kFull) return Seconds(0);
+  const double tensors = trained_tensors(job, stage);
+  const int ranks = job.optimizer.zero_stage >= 1 ? replica_group(job).ranks : 1;
+  return (tensors / ranks * adam->kernels_per_tensor) * adam->host_per_kernel;
 }
 
 }  // namespace foretoken::step
