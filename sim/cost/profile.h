@@ -35,9 +35,12 @@ struct AttentionRate {
 
 /// The kernel that writes keys and values into a cache before attention, as engines of inference run it. Training does
 /// not run it. It is beside attention in published tables, and `calibrate check` adds it.
+/// t = launch + bytes / bandwidth + tokens x part x token, part = min(KV heads x head dimension, 512) / 512: vLLM's
+/// kernel starts one thread block for each token, of so many threads (csrc/cache_kernels.cu, reshape_and_cache_flash).
 struct CacheWrite {
   Seconds launch{};
   BytesPerSecond bandwidth{};  ///< of the bytes that it reads and writes
+  Seconds token{};             ///< of a full thread block, shared by all that run at once; 0: hidden behind the bytes
 };
 
 /// Fused attention for one head dimension.

@@ -22,21 +22,31 @@ namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
-// Kernels from which on a fit moves more constants, eight at most. Each has some forty kernels then.
+// Kernels from which on a fit moves more constants, nine at most. Each has thirty kernels then.
 constexpr std::size_t kLeastForMore = 300;
+constexpr std::size_t kLeastInWindows = 120;  // four constants; each has thirty kernels
 /// Rows of a thread block: FlashAttention-2, FlashAttention-3 up to head dimension 96 (hopper/tile_size.h of
 /// Dao-AILab/flash-attention 07602ad), and FlashAttention-4 with two tiles of 128.
 constexpr std::array kBlockRows{128, 192, 256};
 constexpr double kMostKnee = 8;          // there the bend is within 2^(1/8) of a corner, 9 %
 constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
+// Threads that write one token into a cache at most: vLLM's kernel (csrc/cache_kernels.cu, reshape_and_cache_flash).
+constexpr double kMostThreads = 512;
 // Launch of the kernel that writes keys and values into a cache, where no table states it. Tables show 7 to 13 us at
 // one token.
 constexpr Seconds kUsualCacheLaunch(8e-6);
+const double kFirstToken = std::log(1e-9);  // where fits of the time of a token in a cache begin
+
+/// The work of the kernel beside attention that writes keys and values into a cache.
+struct CacheWork {
+  Bytes bytes{};           ///< read and written
+  double full_tokens = 0;  ///< thread blocks of vLLM's kernel, in full ones; other engines have none
+};
 
 struct Kernel {
   AttentionShape shape;
   double seconds;
-  Bytes cached{};  ///< that the kernel beside attention reads and writes; the seconds include it
+  CacheWork cached{};  ///< the seconds include it
 };
 
 /// Kernels with equal keys share one law.
@@ -59,8 +69,16 @@ std::string key_of(const AttentionShape& s) {
                      s.backward);
 }
 
-Seconds cache_time(Bytes bytes, const cost::CacheWrite& write) {
-  return bytes.value() > 0 ? write.launch + bytes / write.bandwidth : Seconds(0);
+CacheWork cache_work(const measured::AttentionSample& sample) {
+  const AttentionShape& shape = sample.shape;
+  if (!sample.implementation.starts_with("vllm")) return {.bytes = sample.beside};
+  const double part = std::min(1.0, static_cast<double>(shape.kv_heads * shape.head_dim) / kMostThreads);
+  return {.bytes = sample.beside, .full_tokens = static_cast<double>(shape.batch * shape.kv_length) * part};
+}
+
+Seconds cache_time(const CacheWork& work, const cost::CacheWrite& write) {
+  return work.bytes.value() > 0 ? write.launch + work.bytes / write.bandwidth + work.full_tokens * write.token
+                                : Seconds(0);
 }
 
 /// Returns the kernel that writes a cache as fast as any kernel bound by memory.
@@ -82,6 +100,7 @@ std::vector<Outcome> outcomes(const std::vector<Kernel>& kernels, const cost::Pr
 /// The constants that a fit of one direction moves.
 struct Moved {
   bool cached = false;              ///< launch and rate of the kernel that writes keys and values, too
+  bool by_token = false;            ///< the time of a token in that kernel, too
   std::optional<int> block_rows{};  ///< waves of thread blocks of these rows, too
 
   [[nodiscard]] std::size_t of_rate() const { return block_rows ? 6 : 4; }
@@ -97,18 +116,29 @@ cost::AttentionRate rate_of(const Arguments& at, const Moved& moved) {
   return rate;
 }
 
-/// Returns launch and rate, whose logarithms stand at `place`. Engines that write the cache inside another kernel have
-/// no launch for it: less than 10 ns is none.
+/// Returns launch and rate, whose logarithms stand at `place`, and the time of a token where it follows them. Engines
+/// that write the cache inside another kernel have no launch for it: less than 10 ns is none. So is less than 10 ps of
+/// a token.
 cost::CacheWrite cache_write_of(const Arguments& at, std::size_t place) {
-  return {Seconds(std::round(std::exp(at[place]) * 1e8) / 1e8), BytesPerSecond(rounded(std::exp(at[place + 1]), 3))};
+  cost::CacheWrite write{Seconds(std::round(std::exp(at[place]) * 1e8) / 1e8),
+                         BytesPerSecond(rounded(std::exp(at[place + 1]), 3))};
+  if (at.size() > place + 2) write.token = Seconds(std::round(std::exp(at[place + 2]) * 1e11) / 1e11);
+  return write;
 }
 
-void start_cache_write(Arguments& start, const cost::CacheWrite& usual) {
+void start_cache_write(Arguments& start, const cost::CacheWrite& usual, bool by_token) {
   start.insert(start.end(), {std::log(usual.launch.value()), std::log(usual.bandwidth.value())});
+  if (by_token) start.push_back(kFirstToken);
 }
 
 bool writes_cache(const std::vector<Kernel>& kernels) {
-  return std::any_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.cached.value() > 0; });
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const Kernel& kernel) { return kernel.cached.bytes.value() > 0; });
+}
+
+bool writes_by_token(const std::vector<Kernel>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const Kernel& kernel) { return kernel.cached.full_tokens > 0; });
 }
 
 /// Kernels that a fit uses, and those that it leaves out.
@@ -162,7 +192,7 @@ Minimum best_arguments(const Objective& objective, const std::vector<Kernel>& ke
   for (const double half_length : {300.0, 1200.0}) {
     Arguments start{std::log(1.1 * fastest), std::log(half_length), 0.0, 0.0};
     if (moved.block_rows) start.insert(start.end(), {0.0, 0.3});
-    if (moved.cached) start_cache_write(start, usual);
+    if (moved.cached) start_cache_write(start, usual, moved.by_token);
     Arguments found = minimise(objective, start, 0.3, 4000);
     if (const double value = objective(found); value < best.value) best = {std::move(found), value};
   }
@@ -174,7 +204,7 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   const Chosen chosen = choose(kernels, [&](const Kernel& kernel) { return kernel.shape.backward == backward; });
   const std::vector<Kernel> some = chosen.some();
   const cost::CacheWrite usual = *law.cache_write;
-  Moved moved{.cached = writes_cache(chosen.fitted)}, best_moved = moved;
+  Moved moved{.cached = writes_cache(chosen.fitted), .by_token = writes_by_token(chosen.fitted)}, best_moved = moved;
   const auto with = [&](const Arguments& at, const Moved& constants) {
     (backward ? law.backward : law.forward) = rate_of(at, constants);
     if (constants.cached) law.cache_write = cache_write_of(at, constants.of_rate());
@@ -206,12 +236,12 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   return direction;
 }
 
-/// Fits the number of keys beyond its window that a query still pays for. From kLeastForMore kernels on it also fits
+/// Fits the number of keys beyond its window that a query still pays for. From kLeastInWindows kernels on it also fits
 /// their cache write: they may be another engine's than those without a window.
 void fit_windows(cost::AttentionLaw& law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
   const Chosen chosen = choose(windowed, [](const Kernel&) { return true; });
   const std::vector<Kernel> some = chosen.some();
-  const bool cached = chosen.fitted.size() >= kLeastForMore && writes_cache(some);
+  const bool cached = chosen.fitted.size() >= kLeastInWindows && writes_cache(some);
   const auto with = [&](const Arguments& at) {
     cost::AttentionLaw tried = law;
     tried.window_overhang = std::round(std::exp(at[0]));
@@ -222,7 +252,7 @@ void fit_windows(cost::AttentionLaw& law, const cost::AttentionLaws& frame, cons
     return mean_log_error(outcomes(some, profile_of(with(at), frame)));
   };
   Arguments start{std::log(150.0)};
-  if (cached) start_cache_write(start, *law.cache_write);
+  if (cached) start_cache_write(start, *law.cache_write, writes_by_token(some));
   const cost::AttentionLaw best = with(minimise(objective, start, 0.5, 1000));
   law.window_overhang = best.window_overhang;
   law.window_cache_write = best.window_cache_write;
@@ -302,7 +332,7 @@ Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile
   const auto [below, above] = cost::nearest_laws(laws, shape.causal, static_cast<int>(shape.head_dim));
   const cost::AttentionLaw& law = below ? *below : *above;
   const auto& write = shape.window > 0 && law.window_cache_write ? law.window_cache_write : law.cache_write;
-  return cache_time(sample.beside, write ? *write : usual_cache_write(profile.memory_bound));
+  return cache_time(cache_work(sample), write ? *write : usual_cache_write(profile.memory_bound));
 }
 
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
@@ -314,7 +344,7 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
     const bool narrow = bytes_per_element(shape.precision) < 2;
     shape.precision = Precision::kBf16;  // the fit tries a law under this key
     sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back(
-        {shape, sample.time.median.value(), sample.beside});
+        {shape, sample.time.median.value(), cache_work(sample)});
   }
   const cost::Profile known = profile;
   for (const auto& [key, kernels] : sorted) {

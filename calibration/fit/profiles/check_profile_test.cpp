@@ -161,6 +161,35 @@ TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {
       << "training writes no cache";
 }
 
+TEST(FitProfile, ATokenInACacheTakesTheThreadsThatWriteIt) {
+  cost::Profile truth = cost::example_a100_profile();
+  truth.attention.sustained_factor = 1;
+  measured::Samples samples = with_cache(truth, Seconds(5e-6), gigabytes_per_second(2000));
+  for (measured::From<measured::AttentionSample>& sample : samples.attention) {
+    AttentionShape& shape = sample.shape;
+    if (shape.kv_heads == 8)
+      shape.kv_heads = shape.heads;  // heads of 64: 64 to 512 threads, and more numbers than that
+    const auto tokens = static_cast<double>(shape.batch * shape.kv_length), heads = static_cast<double>(shape.kv_heads);
+    sample.implementation = "vllm_flash_attn";
+    sample.beside = Bytes(1024 * tokens * heads);
+    sample.time.median = cost::attention_time(shape, truth) + Seconds(5e-6) +
+                         sample.beside / gigabytes_per_second(2000) + tokens * std::min(1.0, heads / 8) * Seconds(4e-9);
+  }
+  const cost::Profile fitted = fit_profile(samples, {.gpu = truth.gpu, .base = truth});
+  const auto law = std::find_if(fitted.attention.laws.begin(), fitted.attention.laws.end(),
+                                [](const auto& l) { return l.head_dim == 64 && l.causal; });
+  ASSERT_NE(law, fitted.attention.laws.end());
+  ASSERT_TRUE(law->cache_write);
+  EXPECT_NEAR(law->cache_write->token.value(), 4e-9, 0.4e-9);
+  EXPECT_NEAR(law->cache_write->bandwidth.value(), 2000e9, 200e9);
+  const auto bias = [&] {
+    return class_of(check_profile(fitted, samples), "attention forward causal bf16 d64", "seq >= 2048").errors.bias;
+  };
+  EXPECT_NEAR(bias(), 0, 0.01);
+  for (measured::From<measured::AttentionSample>& sample : samples.attention) sample.implementation = "fa3";
+  EXPECT_LT(bias(), -0.01) << "another engine has no such thread blocks";
+}
+
 TEST(FitProfile, KernelsWithAWindowMayBeAnotherEngines) {
   cost::Profile truth = cost::example_a100_profile();
   truth.attention.sustained_factor = 1;

@@ -111,9 +111,10 @@ NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int
 ///
 ///   t = launch + flop / peak (1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks) sustained_factor slower
 ///
-/// s is kv_length, or with a window the keys that a query looks at: the window and the law's overhang, because tiles at
-/// its edges are computed whole (twice that number under a causal mask, as for kv_length). The forward pass cuts
-/// queries into thread blocks, the backward pass keys. Padding of the head dimension to a multiple of 8 is paid for.
+/// s is kv_length, or with a window the keys that a query looks at on average: of the window and the law's overhang,
+/// because tiles at its edges are computed whole (twice that number under a causal mask, as for kv_length). The forward
+/// pass cuts queries into thread blocks, the backward pass keys. Padding of the head dimension to a multiple of 8 is
+/// paid for.
 ///
 /// Time never falls with any dimension: s (1 + (s0/s)^g)^(1/g) = (s^g + s0^g)^(1/g).
 ///

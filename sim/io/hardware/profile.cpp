@@ -169,6 +169,7 @@ void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
 void cache_write_fields(Fields& f, cost::CacheWrite& write) {
   f.microseconds("launch_us", write.launch, kMicroseconds);
   f.gigabytes("gb_per_s", write.bandwidth, kRate);
+  f.nanoseconds_where(write.token > Seconds(0), "token_ns", write.token, kMicroseconds);
 }
 
 void attention_law_fields(Fields& f, cost::AttentionLaw& law) {

@@ -127,6 +127,20 @@ TEST(ReadProfile, ThreadBlocksHaveRows) {
   EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/0/forward/waves/block_rows")));
 }
 
+TEST(ReadProfile, ATokenInACacheTakesNoTimeUnlessStated) {
+  nlohmann::json value = shipped("a100-sxm4-80gb");
+  value["attention"]["laws"][0]["cache_write"] = {{"launch_us", 1}, {"gb_per_s", 1000}};
+  value["attention"]["laws"][1]["cache_write"] = {{"launch_us", 1}, {"gb_per_s", 1000}, {"token_ns", -1}};
+  EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/1/cache_write/token_ns")));
+  value["attention"]["laws"][1]["cache_write"]["token_ns"] = 3.25;
+  Findings findings;
+  const Document document{.value = value, .source = {.file = "p.json"}, .pointer = {}, .name = "p"};
+  const cost::Profile profile = read_profile(document.root(findings));
+  EXPECT_EQ(profile.attention.laws[0].cache_write->token, Seconds(0));
+  EXPECT_DOUBLE_EQ(profile.attention.laws[1].cache_write->token.value(), 3.25e-9);
+  EXPECT_THAT(to_json_text(profile), HasSubstr("\"token_ns\": 3.25"));
+}
+
 TEST(ReadProfile, OneLineForEachMistake) {
   for (const auto& [name, patch, line] : kWrongProfiles) {
     SCOPED_TRACE(name);

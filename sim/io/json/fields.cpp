@@ -94,6 +94,13 @@ void Fields::microseconds(std::string_view key, Seconds& value, Range range) {
       [&] { return short_number(value.value() * 1e6); });
 }
 
+void Fields::nanoseconds_where(bool written, std::string_view key, Seconds& value, Range range) {
+  const auto read = [&](const Node& node) {
+    if (const auto found = node.find_number(key, range)) value = Seconds(*found * 1e-9);
+  };
+  custom(key, read, [&] { return written ? short_number(value.value() * 1e9) : Json(); });
+}
+
 void Fields::gigabytes(std::string_view key, BytesPerSecond& value, Range range) {
   custom(
       key, [&](const Node& node) { value = gigabytes_per_second(node.number(key, range)); },
