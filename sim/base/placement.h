@@ -9,7 +9,7 @@ namespace foretoken {
 struct GroupShape {
   int ranks = 1;
   int nodes = 1;            ///< NVLink domains that the group touches
-  int ranks_per_node = 1;   ///< ranks of the group in each domain
+  int ranks_per_node = 1;   ///< ranks of the group in each domain; the fewest where they differ
   int groups_per_node = 1;  ///< groups of this kind that use the NICs of one node at the same time
 
   friend bool operator==(const GroupShape&, const GroupShape&) = default;

@@ -16,7 +16,7 @@ void take_given_parts(const Question& question, Job& job) {
   job.cluster = question.cluster;
   job.profile = question.profile;
   for (const AskedPool& pool : question.pools)
-    job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
+    job.groups.push_back({.stages = 1, .cluster = net::seen_by_job(pool.cluster, pool.gpus), .profile = pool.profile});
   job.runtime = question.runtime;
   job.cuda_graphs = question.cuda_graphs;
   job.compile = question.compile;
@@ -45,6 +45,7 @@ Parallelism stated(const AskedParallelism& asked) {
 void take_choices(const Question& question, Job& job) {
   const Choices& choices = question.choices;
   job.gpus = choices.gpus;
+  if (question.cluster.segment) job.cluster = net::seen_by_job(question.cluster, job.gpus);
   job.parallelism = stated(choices.parallelism);
   if (choices.schedule) job.parallelism.copies = choices.schedule->copies;
   if (!choices.parallelism.virtual_pipeline) job.parallelism.virtual_pipeline = job.parallelism.copies;

@@ -38,6 +38,21 @@ TEST(Make, FillsInWhatIsNotStated) {
   EXPECT_EQ(job.microbatches(), 2);
 }
 
+TEST(Make, AJobOfSeveralDomainsTakesSegmentsThatMakeUpItsGpus) {
+  Question question = small_question();
+  question.cluster.links.gpus = question.cluster.links.nics = 72;
+  question.cluster.links.nic = question.cluster.links.nvlink_per_gpu = gigabytes_per_second(50);
+  question.cluster.fabric_kind = "fat-tree";
+  question.cluster.segment = net::Segment{.gpus = 64, .of = 72};
+  const auto domain_of = [&](int gpus) {
+    question.choices.gpus = question.choices.batch.global = gpus;
+    return make(question).job.cluster.links.gpus;
+  };
+  EXPECT_EQ(domain_of(64), 72);
+  EXPECT_EQ(domain_of(128), 64);
+  EXPECT_EQ(domain_of(144), 72);
+}
+
 TEST(Make, ComplainsOfEveryRuleAtItsKey) {
   Question question = small_question();
   question.choices.parallelism.degrees[Axis::kTensor] = 3;

@@ -51,6 +51,11 @@ struct Host {
   std::optional<Disks> disks;
 };
 
+/// The part of every NVLink domain that a job of several domains takes, as Slurm's --segment gives it.
+struct Segment {
+  int gpus = 0, of = 0;  ///< GPUs of a segment, and of a whole domain
+};
+
 /// A kind of cluster (topologies/NAME.json). The scenario states how many GPUs a job takes.
 struct Cluster {
   std::string name;
@@ -59,9 +64,10 @@ struct Cluster {
   std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge", "mesh" or "none"
   bool peer_to_peer = true;   ///< GPUs of a node reach each other's memory; else NCCL copies through the host's memory
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
-  NodeWiring wiring;          ///< wiring of one host, where it is stated
-  std::optional<Host> host;   ///< absent: not stated
-  std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"; "none" without NICs
+  std::optional<Segment> segment;  ///< absent: jobs fill domains
+  NodeWiring wiring;               ///< wiring of one host, where it is stated
+  std::optional<Host> host;        ///< absent: not stated
+  std::string fabric_kind;         ///< "fat-tree", "single-switch", "dragonfly"; "none" without NICs
   bool rail_optimized = false;
   int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC
   bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one path
@@ -69,5 +75,12 @@ struct Cluster {
   std::optional<double> price_per_gpu_hour;
   std::string source;
 };
+
+/// Returns the cluster as a job of `gpus` GPUs sees it. A domain is a segment when the job takes several domains and
+/// segments make up its GPUs. Otherwise it is whole. Its NICs are those beside the GPUs.
+[[nodiscard]] Cluster seen_by_job(Cluster cluster, int gpus);
+
+/// Returns the cluster with whole domains.
+[[nodiscard]] Cluster in_whole_domains(Cluster cluster);
 
 }  // namespace foretoken::net

@@ -97,14 +97,14 @@ GroupShape as_counted(const Groups& groups, int domain) {
   for (const auto& ranks : groups) {
     std::map<int, int> on_node;
     for (const int rank : ranks) ++on_node[rank / domain];
-    int most = 0;
-    for (const auto& [node, members] : on_node) most = std::max(most, members);
+    int fewest = static_cast<int>(ranks.size());
+    for (const auto& [node, members] : on_node) fewest = std::min(fewest, members);
     if (on_node.size() > 1)
       for (const auto& [node, members] : on_node)
         worst.groups_per_node = std::max(worst.groups_per_node, ++leaving[node]);
     const int nodes = static_cast<int>(on_node.size());
-    if (std::pair(nodes, most) > std::pair(worst.nodes, worst.ranks_per_node))
-      worst = {static_cast<int>(ranks.size()), nodes, most, worst.groups_per_node};
+    if (std::pair(nodes, -fewest) > std::pair(worst.nodes, -worst.ranks_per_node))
+      worst = {static_cast<int>(ranks.size()), nodes, fewest, worst.groups_per_node};
   }
   return worst;
 }

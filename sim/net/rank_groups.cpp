@@ -94,20 +94,19 @@ GroupShape RankGroups::counted_shape(int domain) const {
   const std::vector<Rank> offsets = members(Rank{});
   for (const Rank first : ids<Rank>(gpus_)) {
     if (first_of(first) != first) continue;
-    const int last_node = (first.number() + offsets.back().number()) / domain;
-    int nodes = 0, most = 0, here = 0, node = -1;
-    for (const Rank offset : offsets) {
-      const int now = (first.number() + offset.number()) / domain;
-      here = now == node ? here + 1 : 1;
-      most = std::max(most, here);
-      if (now == node) continue;
-      node = now;
+    const auto node_of = [&](std::size_t place) {
+      return static_cast<std::size_t>((first.number() + offsets[place].number()) / domain);
+    };
+    const bool crosses = node_of(0) != node_of(offsets.size() - 1);
+    int nodes = 0, fewest = size_;
+    for (std::size_t place = 0, end = 0; place < offsets.size(); place = end) {
+      while (end < offsets.size() && node_of(end) == node_of(place)) ++end;
+      fewest = std::min(fewest, static_cast<int>(end - place));
       ++nodes;
-      if (nodes == 1 && last_node == now) continue;  // the whole group is on this node
-      worst.groups_per_node = std::max(worst.groups_per_node, ++crossing[static_cast<std::size_t>(now)]);
+      if (crosses) worst.groups_per_node = std::max(worst.groups_per_node, ++crossing[node_of(place)]);
     }
     if (nodes < worst.nodes) continue;
-    worst.ranks_per_node = nodes > worst.nodes ? most : std::max(worst.ranks_per_node, most);
+    worst.ranks_per_node = nodes > worst.nodes ? fewest : std::min(worst.ranks_per_node, fewest);
     worst.nodes = nodes;
   }
   return worst;

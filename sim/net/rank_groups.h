@@ -43,8 +43,9 @@ class RankGroups {
   /// Returns the shape of a group on nodes of `domain` GPUs (NVLink domains), ranks in order.
   ///
   /// Groups differ where they do not divide the nodes evenly. The shape is then the worst of each: the group that
-  /// touches the most nodes, with its most ranks in one of them, and the most groups that share the NICs of any node. A
-  /// group inside one node uses no NIC and has groups_per_node 1. Precondition: domain >= 1.
+  /// touches the most nodes, with its fewest ranks in one of them, and the most groups that share the NICs of any node.
+  /// A node with few ranks of a group has few NICs for it. A group inside one node uses no NIC and has groups_per_node
+  /// 1. Precondition: domain >= 1.
   [[nodiscard]] GroupShape shape(int domain) const;
 
   /// Returns true when groups lie on every node as on the first.

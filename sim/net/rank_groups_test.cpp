@@ -68,12 +68,12 @@ const ShapeCase kCases[] = {
      {4, 4, 1, 8}},
     {"tensor 16 spans two nodes", Kind::kTensor, {.tensor = 16, .data = 4}, 8, {16, 2, 8, 1}},
     {"tensor 4: two groups in a node, none uses a NIC", Kind::kTensor, {.tensor = 4, .data = 4}, 8, {4, 1, 4, 1}},
-    {"tensor 6 on nodes of 8: ranks 6..11 straddle, 4 of them on the second node; it holds the end of one group and "
+    {"tensor 6 on nodes of 8: ranks 6..11 straddle, 2 of them on the first node; a node holds the end of one group and "
      "the start of another",
      Kind::kTensor,
      {.tensor = 6, .data = 4},
      8,
-     {6, 2, 4, 2}},
+     {6, 2, 2, 2}},
     {"context 2 beside tensor 4 stays in the node",
      Kind::kContext,
      {.tensor = 4, .context = 2, .data = 2},
@@ -131,15 +131,15 @@ GroupShape counted(Kind kind, Degrees degrees, int domain) {
     std::map<int, int> on_node;
     for (const int rank : ranks) ++on_node[rank / domain];
     const int nodes = static_cast<int>(on_node.size());
-    int most = 0;
+    int fewest = static_cast<int>(ranks.size());
     for (const auto& [node, members] : on_node) {
-      most = std::max(most, members);
+      fewest = std::min(fewest, members);
       if (nodes > 1) worst.groups_per_node = std::max(worst.groups_per_node, ++crossing_on[node]);
     }
     worst.ranks = static_cast<int>(ranks.size());
-    if (std::tuple(nodes, most) > std::tuple(worst.nodes, worst.ranks_per_node)) {
+    if (std::pair(nodes, -fewest) > std::pair(worst.nodes, -worst.ranks_per_node)) {
       worst.nodes = nodes;
-      worst.ranks_per_node = most;
+      worst.ranks_per_node = fewest;
     }
   }
   return worst;

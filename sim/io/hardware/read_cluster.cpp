@@ -59,7 +59,7 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
   cluster.links.gpus = cluster.gpus_per_node;
   const std::optional<Node> nvlink = node.find_object("nvlink");
   if (!nvlink) return;
-  nvlink->allow_only({"fabric", "gb_per_s_per_gpu", "domain_gpus", "cables"});
+  nvlink->allow_only({"fabric", "gb_per_s_per_gpu", "domain_gpus", "segment_gpus", "cables"});
   cluster.nvlink_fabric = nvlink->one_of<std::string>(
       "fabric",
       {{"nvswitch", "nvswitch"}, {"hybrid-cube-mesh", "hybrid-cube-mesh"}, {"bridge", "bridge"}, {"mesh", "mesh"}});
@@ -79,6 +79,13 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
                      fmt::format("expected the node's {}: only an NVLink switch joins several nodes, found {}",
                                  with_noun(cluster.gpus_per_node, "GPU"), domain));
   cluster.links.gpus = static_cast<int>(domain);
+  if (const auto segment = nvlink->find_whole("segment_gpus", kGpusPerDomain)) {
+    if (*segment % cluster.gpus_per_node != 0)
+      nvlink->complain("segment_gpus", fmt::format("expected a multiple of the node's {} GPUs, found {}",
+                                                   cluster.gpus_per_node, *segment));
+    if (*segment < domain)
+      cluster.segment = net::Segment{.gpus = static_cast<int>(*segment), .of = static_cast<int>(domain)};
+  }
   if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
     nvlink->complain(
         "fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", cluster.gpus_per_node));
@@ -94,6 +101,7 @@ void read_peer_to_peer(const Node& node, net::Cluster& cluster) {
   cluster.wiring.cables.clear();
   cluster.links.nvlink_per_gpu = BytesPerSecond(0);
   cluster.links.gpus = cluster.gpus_per_node;
+  cluster.segment.reset();
 }
 
 constexpr int kDeepestPcie = 8;  // switches below switches

@@ -55,6 +55,20 @@ TEST(ReadCluster, ARackSharesNvlinkAndCountsItsTraysNics) {
   EXPECT_EQ(rack.links.nics, 72);
 }
 
+TEST(ReadCluster, AJobOfSeveralRacksTakesASegmentOfEach) {
+  const net::Cluster rack =
+      cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 72, "segment_gpus": 64}, "nics": {"count": 4}}})");
+  for (const auto& [gpus, domain] :
+       std::map<int, int>{{64, 72}, {72, 72}, {100, 72}, {128, 64}, {144, 72}, {576, 64}}) {
+    const net::Cluster seen = net::seen_by_job(rack, gpus);
+    EXPECT_EQ(seen.links.gpus, domain) << gpus;
+    EXPECT_EQ(seen.links.nics, domain) << gpus;
+    EXPECT_EQ(net::in_whole_domains(seen).links.gpus, 72);
+    EXPECT_EQ(net::seen_by_job(seen, 72).links.nics, 72);
+  }
+  EXPECT_FALSE(cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 36, "segment_gpus": 64}}})").segment);
+}
+
 TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {
   const net::Cluster cluster = cluster_with(R"({"node": {"nvlink": null}})");
   EXPECT_EQ(cluster.nvlink_fabric, "none");
@@ -114,6 +128,8 @@ const WrongCluster kWrongClusters[] = {
     {"zero GPUs", R"({"node": {"gpus": 0}})", "/node/gpus: expected a whole number from 1 to 65536, found 0"},
     {"domain is no multiple", R"({"node": {"nvlink": {"domain_gpus": 12}}})",
      "/node/nvlink/domain_gpus: expected a multiple of the node's 8 GPUs, found 12"},
+    {"segment is no multiple", R"({"node": {"nvlink": {"segment_gpus": 12}}})",
+     "/node/nvlink/segment_gpus: expected a multiple of the node's 8 GPUs, found 12"},
     {"bridges between nodes", R"({"node": {"nvlink": {"fabric": "bridge", "domain_gpus": 16}}})",
      "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
     {"a cube mesh of two nodes", R"({"node": {"nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 16}}})",

@@ -41,6 +41,11 @@ std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) 
     }
   }
   std::vector<std::string> lines;
+  for (const net::Cluster* cluster : joined_clusters(job))
+    if (cluster->segment && cluster->links.gpus == cluster->segment->gpus)
+      lines.push_back(fmt::format(
+          "{} of the {} GPUs of each NVLink domain (segment_gpus of the cluster), as Slurm's --segment={} places a job",
+          cluster->segment->gpus, cluster->segment->of, cluster->segment->gpus / cluster->gpus_per_node));
   if (dragonfly)
     lines.emplace_back(traffic != Traffic::kFlows
                            ? "dragonfly: traffic never waits for the cables between two groups, a best case; "
