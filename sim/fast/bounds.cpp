@@ -37,7 +37,7 @@ std::optional<Table<Chunk, std::size_t>> kinds_of(const Table<Chunk, job::ChunkC
 
 }  // namespace
 
-PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(std::move(passes)) {
+PassOrder::PassOrder(const job::Job& job, const schedule::Program& program) {
   const bool may_share = job.groups.empty() && !job.overlaps_steps() && !job.schedule.moves_activations;
   const job::Layout layout(job);
   for (const Stage stage : program.stages.ids()) {
@@ -54,9 +54,13 @@ PassOrder::PassOrder(const job::Job& job, schedule::Program passes) : program(st
       kind.most = observe::most_alive(program, kind.stages, std::move(*of_chunks));
 }
 
-Bytes peak_memory(const job::Job& job, const PassOrder& order) { return peak_memory(step::JobMemory(job), job, order); }
+Bytes peak_memory(const job::Job& job) {
+  std::optional<schedule::Program> program = step::program_of(job);
+  return peak_memory(step::JobMemory(job), job, PassOrder(job, *program), program);
+}
 
-Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order) {
+Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order,
+                  std::optional<schedule::Program>& program) {
   Bytes peak;
   for (const PassOrder::Alike& kind : order.kinds) {
     const Stage first = kind.stages.front();
@@ -65,9 +69,10 @@ Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const Pass
     if (kind.most) live = observe::peak_live_bytes(of_stage.passes, *kind.most);
     if (!live) {
       live = Bytes(0);
-      const Bytes kept = observe::kept_for_partner(job, memory, order.program, first);
+      if (!program) program = step::program_of(job);
+      const Bytes kept = observe::kept_for_partner(job, memory, *program, first);
       for (const Stage stage : kind.stages)
-        live = std::max(*live, observe::peak_live_bytes(of_stage.passes, order.program.stages[stage], kept));
+        live = std::max(*live, observe::peak_live_bytes(of_stage.passes, program->stages[stage], kept));
     }
     peak = std::max(peak, of_stage.held.total() + std::max(*live, of_stage.update));
   }

@@ -16,8 +16,8 @@
 
 namespace foretoken::search {
 
-/// The order of passes in a pipeline, and the stages that hold the same parts of the model. Jobs whose stages hold the
-/// same and whose passes have the same order share it.
+/// The stages of a pipeline that hold the same parts of the model, with counts of the order of their passes. Jobs whose
+/// stages hold the same and whose passes have the same order share it.
 struct PassOrder {
   /// Stages that hold the same.
   struct Alike {
@@ -25,16 +25,18 @@ struct PassOrder {
     job::StageContents contents;
     std::optional<observe::MostAlive> most = {};  ///< on any of them; absent: only a walk over their ops can tell
   };
-  PassOrder(const job::Job& job, schedule::Program passes);
+  /// Precondition: `program` is step::program_of(job).
+  PassOrder(const job::Job& job, const schedule::Program& program);
 
-  schedule::Program program;
   std::vector<Alike> kinds;
 };
 
 /// Returns the allocator's peak of the fullest stage, as simulate reports it. Memory depends on the order of passes,
-/// not on their times.
-[[nodiscard]] Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order);
-[[nodiscard]] Bytes peak_memory(const job::Job& job, const PassOrder& order);
+/// not on their times. Counts of passes are often enough. Where they are not, step::program_of(job) tells it: an empty
+/// `program` is set to it then.
+[[nodiscard]] Bytes peak_memory(const step::JobMemory& memory, const job::Job& job, const PassOrder& order,
+                                std::optional<schedule::Program>& program);
+[[nodiscard]] Bytes peak_memory(const job::Job& job);
 
 /// Returns true when simulate would say that this peak fits.
 [[nodiscard]] bool fits(const job::Job& job, Bytes peak);

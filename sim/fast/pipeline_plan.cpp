@@ -58,7 +58,10 @@ class PipelinePlan::Recorder {
   };
   static constexpr bool kTakesTurns = true;  // neighbours among the steps then seldom wait for each other
 
-  Recorder(PipelinePlan& plan, const PlanShape& shape) : plan_(plan), slots_(shape), stands_still_(shape.stands_still) {
+  // `steps` is a guess of their number.
+  Recorder(PipelinePlan& plan, const PlanShape& shape, std::size_t steps)
+      : plan_(plan), slots_(shape), stands_still_(shape.stands_still) {
+    plan_.steps_.resize(std::max<std::size_t>(steps, 1));
     plan_.finished_.resize(slots_.stages);
     plan_.last_ = Table<Stage, Table<Chunk, LastStep>>(slots_.stages, Table<Chunk, LastStep>(slots_.chunks));
   }
@@ -66,14 +69,14 @@ class PipelinePlan::Recorder {
   void add(Moments& moments, Moment moment) {
     auto& [first, second] = moments.steps;
     if (moment == 0 || moment == first || moment == second) return;
-    if (first == 0) {
+    if (first == 0)
       first = moment;
-    } else if (second == 0) {
+    else if (second == 0)
       second = moment;
-    } else {
-      moments.steps = {join(first, second, moment), 0};
-    }
+    else
+      join(moments, moment);
   }
+  static Moments only(Moment moment) { return {{moment}}; }
   Moment latest(Moments& moments) {
     const auto [first, second] = moments.steps;
     if (second != 0) moments.steps = {join(first, second, 0), 0};
@@ -100,29 +103,37 @@ class PipelinePlan::Recorder {
 
   void finish(Stage stage, Moments& ends, std::int64_t /*sends*/) { plan_.finished_[stage] = latest(ends); }
 
+  // Drops the room for more steps.
+  void close() { plan_.steps_.resize(count_); }
+
  private:
   [[nodiscard]] static std::array<Moment, kMostWaits> after(const Moments& moments, Moment other) {
     return {moments.steps[0], moments.steps[1], other};
   }
+  // Joins two moments and a third one. It stands by itself so that the compiler can put add() into its callers.
+  [[gnu::noinline]] void join(Moments& two, Moment third) { two.steps = {join(two.steps[0], two.steps[1], third), 0}; }
   // Adds a step that ends with the last of some others.
   [[gnu::noinline]] Moment join(Moment first, Moment second, Moment third) {
     return step(nothing_, {first, second, third});
   }
   Moment step(std::size_t slot, std::array<Moment, kMostWaits> waits) {
-    plan_.steps_.push_back({static_cast<std::uint32_t>(slot), waits});
-    return static_cast<Moment>(plan_.steps_.size());
+    if (count_ == plan_.steps_.size()) plan_.steps_.resize(2 * count_);
+    plan_.steps_[count_++] = {static_cast<std::uint32_t>(slot), waits};
+    return static_cast<Moment>(count_);
   }
 
   PipelinePlan& plan_;
   Slots slots_;
   std::size_t nothing_ = slots_.nothing();
   bool stands_still_;
+  std::size_t count_ = 0;  // steps so far; the plan has room for more
 };
 
 PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& program) {
-  steps_.reserve(3 * program.stages.size() * program.stages.front().size());
-  Recorder recorder(*this, shape);
+  constexpr std::size_t kStepsOfAPass = 3;  // with its messages and joins, about
+  Recorder recorder(*this, shape, kStepsOfAPass * program.stages.size() * program.stages.front().size());
   StageWalk<Recorder>(program, shape.policy, recorder).to_the_end();
+  recorder.close();
   uses_.assign(Slots(shape).count(), 0);
   for (const Step& step : steps_) ++uses_[step.slot];
 }
@@ -151,7 +162,8 @@ double PipelinePlan::total_ps(const PlanTimes& times) const {
 
 PlanRun PipelinePlan::replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const {
   const std::vector<std::int64_t> slots = slots_of(times);
-  scratch.resize(steps_.size() + 1);
+  // The memory only grows: a vector that shrinks and grows again writes zeros each time.
+  if (scratch.size() <= steps_.size()) scratch.resize(steps_.size() + 1);
   std::int64_t* const end = scratch.data();  // by number of the step
   end[0] = 0;
   std::int64_t* at = end;

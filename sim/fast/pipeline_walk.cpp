@@ -35,6 +35,7 @@ class InstantClock {
   }
 
   static void add(Instant& latest, Instant moment) { latest = std::max(latest, moment); }
+  static Instant only(Instant moment) { return moment; }
   static Instant latest(Instant moments) { return moments; }
 
   Instant message(const MessageKind& kind, Instant posted, Instant free) {

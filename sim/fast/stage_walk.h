@@ -45,6 +45,8 @@ concept StageClock = requires(Clock clock, typename Clock::Moment moment, typena
   { Clock::kTakesTurns } -> std::convertible_to<bool>;
   /// Adds a moment to several, of which there are none at first.
   clock.add(moments, moment);
+  /// Returns one moment as several.
+  { clock.only(moment) } -> std::same_as<typename Clock::Moments>;
   /// Returns the last of them, which then stands for all. Without any it is the start of the pipeline.
   { clock.latest(moments) } -> std::same_as<typename Clock::Moment>;
   /// Returns the end of a message that was posted at `moments`, on a link that is free at `moment`.
@@ -153,8 +155,7 @@ class Mailbox {
       if (unposted_[first.number] > 0) return;
       const MessageKind& kind = kinds_[first.kind];
       link.free = clock.message(kind, at_[first.number], link.free);
-      at_[first.number] = {};
-      clock.add(at_[first.number], link.free);
+      at_[first.number] = clock.only(link.free);
       unposted_[first.number] = kKnown;
       known(first.number, kind);
     }

@@ -8,6 +8,7 @@
 #include "sim/cost/costs.h"
 #include "sim/des/engine.h"
 #include "sim/step/memory/test_memory.h"
+#include "sim/step/messages.h"
 #include "sim/step/passes/lower_layer.h"
 #include "sim/step/profile_uses.h"
 #include "sim/step/replicas/lower_data_parallel.h"
@@ -33,6 +34,22 @@ Seconds host_time(const TimedOps& ops) {
   Seconds sum;
   for (const TimedOp& op : ops) sum += des::to_seconds(op.host);
   return sum;
+}
+
+TEST(MessageDurations, AreTheTimesOfTheMessages) {
+  job::Job s = job();
+  s.gpus = 32;  // two stages of 4 ranks a node: every other message crosses to the next node
+  s.parallelism.tensor = 4;
+  s.parallelism.pipeline = 8;
+  s.parallelism.data = 1;
+  const job::Parts parts(s);
+  const MessageDurations all = message_durations(s);
+  for (const Stage stage : ids<Stage>(8)) {
+    const Stage next = id_of<Stage>((stage.number() + 1) % 8);
+    EXPECT_EQ(all.to_next[stage], time_of(message_between(s, parts, stage, next, Purpose::kActivations), s));
+    EXPECT_EQ(all.to_previous[next], time_of(message_between(s, parts, next, stage, Purpose::kActivationGradients), s));
+  }
+  EXPECT_NE(all.to_next[Stage{0}], all.to_next[Stage{1}]);
 }
 
 TEST(HostTime, TheRuntimeStatesItForALayerAndEveryOpTakesAnEqualShare) {

@@ -2,6 +2,7 @@
 #include "sim/step/messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/net/cables.h"
@@ -112,14 +113,42 @@ Table<Stage, des::Duration> move_durations(const job::Job& job) {
   return durations;
 }
 
+namespace {
+
+Stage next_of(const job::Job& job, Stage stage) {
+  return id_of<Stage>((stage.number() + 1) % job.parallelism.pipeline);
+}
+
+// Returns the times of the messages to the next stages, on nodes of one kind and without an encoder. Such messages are
+// alike, except that some cross to another node. A search asks for them too often to cost each of them.
+Table<Stage, des::Duration> durations_of_hops(const job::Job& job, const job::Parts& parts) {
+  const net::RankGrid grid = job.grid();
+  std::optional<des::Duration> inside, across;
+  Table<Stage, des::Duration> durations;
+  durations.reserve(static_cast<std::size_t>(job.parallelism.pipeline));
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    std::optional<des::Duration>& known = grid.hop_crosses_nodes(stage, job.cluster.links.gpus) ? across : inside;
+    if (!known) known = time_of(message_between(job, parts, stage, next_of(job, stage), Purpose::kActivations), job);
+    durations.push_back(*known);
+  }
+  return durations;
+}
+
+}  // namespace
+
 MessageDurations message_durations(const job::Job& job) {
   MessageDurations durations;
   const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
   durations.to_next.resize(stages);
   durations.to_previous.resize(stages);
   const job::Parts parts(job);
+  if (job.groups.empty() && job.parallelism.encoder_layers == 0) {
+    durations.to_next = durations_of_hops(job, parts);
+    for (const Stage stage : ids<Stage>(stages)) durations.to_previous[next_of(job, stage)] = durations.to_next[stage];
+    return durations;
+  }
   for (const Stage stage : ids<Stage>(stages)) {
-    const Stage next = id_of<Stage>((stage.number() + 1) % static_cast<int>(stages));
+    const Stage next = next_of(job, stage);
     const Communication onward = message_between(job, parts, stage, next, Purpose::kActivations);
     durations.to_next[stage] = time_of(onward, job);
     const bool alike = onward.other_sites.empty();  // the way back is the same

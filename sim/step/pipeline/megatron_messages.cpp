@@ -134,8 +134,7 @@ class ActionWriter {
     const std::size_t begin = piece_->size();
     for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
     for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
-    const std::size_t end = piece_->size();
-    for (std::size_t at = begin; at < end; ++at) piece_->add((*piece_)[at].wait());
+    piece_->add_waits(begin);
   }
 
  private:

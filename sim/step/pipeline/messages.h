@@ -139,9 +139,15 @@ class ActionPiece {
     expects(size_ < actions_.size(), "a group of passes has few actions");
     actions_[size_++] = action;
   }
+  /// Adds the wait for each message that was posted from action number `begin` on. Precondition: all these are posts.
+  void add_waits(std::size_t begin) {
+    const std::size_t end = size_, waits = end - begin;
+    expects(end + waits <= actions_.size(), "a group of passes has few actions");
+    for (std::size_t at = begin; at < end; ++at) actions_[at + waits] = actions_[at].wait();
+    size_ = end + waits;
+  }
   [[nodiscard]] bool is_full() const { return size_ >= kFull; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const Action& operator[](std::size_t at) const { return actions_[at]; }
   [[nodiscard]] const Action* begin() const { return actions_.data(); }
   [[nodiscard]] const Action* end() const { return actions_.data() + size_; }
 

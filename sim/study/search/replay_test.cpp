@@ -24,7 +24,7 @@ void expect_the_same(const Job& job, fast::Replayer& replayer) {
   std::vector<std::int64_t> scratch;
   const step::Passes passes = replayer.passes(job);
   const des::Duration replayed = replayer.step_time(job, passes, scratch);
-  const Bytes peak = peak_memory(job, PassOrder(job, step::program_of(job)));
+  const Bytes peak = peak_memory(job);
   const bool fit = fits(job, peak);
   const des::Duration bound = least_step_time(job, {&passes, 1});
   step::LoweredStep step = step::lower(job, step::Fidelity::kStage);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/memo.h"
 #include "sim/fast/bounds.h"
 #include "sim/job/make.h"
 #include "sim/step/lower.h"
@@ -56,6 +57,9 @@ class Search {
   }
 
  private:
+  // Schedule, stages, chunks, micro-batches, their group, stages of the encoder, and layers by stage.
+  using OrderKey = std::tuple<int, int, int, int, int, int, std::vector<int>>;
+
   struct Worker {
     job::Maker maker;
     std::vector<std::int64_t> scratch;
@@ -83,15 +87,28 @@ class Search {
     return least_step_time(job, passes, hides_reduction);
   }
 
-  void estimate(std::size_t candidate, Worker& worker, std::optional<PassOrder>& order) {
+  // Groups whose layers are cut otherwise often share an order: half as many replicas with micro-batches of twice the
+  // size have as many micro-batches.
+  const PassOrder& order_of(const Candidate& candidate, const Job& job, std::optional<schedule::Program>& program) {
+    const OrderKey key{candidate.schedule,        job.parallelism.pipeline,   job.parallelism.virtual_pipeline,
+                       job.microbatches(),        candidate.microbatch_group, candidate.encoder_pipeline,
+                       candidate.layers_per_stage};
+    return orders_.get(key, [&] {
+      if (!program) program = step::program_of(job);
+      return PassOrder(job, *program);
+    });
+  }
+
+  // `program` is that of the candidate's group, or empty until it is needed.
+  void estimate(std::size_t candidate, Worker& worker, std::optional<schedule::Program>& program) {
     Outcome& outcome = estimates_[candidate];
     outcome.candidate = candidate;
     const std::vector<job::Overlap> overlaps = space_.overlaps(space_.candidates()[candidate]);
     const Job* const taken = take(candidate, overlaps.front(), worker);
     if (taken == nullptr) return;
     const Job& job = *taken;
-    if (!order) order.emplace(job, step::program_of(job));  // one for the whole group
-    outcome.peak = peak_memory(replayer_.memory(job), job, *order);
+    const PassOrder& order = order_of(space_.candidates()[candidate], job, program);
+    outcome.peak = peak_memory(replayer_.memory(job), job, order, program);
     outcome.fits = fits(job, outcome.peak);
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
@@ -114,15 +131,16 @@ class Search {
     });
     parallel_for(workers_.size(), groups.size(), [&](std::size_t thread, std::size_t item) {
       const Space::Group& group = groups[order[item]];
-      std::optional<PassOrder> passes;
+      std::optional<schedule::Program> program;
       std::size_t decided = 0;
       for (std::size_t candidate = group.begin; candidate < group.end && !stopped(); ++candidate) {
-        estimate(candidate, workers_[thread], passes);
+        estimate(candidate, workers_[thread], program);
         if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
       }
       advance(decided, 0);
     });
     replayer_.trim();
+    orders_.clear();
   }
 
   void estimate_all() {
@@ -241,6 +259,7 @@ class Search {
   const SearchHooks& hooks_;
   Ranking ranking_;
   fast::Replayer replayer_;
+  Memo<OrderKey, PassOrder> orders_;
   std::vector<Outcome> estimates_;  // by candidate
   std::vector<Outcome> open_;       // candidates that fit, to be replayed or ruled out; most promising first
   std::span<const Space::Group> groups_;

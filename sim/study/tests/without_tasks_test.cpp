@@ -74,7 +74,7 @@ Bytes peak_of(const report::Memory& memory) {
 
 void expect_the_same_without_tasks(const job::Job& job) {
   const Prediction without = predict(job, {.keeps_tasks = false});
-  EXPECT_EQ(peak_of(without.metrics.memory), search::peak_memory(job, search::PassOrder(job, without.step.program)));
+  EXPECT_EQ(peak_of(without.metrics.memory), search::peak_memory(job));
   const bool has_tasks = without.step.workload.graph.tasks() > 0;
   EXPECT_EQ(has_tasks, without.how.unfolded || !fast::has_observed_step(job));
   if (!has_tasks) expect_equal(predict(job), without);
