@@ -16,6 +16,7 @@
 #include "sim/base/hash.h"
 #include "sim/base/text.h"
 #include "sim/io/json/gunzip.h"
+#include "sim/io/json/scan_json.h"
 
 namespace foretoken::io {
 namespace {
@@ -98,9 +99,9 @@ class Builder final : public json::json_sax_t {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    json::object_t& object = open_.back()->get_ref<json::object_t&>();
-    if (object.contains(name)) return refuse("stated twice; keep one", name);
-    member_ = &object[std::move(name)];
+    const auto [member, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(std::move(name));
+    if (!is_new) return refuse("stated twice; keep one", member->first);
+    member_ = &member->second;
     return true;
   }
 
@@ -177,6 +178,10 @@ std::optional<json> parse_json(std::string_view text, const std::string& file, F
   if (const auto offset = invalid_utf8(text))
     return refuse(fmt::format("not UTF-8: byte 0x{:02x} at offset {} ({})", static_cast<unsigned char>(text[*offset]),
                               *offset, place(text, *offset)));
+  Builder fast(text, file, findings);
+  const Scanned scanned = scan_json(text, fast);
+  if (scanned == Scanned::kWhole) return fast.take();
+  if (scanned == Scanned::kStopped) return std::nullopt;
   Builder builder(text, file, findings);
   if (!json::sax_parse(text, &builder)) return std::nullopt;
   return builder.take();
