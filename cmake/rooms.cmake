@@ -28,7 +28,7 @@ endif()
 function(foretoken_precompile TARGET OPTIONS LIBRARIES)
   file(CONFIGURE OUTPUT ${TARGET}.cpp CONTENT "// Empty: its target holds precompiled headers.\n")
   add_library(${TARGET} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.cpp)
-  target_link_libraries(${TARGET} PRIVATE foretoken_flags fmt::fmt nlohmann_json::nlohmann_json ${LIBRARIES})
+  target_link_libraries(${TARGET} PRIVATE foretoken_flags foretoken_fmt nlohmann_json::nlohmann_json ${LIBRARIES})
   target_compile_options(${TARGET} PRIVATE ${OPTIONS})
   target_precompile_headers(
     ${TARGET} PRIVATE <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional>

@@ -17,12 +17,15 @@ namespace foretoken {
 /// The bytes of `text` in their order, eight at a time, on from `before`. Finds changes; no secret is kept by it.
 [[nodiscard]] constexpr std::uint64_t hash(std::string_view text, std::uint64_t before = 0) {
   std::uint64_t digest = hash(before ^ text.size());
-  for (std::size_t at = 0; at < text.size(); at += 8) {
-    std::uint64_t word = 0;
-    for (std::size_t i = at; i < text.size() && i < at + 8; ++i)
-      word |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * (i - at));
-    digest = hash(digest ^ word);
-  }
+  const auto word = [&](std::size_t at, std::size_t bytes) {
+    std::uint64_t little_endian = 0;
+    for (std::size_t i = 0; i < bytes; ++i)
+      little_endian |= std::uint64_t{static_cast<unsigned char>(text[at + i])} << (8 * i);
+    return little_endian;
+  };
+  std::size_t at = 0;
+  for (; at + 8 <= text.size(); at += 8) digest = hash(digest ^ word(at, 8));
+  if (at < text.size()) digest = hash(digest ^ word(at, text.size() - at));
   return digest;
 }
 

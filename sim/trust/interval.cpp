@@ -94,13 +94,23 @@ struct Kind {
   std::string words;  // they follow "12 cases"
 };
 
-// Returns the case that the width of an interval rests on. Of equally near ones it is one of the place's own kind.
-// Precondition: there is a case.
-const Place& nearest_to(const Place& place, const Evidence& evidence) {
-  const auto key = [&](const Case& one) {
-    return std::pair(evidence.weights.distance(steps_between(place, one.place)), !same_kind(place, one.place));
-  };
-  return std::ranges::min_element(evidence.cases, {}, key)->place;
+// The case that the width of an interval rests on.
+struct Nearest {
+  const Place* place = nullptr;
+  double distance = 0;
+};
+
+// Of equally near cases it is one of the place's own kind. Precondition: there is a case.
+Nearest nearest_to(const Place& place, const Evidence& evidence) {
+  Nearest nearest;
+  for (const Case& one : evidence.cases) {
+    const double distance = evidence.weights.distance(steps_between(place, one.place));
+    const bool is_nearer = nearest.place == nullptr || distance < nearest.distance;
+    const bool is_alike =
+        !is_nearer && distance == nearest.distance && !same_kind(place, *nearest.place) && same_kind(place, one.place);
+    if (is_nearer || is_alike) nearest = {&one.place, distance};
+  }
+  return nearest;
 }
 
 // Returns why cases of another kind than the place's are named: "" where they are of its kind.
@@ -131,9 +141,8 @@ std::vector<Kind> kinds_around(const Place& place, const Place& nearest, const s
           {alike, where + others}};
 }
 
-void describe(Interval& interval, const Place& place, const Evidence& evidence) {
-  if (evidence.cases.empty()) return;
-  for (const Kind& kind : kinds_around(place, nearest_to(place, evidence), evidence.cases)) {
+void describe(Interval& interval, const Place& place, const Place& nearest, const Evidence& evidence) {
+  for (const Kind& kind : kinds_around(place, nearest, evidence.cases)) {
     const Neighbours found = neighbours(evidence.cases, kind.takes);
     if (found.count == 0) continue;
     std::vector<const Place*> places;
@@ -149,13 +158,13 @@ void describe(Interval& interval, const Place& place, const Evidence& evidence) 
   }
 }
 
+// Returns the distance over which every kind differs.
+double farthest() { return static_cast<double>(place_keys().size()); }
+
 }  // namespace
 
 double distance_to(const Place& place, const Evidence& evidence) {
-  double nearest = static_cast<double>(place_keys().size());
-  for (const Case& one : evidence.cases)
-    nearest = std::min(nearest, evidence.weights.distance(steps_between(place, one.place)));
-  return nearest;
+  return evidence.cases.empty() ? farthest() : std::min(farthest(), nearest_to(place, evidence).distance);
 }
 
 double spread_at(double distance, double growth) { return std::sqrt(1 + growth * distance); }
@@ -170,11 +179,12 @@ double width_at(const Evidence& evidence, double level) {
 Interval interval_of(const Place& place, Seconds headline, const Evidence& evidence, double level) {
   Interval interval;
   interval.level = level;
-  interval.distance = distance_to(place, evidence);
+  const Nearest nearest = evidence.cases.empty() ? Nearest{nullptr, farthest()} : nearest_to(place, evidence);
+  interval.distance = std::min(farthest(), nearest.distance);
   const double half = width_at(evidence, level) * spread_at(interval.distance, evidence.growth);
   interval.low = std::exp(-half) * headline;
   interval.high = std::exp(half) * headline;
-  describe(interval, place, evidence);
+  if (nearest.place != nullptr) describe(interval, place, *nearest.place, evidence);
   return interval;
 }
 

@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -58,8 +58,14 @@ HiddenFiles& hidden_files() {
 /// Returns false for files that cannot be read, too.
 bool same_bytes(const fs::path& left, const fs::path& right) {
   std::ifstream a(left, std::ios::binary), b(right, std::ios::binary);
-  using Characters = std::istreambuf_iterator<char>;
-  return a && b && std::equal(Characters(a), Characters(), Characters(b), Characters());
+  std::array<char, 8192> from_a, from_b;
+  while (a && b) {
+    a.read(from_a.data(), from_a.size());
+    b.read(from_b.data(), from_b.size());
+    if (a.gcount() != b.gcount() || !std::equal(from_a.begin(), from_a.begin() + a.gcount(), from_b.begin()))
+      return false;
+  }
+  return a.eof() && b.eof();
 }
 
 }  // namespace

@@ -98,9 +98,9 @@ class Builder final : public json::json_sax_t {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    json::object_t& object = open_.back()->get_ref<json::object_t&>();
-    if (object.contains(name)) return refuse("stated twice; keep one", name);
-    member_ = &object[std::move(name)];
+    const auto [member, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(std::move(name));
+    if (!is_new) return refuse("stated twice; keep one", member->first);
+    member_ = &member->second;
     return true;
   }
 
