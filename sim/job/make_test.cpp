@@ -45,7 +45,8 @@ TEST(Make, AJobOfSeveralDomainsTakesSegmentsThatMakeUpItsGpus) {
   question.cluster.fabric_kind = "fat-tree";
   question.cluster.segment = net::Segment{.gpus = 64, .of = 72};
   const auto domain_of = [&](int gpus) {
-    question.choices.gpus = question.choices.batch.global = gpus;
+    question.choices.gpus = gpus;
+    question.choices.batch.global = gpus;
     return make(question).job.cluster.links.gpus;
   };
   EXPECT_EQ(domain_of(64), 72);
