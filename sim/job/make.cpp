@@ -1,6 +1,7 @@
 // Makes a job in this order: given parts, software, choices, and the rules between them.
 #include "sim/job/make.h"
 
+#include <numeric>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -16,7 +17,7 @@ void take_given_parts(const Question& question, Job& job) {
   job.cluster = question.cluster;
   job.profile = question.profile;
   for (const AskedPool& pool : question.pools)
-    job.groups.push_back({.stages = 1, .cluster = net::seen_by_job(pool.cluster, pool.gpus), .profile = pool.profile});
+    job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
   job.runtime = question.runtime;
   job.cuda_graphs = question.cuda_graphs;
   job.compile = question.compile;
@@ -45,7 +46,6 @@ Parallelism stated(const AskedParallelism& asked) {
 void take_choices(const Question& question, Job& job) {
   const Choices& choices = question.choices;
   job.gpus = choices.gpus;
-  if (question.cluster.segment) job.cluster = net::seen_by_job(question.cluster, job.gpus);
   job.parallelism = stated(choices.parallelism);
   if (choices.schedule) job.parallelism.copies = choices.schedule->copies;
   if (!choices.parallelism.virtual_pipeline) job.parallelism.virtual_pipeline = job.parallelism.copies;
@@ -65,10 +65,22 @@ void take_choices(const Question& question, Job& job) {
   job.routing.dispatcher = choices.dispatcher.value_or(Routing{}.dispatcher);
 }
 
+// Places the job on NVLink domains that hold several nodes.
+void place_on_domains(const Question& question, Job& job) {
+  const Parallelism& degrees = job.parallelism;
+  const auto group = std::lcm<std::int64_t>(degrees.tensor, std::int64_t{degrees.expert} * degrees.expert_tensor);
+  if (question.cluster.segment) job.cluster = net::as_placed(question.cluster, job.gpus, group);
+  for (std::size_t kind = 0; kind < question.pools.size(); ++kind) {
+    const AskedPool& pool = question.pools[kind];
+    if (pool.cluster.segment) job.groups[kind].cluster = net::as_placed(pool.cluster, pool.gpus, group);
+  }
+}
+
 // Asks every rule that a choice may break. Some rules complete the job.
 void settle_choices(Draft& draft) {
   const Sound& sound = draft.sound;
   take_choices(draft.question, draft.job);
+  place_on_domains(draft.question, draft.job);
   settle_overlap(draft);
   const bool known = sound.parallelism && sound.schedule && settle_schedule(draft);
   if (sound.cluster && sound.gpus && !pools_make_up_gpus(draft)) return;

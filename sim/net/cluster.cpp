@@ -18,11 +18,20 @@ Cluster in_whole_domains(Cluster cluster) {
   return cluster;
 }
 
-Cluster seen_by_job(Cluster cluster, int gpus) {
-  cluster = in_whole_domains(std::move(cluster));
-  const std::optional<Segment>& segment = cluster.segment;
-  if (segment && gpus > segment->of && gpus % segment->gpus == 0) resize_domain(cluster, segment->gpus);
+int domain_of_job(const Cluster& cluster, int gpus, std::int64_t group) {
+  if (!cluster.segment) return cluster.links.gpus;
+  const auto [segment, whole] = *cluster.segment;
+  const bool fills_whole = gpus % whole == 0 && whole % group == 0;
+  return gpus > whole && gpus % segment == 0 && !fills_whole ? segment : whole;
+}
+
+Cluster as_placed(Cluster cluster, int gpus, std::int64_t group) {
+  if (cluster.segment) resize_domain(cluster, domain_of_job(cluster, gpus, group));
   return cluster;
+}
+
+bool domains_hold(const Cluster& cluster, std::int64_t ranks) {
+  return cluster.links.gpus % ranks == 0 || (cluster.segment && cluster.segment->gpus % ranks == 0);
 }
 
 }  // namespace foretoken::net

@@ -76,9 +76,16 @@ struct Cluster {
   std::string source;
 };
 
-/// Returns the cluster as a job of `gpus` GPUs sees it. A domain is a segment when the job takes several domains and
-/// segments make up its GPUs. Otherwise it is whole. Its NICs are those beside the GPUs.
-[[nodiscard]] Cluster seen_by_job(Cluster cluster, int gpus);
+/// Counts the GPUs of each NVLink domain that a job of `gpus` GPUs takes. A job of several domains takes segments that
+/// make up its GPUs. It takes whole domains instead where they make them up, too, and groups of `group` ranks divide
+/// them: tensor- and expert-parallel ranks exchange most.
+[[nodiscard]] int domain_of_job(const Cluster& cluster, int gpus, std::int64_t group);
+
+/// Returns the cluster with domains of domain_of_job() GPUs, and the NICs beside these.
+[[nodiscard]] Cluster as_placed(Cluster cluster, int gpus, std::int64_t group);
+
+/// Returns true when a whole domain or a segment holds groups of `ranks` without a rest.
+[[nodiscard]] bool domains_hold(const Cluster& cluster, std::int64_t ranks);
 
 /// Returns the cluster with whole domains.
 [[nodiscard]] Cluster in_whole_domains(Cluster cluster);

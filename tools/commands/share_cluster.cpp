@@ -111,7 +111,11 @@ std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) 
   for (std::size_t i = 0; i < question.scenarios.size(); ++i) {
     job::Made made = io::read_scenario_file(question.scenarios[i], question.sets);
     study::PlacedJob job{std::move(made.job), {}, std::move(made.notes.warnings)};
+    const int part = job.job.cluster.links.gpus;
     job.job.cluster = net::in_whole_domains(std::move(job.job.cluster));
+    if (const int whole = job.job.cluster.links.gpus; whole != part)
+      job.warnings.push_back(fmt::format("{} fills NVLink domains of {} GPUs here; by itself it takes {} of each",
+                                         job.job.name, whole, part));
     const int count = study::nodes_of(job.job);
     if (question.nodes.empty())
       for (int n = 0; n < count; ++n, next = next.next()) job.nodes.push_back(next);

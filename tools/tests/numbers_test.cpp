@@ -86,21 +86,21 @@ TEST(Answers, AJobWithoutDropoutIsNotSlower) {
 }
 
 TEST(Answers, AZeroStageThatNeedsMoreThanTheOneBelowSaysSo) {
-  const auto with = [](int stage, const char* more) {
+  const auto with = [](int stage, const char* more, const char* model = "gpt2") {
     const std::string rest = fmt::format(R"({}"optimizer":{{"zero_stage":{}}},"batch":{{)"
                                          R"("micro":1,"global":8,"sequence_length":512}})",
                                          more, stage);
-    return answer(scenario("gpt2", "jean-zay-a100-80gb-opa", 8, rest));
+    return answer(scenario(model, "jean-zay-a100-80gb-opa", 8, rest));
   };
-  const auto says_so = [&](const char* more, int stage, const char* words) {
-    const json above = with(stage, more), below = with(stage - 1, more);
+  const auto says_so = [&](const char* model, const char* more, int stage, const char* words) {
+    const json above = with(stage, more, model), below = with(stage - 1, more, model);
     EXPECT_GT(above["memory"]["peak_bytes"], below["memory"]["peak_bytes"]);
     EXPECT_THAT(above["warnings"].dump(), HasSubstr(words));
     EXPECT_THAT(below["warnings"].dump(), testing::Not(HasSubstr(fmt::format("ZeRO-{} needs", stage))));
   };
-  says_so(R"("parallelism":{"tensor":4},)", 2, "more than ZeRO-1 here: a bucket of gradients stands beside");
-  says_so(R"("runtime":"torchtitan","parallelism":{"tensor":4},"training":{"method":"lora","rank":16},)", 2,
-          "more than ZeRO-1 here: whole weights stand beside the shards");
+  says_so("gpt2", R"("parallelism":{"tensor":4},)", 2, "more than ZeRO-1 here: a bucket of gradients stands beside");
+  says_so("llama-2-7b", R"("runtime":"torchtitan","parallelism":{"tensor":4},"training":{"method":"lora","rank":16},)",
+          2, "more than ZeRO-1 here: whole weights stand beside the shards");
   EXPECT_THAT(with(2, R"("parallelism":{"tensor":1},"runtime":"torchtitan",)")["warnings"].dump(),
               testing::Not(HasSubstr("more than ZeRO-1")));
 }

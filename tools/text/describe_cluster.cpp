@@ -83,7 +83,12 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
                 links.nvlink_per_gpu.value() > 0
                     ? fmt::format("NVLink ({}) {} a GPU, domain of {}; PCIe {} a GPU", c.nvlink_fabric,
                                   gb(links.nvlink_per_gpu), report::counted(links.gpus, "GPU"), gb(links.pcie_per_gpu))
-                    : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
+                    : fmt::format("{}; PCIe {} a GPU", c.peer_to_peer ? "no NVLink" : "NVLink is not used (p2p: false)",
+                                  gb(links.pcie_per_gpu)));
+  if (c.segment)
+    text +=
+        entry(paint, "segments",
+              fmt::format("{} of each domain for jobs of several domains", report::counted(c.segment->gpus, "GPU")));
   if (links.nics == 0) {
     text += entry(paint, "network", "no NICs: jobs of one node");
   } else {

@@ -85,9 +85,7 @@ NcclOption option_of(const CollectiveShape& shape, const NodeLinks& links, const
   const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
   const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
                                               group.ranks_per_node, system.tuning);
-  return nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes, platform, system.tuning,
-                     settings)
-      .option;
+  return nccl_choice(shape.payload, kind, group.ranks, group.nodes, platform, system.tuning, settings).option;
 }
 
 Traffic traffic_of(const CollectiveShape& shape, const NcclOption& option, const NcclWire& wire) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,19 @@ std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
   return all;
 }
 
+/// Returns the part of a rack's domain that a job of several racks takes. By default it is the largest power of two, as
+/// degrees are: 64 of 72.
+std::optional<net::Segment> read_segment(const Node& nvlink, const net::Cluster& cluster) {
+  const int domain = cluster.links.gpus, node = cluster.gpus_per_node;
+  const auto largest = static_cast<int>(std::bit_floor(static_cast<unsigned>(domain)));
+  const bool joins_nodes = domain > node && largest % node == 0;
+  const auto gpus =
+      static_cast<int>(nvlink.find_whole("segment_gpus", kGpusPerDomain).value_or(joins_nodes ? largest : domain));
+  if (gpus % node != 0)
+    nvlink.complain("segment_gpus", fmt::format("expected a multiple of the node's {} GPUs, found {}", node, gpus));
+  return gpus < domain ? std::optional(net::Segment{.gpus = gpus, .of = domain}) : std::nullopt;
+}
+
 /// Reads the NVLink of a node or of a rack, and sets the size of its domain.
 void read_nvlink(const Node& node, net::Cluster& cluster) {
   cluster.nvlink_fabric = "none";
@@ -79,13 +93,7 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
                      fmt::format("expected the node's {}: only an NVLink switch joins several nodes, found {}",
                                  with_noun(cluster.gpus_per_node, "GPU"), domain));
   cluster.links.gpus = static_cast<int>(domain);
-  if (const auto segment = nvlink->find_whole("segment_gpus", kGpusPerDomain)) {
-    if (*segment % cluster.gpus_per_node != 0)
-      nvlink->complain("segment_gpus", fmt::format("expected a multiple of the node's {} GPUs, found {}",
-                                                   cluster.gpus_per_node, *segment));
-    if (*segment < domain)
-      cluster.segment = net::Segment{.gpus = static_cast<int>(*segment), .of = static_cast<int>(domain)};
-  }
+  cluster.segment = read_segment(*nvlink, cluster);
   if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
     nvlink->complain(
         "fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", cluster.gpus_per_node));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -59,14 +60,25 @@ TEST(ReadCluster, AJobOfSeveralRacksTakesASegmentOfEach) {
   const net::Cluster rack =
       cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 72, "segment_gpus": 64}, "nics": {"count": 4}}})");
   for (const auto& [gpus, domain] :
-       std::map<int, int>{{64, 72}, {72, 72}, {100, 72}, {128, 64}, {144, 72}, {576, 64}}) {
-    const net::Cluster seen = net::seen_by_job(rack, gpus);
-    EXPECT_EQ(seen.links.gpus, domain) << gpus;
-    EXPECT_EQ(seen.links.nics, domain) << gpus;
-    EXPECT_EQ(net::in_whole_domains(seen).links.gpus, 72);
-    EXPECT_EQ(net::seen_by_job(seen, 72).links.nics, 72);
+       std::map<int, int>{{64, 72}, {72, 72}, {100, 72}, {128, 64}, {144, 72}, {576, 72}}) {
+    const net::Cluster placed = net::as_placed(rack, gpus, 8);
+    EXPECT_EQ(placed.links.gpus, domain) << gpus;
+    EXPECT_EQ(placed.links.nics, domain) << gpus;
+    EXPECT_EQ(net::in_whole_domains(placed).links.gpus, 72);
+    EXPECT_EQ(net::as_placed(placed, 72, 8).links.nics, 72);
   }
-  EXPECT_FALSE(cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 36, "segment_gpus": 64}}})").segment);
+  EXPECT_EQ(net::as_placed(rack, 576, 64).links.gpus, 64) << "groups of 64 ranks fit in no whole rack without a rest";
+  EXPECT_EQ(net::as_placed(rack, 576, 72).links.gpus, 72);
+  const auto segment_of = [](const std::string& keys) {
+    const net::Cluster read = cluster_with((R"({"node": {"gpus": 4, "nvlink": {)" + keys + "}}}").c_str());
+    return read.segment ? read.segment->gpus : 0;
+  };
+  EXPECT_EQ(segment_of(R"("domain_gpus": 72)"), 64);
+  EXPECT_EQ(segment_of(R"("domain_gpus": 36)"), 32);
+  EXPECT_EQ(segment_of(R"("domain_gpus": 128)"), 0) << "a whole domain is a power of two";
+  EXPECT_EQ(segment_of(R"("domain_gpus": 72, "segment_gpus": 36)"), 36);
+  EXPECT_EQ(segment_of(R"("domain_gpus": 36, "segment_gpus": 64)"), 0);
+  EXPECT_FALSE(cluster_with("{}").segment) << "a node is no rack";
 }
 
 TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {

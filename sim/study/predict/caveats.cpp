@@ -43,9 +43,11 @@ std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) 
   std::vector<std::string> lines;
   for (const net::Cluster* cluster : joined_clusters(job))
     if (cluster->segment && cluster->links.gpus == cluster->segment->gpus)
-      lines.push_back(fmt::format(
-          "{} of the {} GPUs of each NVLink domain (segment_gpus of the cluster), as Slurm's --segment={} places a job",
-          cluster->segment->gpus, cluster->segment->of, cluster->segment->gpus / cluster->gpus_per_node));
+      lines.push_back(
+          fmt::format("{}: {} of the {} GPUs of each NVLink domain (segment_gpus), as Slurm's --segment={} "
+                      "places a job",
+                      cluster->name, cluster->segment->gpus, cluster->segment->of,
+                      cluster->segment->gpus / cluster->gpus_per_node));
   if (dragonfly)
     lines.emplace_back(traffic != Traffic::kFlows
                            ? "dragonfly: traffic never waits for the cables between two groups, a best case; "
@@ -136,17 +138,15 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
       job.routing.imbalance));
 }
 
-// Says where a ZeRO stage needs more memory than the one below.
+// Says where a ZeRO stage needs more memory than the one below, beyond a thousandth of the GPU's. Stages 2 and 3 have
+// no pipeline.
 void warn_of_a_stage_that_saves_nothing(const Job& job, std::vector<std::string>& warnings) {
   const int zero = job.optimizer.zero_stage;
   if (zero < 2 || !job.groups.empty()) return;
   Job below = job;
   below.optimizer.zero_stage = zero - 1;
-  Bytes most;
-  const step::JobMemory here(job), there(below);
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
-    most = std::max(most, here.held(stage).total() - there.held(stage).total());
-  if (most <= Bytes(0)) return;
+  const Bytes most = step::JobMemory(job).held(Stage{}).total() - step::JobMemory(below).held(Stage{}).total();
+  if (most <= 1e-3 * job.cluster.gpu.memory) return;
   warnings.push_back(
       fmt::format("ZeRO-{} needs {} more than ZeRO-{} here: {}", zero, report::binary_bytes(most), zero - 1,
                   zero == 3                   ? "gathered weights stand beside the shards"

@@ -159,7 +159,7 @@ bool Space::cuts_layer(Axis axis, std::int64_t degree) const {
   if (axis != Axis::kTensor) return job::sequence_fits(asked, axis, degree);
   if (!is_open(job::key_of(axis))) return true;
   if (!job::tensor_divides(asked.model, degree)) return false;
-  return options_.cross_node_tensor || asked.cluster.links.gpus % degree == 0;
+  return options_.cross_node_tensor || net::domains_hold(asked.cluster, degree);
 }
 
 void Space::add_cuts(int gpus) {
@@ -293,7 +293,7 @@ std::vector<Space::ExpertChoice> Space::expert_choices(const Candidate& candidat
   std::vector<ExpertChoice> all;
   for (const std::int64_t expert : choices(stated[Axis::kExpert], asked.model.experts->count))
     for (const std::int64_t tensor : choices(stated[Axis::kExpertTensor], asked.model.experts->width)) {
-      if (ranks % (expert * tensor) != 0 || (!any_width && asked.cluster.links.gpus % tensor != 0)) continue;
+      if (ranks % (expert * tensor) != 0 || (!any_width && !net::domains_hold(asked.cluster, tensor))) continue;
       ExpertChoice choice{static_cast<int>(expert), static_cast<int>(tensor)};
       for (const model::Dispatcher dispatcher : dispatchers_of(choice.expert, choice.expert_tensor)) {
         choice.dispatcher = dispatcher;

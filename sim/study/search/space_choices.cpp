@@ -131,7 +131,8 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   const bool posts_as_megatron = chosen.posting == schedule::Posting::kAsInMegatron;
   const int tensor = candidate.degrees[Axis::kTensor];
   // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
-  const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
+  const int domain = net::domain_of_job(asked.cluster, candidate.gpus, tensor);
+  const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && domain % tensor == 0;
   std::vector<job::Overlap> overlaps;
   const std::span<const bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
   for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
