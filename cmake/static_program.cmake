@@ -1,7 +1,8 @@
 # The libraries that the program links, and whether it is linked without any shared one.
 #
-# FORETOKEN_STATIC is AUTO, ON or OFF. AUTO links a release statically where all static libraries are found: symbols then
-# need no search at the start of the program, which takes a fifth of the time of a small prediction. ON stops where one is missing.
+# FORETOKEN_STATIC is AUTO, ON or OFF. AUTO links a release statically where all static libraries are found. Symbols
+# then need no search at the start of the program (docs/contributor/performance.md has the times). ON stops where one is
+# missing.
 #
 # Rooms link foretoken_fmt, foretoken_pugixml, foretoken_zlib and foretoken_yaml. Debian ships fmt as a shared library
 # only; cmake/fmt_instances.cpp then makes a static one of its headers.
@@ -54,8 +55,8 @@ if(FORETOKEN_STATIC_WANTED)
   if(FORETOKEN_STATIC_LINKS)
     set(FORETOKEN_STATIC_BUILT ON)
   elseif(NOT FORETOKEN_STATIC STREQUAL "AUTO")
-    message(FATAL_ERROR "FORETOKEN_STATIC=${FORETOKEN_STATIC}, but no static program links: it takes libc.a, libstdc++.a, "
-                        "libpugixml.a, libz.a, libyaml.a and fmt 9")
+    message(FATAL_ERROR "FORETOKEN_STATIC=${FORETOKEN_STATIC}, but no static program links: it takes libc.a, "
+                        "libstdc++.a, libpugixml.a, libz.a, libyaml.a and fmt 9")
   else()
     message(STATUS "The program takes shared libraries: not all static ones are found")
   endif()

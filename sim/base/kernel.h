@@ -120,11 +120,12 @@ struct AttentionShape {
   std::int64_t window = 0;  ///< keys that a query sees, itself included; 0: all
 
   /// Mean number of keys that the kernel looks at for a query, when it looks at `beyond` more than the window holds.
-  /// Under a causal mask the first queries of a sequence of s keys see fewer than the w of a window: w - w^2 / (2 s).
+  /// Under a causal mask the first queries of a sequence have fewer keys before them than the window holds. The mean is
+  /// w - w^2 / (2 s), with s the keys of the sequence and w those of the window.
   [[nodiscard]] constexpr double keys_per_query(double beyond = 0) const {
     const auto all = static_cast<double>(kv_length);
-    const double seen = window > 0 ? std::min(all, static_cast<double>(window) + beyond) : all;
-    return causal ? seen - seen * seen / (2 * all) : seen;
+    const double most = window > 0 ? std::min(all, static_cast<double>(window) + beyond) : all;
+    return causal ? most - most * most / (2 * all) : most;
   }
 
   /// Operations that the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores). A causal mask

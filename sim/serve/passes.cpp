@@ -25,6 +25,14 @@ double imbalance_of(const Service& service, const Degrees& degrees) {
 
 }  // namespace
 
+double cached_keys(const PromptChunk& chunk, std::int64_t window) {
+  if (window == 0 || chunk.before == 0) return real(chunk.before);
+  const auto pairs = [&](std::int64_t length) {
+    return real(length) * AttentionShape{.kv_length = length, .window = window}.keys_per_query();
+  };
+  return (pairs(chunk.before + chunk.tokens) - pairs(chunk.before) - pairs(chunk.tokens)) / real(chunk.tokens);
+}
+
 std::int64_t PassShape::tokens() const {
   std::int64_t sum = decoding * checked;
   for (const PromptChunk& chunk : prompts) sum += chunk.sequences * chunk.tokens;
@@ -214,7 +222,8 @@ Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, st
   return ops_time(model::forward_kernels(block, context), 0);
 }
 
-// The new tokens of a chunk see each other, of a decoder under a causal mask, and all tokens before them without one.
+// The new tokens of a chunk meet each other, of a decoder under a causal mask, and all tokens before them without one.
+// A window holds both: a token that meets many of its chunk meets few of the cache.
 Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
   if (job_.attention == model::AttentionKind::kUnfused) return unfused_prompt(core, chunk, sequences);
   AttentionShape shape{.batch = sequences,
@@ -228,7 +237,7 @@ Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64
   Seconds sum = service_.engine.kernel + cost::attention_time(shape, job_.profile);
   const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
   sum += traffic(service_.engine.score_traffic * scores);
-  shape.kv_length = core.window > 0 ? std::min(chunk.before, core.window) : chunk.before;
+  shape.kv_length = std::llround(cached_keys(chunk, core.window));
   shape.causal = false;
   shape.window = 0;
   if (shape.kv_length > 0) sum += cost::attention_time(shape, job_.profile);

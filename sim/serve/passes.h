@@ -26,6 +26,12 @@ struct PromptChunk {
   bool last = true;  ///< the prompt ends here, and the request gets its first token
 };
 
+/// Mean number of keys in the cache that a token of the chunk meets beside those of the chunk itself. A window of 0
+/// holds all. With P(n) the pairs of a query and a key in the first n tokens, it is
+///
+///   (P(before + tokens) - P(before) - P(tokens)) / tokens
+[[nodiscard]] double cached_keys(const PromptChunk& chunk, std::int64_t window);
+
 /// The content of one pass over all attention groups of a stage.
 struct PassShape {
   std::vector<PromptChunk> prompts;

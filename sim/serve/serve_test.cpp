@@ -253,6 +253,41 @@ TEST(Serve, UnfusedKernelsMoveTheirBytes) {
   EXPECT_NEAR(time() - before, 4 * 76 * 200.0 * real(service.model.hidden) / rate, 1e-9);
 }
 
+TEST(Serve, AWindowHoldsTheKeysOfTheChunkAndOfTheCacheTogether) {
+  struct Chunk {
+    std::int64_t tokens, before, window;
+  };
+  for (const auto& [tokens, before, window] : std::vector<Chunk>{{256, 1024, 128},
+                                                                 {256, 64, 128},
+                                                                 {256, 1024, 4096},
+                                                                 {256, 1024, 512},
+                                                                 {256, 300, 512},
+                                                                 {1, 1000, 128},
+                                                                 {256, 1024, 0}}) {
+    SCOPED_TRACE(testing::Message() << tokens << " behind " << before << ", window " << window);
+    std::int64_t pairs = 0;
+    for (std::int64_t own = 1; own <= tokens; ++own)
+      pairs += window == 0 ? before : std::clamp<std::int64_t>(window - own, 0, before);
+    const PromptChunk chunk{.tokens = tokens, .before = before};
+    EXPECT_NEAR(cached_keys(chunk, window), real(pairs) / real(tokens), 1);  // the diagonal counts by half
+  }
+  const AttentionShape own{.q_length = 256, .kv_length = 256, .window = 128};
+  EXPECT_DOUBLE_EQ(own.keys_per_query() + cached_keys({.tokens = 256, .before = 1024}, 128), 128);
+}
+
+TEST(Serve, AWindowedPromptReadsTheCacheThatItsWindowLeaves) {
+  Service service = small_service();
+  service.model.local = {.window = 128, .every = 1000};
+  const auto time = [&](std::int64_t before) {
+    std::vector<des::Duration> stages;
+    PassTimes(service, service.pool.degrees).time({.prompts = {{.tokens = 256, .before = before}}}, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const AttentionShape cached{
+      .heads = 16, .kv_heads = 16, .q_length = 256, .kv_length = 32, .head_dim = 64, .causal = false};
+  EXPECT_NEAR(time(1024) - time(0), 4 * cost::attention_time(cached, service.profile).value(), 1e-9);
+}
+
 /// An encoder in fp32 whose sequences of 100 tokens are padded.
 Service padded_encoder(std::int64_t padded_tokens) {
   Service service = small_service();

@@ -100,7 +100,10 @@ struct Nearest {
   double distance = 0;
 };
 
-// Of equally near cases it is one of the place's own kind. Precondition: there is a case.
+// Returns the distance over which every kind differs.
+double farthest() { return static_cast<double>(place_keys().size()); }
+
+// Of equally near cases it is one of the place's own kind. Without a case, and at most, the distance is the farthest.
 Nearest nearest_to(const Place& place, const Evidence& evidence) {
   Nearest nearest;
   for (const Case& one : evidence.cases) {
@@ -110,6 +113,7 @@ Nearest nearest_to(const Place& place, const Evidence& evidence) {
         !is_nearer && distance == nearest.distance && !same_kind(place, *nearest.place) && same_kind(place, one.place);
     if (is_nearer || is_alike) nearest = {&one.place, distance};
   }
+  nearest.distance = nearest.place == nullptr ? farthest() : std::min(farthest(), nearest.distance);
   return nearest;
 }
 
@@ -158,14 +162,9 @@ void describe(Interval& interval, const Place& place, const Place& nearest, cons
   }
 }
 
-// Returns the distance over which every kind differs.
-double farthest() { return static_cast<double>(place_keys().size()); }
-
 }  // namespace
 
-double distance_to(const Place& place, const Evidence& evidence) {
-  return evidence.cases.empty() ? farthest() : std::min(farthest(), nearest_to(place, evidence).distance);
-}
+double distance_to(const Place& place, const Evidence& evidence) { return nearest_to(place, evidence).distance; }
 
 double spread_at(double distance, double growth) { return std::sqrt(1 + growth * distance); }
 
@@ -179,8 +178,8 @@ double width_at(const Evidence& evidence, double level) {
 Interval interval_of(const Place& place, Seconds headline, const Evidence& evidence, double level) {
   Interval interval;
   interval.level = level;
-  const Nearest nearest = evidence.cases.empty() ? Nearest{nullptr, farthest()} : nearest_to(place, evidence);
-  interval.distance = std::min(farthest(), nearest.distance);
+  const Nearest nearest = nearest_to(place, evidence);
+  interval.distance = nearest.distance;
   const double half = width_at(evidence, level) * spread_at(interval.distance, evidence.growth);
   interval.low = std::exp(-half) * headline;
   interval.high = std::exp(half) * headline;

@@ -1,5 +1,4 @@
-// Fits the constants of attention, memory-bound kernels and the host by downhill simplex. The objective calls the
-// functions that predictions use.
+// Fits the constants of fused attention by downhill simplex. The objective calls the functions that predictions use.
 #include "calibration/fit/laws/fit_kernels.h"
 
 #include <fmt/format.h>
@@ -355,53 +354,6 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
     std::erase_if(laws, [&](const auto& l) { return l.head_dim == law->head_dim && l.causal == law->causal; });
     laws.push_back(*law);
   }
-}
-
-void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) {
-  std::vector<measured::KernelSample> fitted, left_out;
-  for (const auto& sample : samples.kernels) {
-    const bool quantises = sample.kernel == "cast" || sample.kernel == "scan";
-    if (!sample.cold || quantises || sample.bytes.value() <= 0) continue;
-    const std::string key = fmt::format("{} {} {}", sample.kernel, sample.rows, sample.columns);
-    (held_out(key) ? left_out : fitted).push_back(sample);
-  }
-  if (fitted.empty()) return;
-  const auto law_of = [&](const Arguments& at) {
-    cost::MemoryBoundLaw law = profile.memory_bound;
-    law.efficiency = rounded(std::min(1.0, std::exp(at[0])));
-    law.launch = Seconds(rounded(std::exp(at[1])));
-    return law;
-  };
-  const auto outcomes_of = [&](const std::vector<measured::KernelSample>& kernels, const Arguments& at) {
-    cost::Profile tried;
-    tried.memory_bound = law_of(at);
-    std::vector<Outcome> all;
-    for (const auto& kernel : kernels)
-      all.push_back({cost::memory_bound_time({kernel.bytes}, tried).value(), kernel.time.median.value()});
-    return all;
-  };
-  const Arguments best = minimise([&](const Arguments& at) { return mean_log_error(outcomes_of(fitted, at)); },
-                                  {std::log(0.8), std::log(2e-6)}, 0.3);
-  profile.memory_bound = law_of(best);
-  profile.memory_bound.evidence =
-      evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(left_out, best));
-  profile.memory_bound.evidence.provenance = provenance_of(samples.kernels);
-}
-
-void fit_host(cost::Profile& profile, const measured::Samples& samples) {
-  std::vector<measured::From<measured::HostSample>> launches;
-  std::vector<double> seconds;
-  for (const auto& sample : samples.host) {
-    if (sample.what != "launch") continue;
-    launches.push_back(sample);
-    seconds.push_back(sample.time.median.value());
-  }
-  if (seconds.empty()) return;
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  profile.host = cost::HostLaw{.launch = Seconds(rounded(*middle)),
-                               .evidence = evidence(source_of(samples, launches), seconds.size(), {})};
-  profile.host->evidence.provenance = provenance_of(launches);
 }
 
 }  // namespace foretoken::fit

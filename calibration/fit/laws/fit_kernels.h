@@ -1,4 +1,4 @@
-// Fits attention, memory-bound kernels and the host on one machine's own measurements.
+// Fits fused attention on one machine's own measurements.
 #pragma once
 
 #include "calibration/import/samples.h"
@@ -15,11 +15,5 @@ namespace foretoken::fit {
 /// forward rate. Kernels with a window decide only the law's window overhang. Launch and rate of the kernel that writes
 /// keys and values into a cache are fitted, too, where the times include it.
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
-
-/// Fits efficiency and launch over all kernels whose data were not in the cache.
-void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples);
-
-/// Sets the host time of a launch to its measured median, if it was measured.
-void fit_host(cost::Profile& profile, const measured::Samples& samples);
 
 }  // namespace foretoken::fit

@@ -47,8 +47,8 @@ TEST(Attention, AWindowCostsItsKeysAndTheOverhang) {
   const double all = seconds(shape, profile);
   shape.window = 1024;
   const double per_key = 4.0 * 2 * 16 * 8192 * 128 / 200e12;
-  const auto expected = [&](double seen) {
-    const double keys = seen - seen * seen / (2 * 8192);  // the first queries see fewer
+  const auto expected = [&](double most) {
+    const double keys = most - most * most / (2 * 8192);  // the first queries see fewer
     return 2e-6 + keys * per_key * (1 + 600 / (2 * keys));
   };
   EXPECT_NEAR(seconds(shape, profile), expected(1024), 1e-12);
@@ -62,10 +62,10 @@ TEST(Attention, AQuerySeesItsWindowAndNoKeyBeforeTheFirst) {
   constexpr std::int64_t kKeys = 1000;
   for (const std::int64_t window : {1, 100, 700, 999, 1000, 5000}) {
     AttentionShape shape{.q_length = kKeys, .kv_length = kKeys, .window = window};
-    std::int64_t seen = 0;
-    for (std::int64_t query = 1; query <= kKeys; ++query) seen += std::min(query, window);
+    std::int64_t pairs = 0;
+    for (std::int64_t query = 1; query <= kKeys; ++query) pairs += std::min(query, window);
     // The diagonal counts by half, as without a window: a query sees itself.
-    const double counted = static_cast<double>(seen) / kKeys;
+    const double counted = static_cast<double>(pairs) / kKeys;
     EXPECT_NEAR(shape.keys_per_query(), counted, 0.5) << window;
     shape.causal = false;
     EXPECT_EQ(shape.keys_per_query(), static_cast<double>(std::min(window, kKeys)));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
@@ -156,21 +157,48 @@ std::vector<std::string> Node::keys() const {
 
 namespace {
 
-// Returns the known keys where they fit into a line, else those that share a word with `key`, and the page of all.
-std::string known_keys(std::string_view key, std::span<const std::string> known) {
-  constexpr std::size_t kLine = 72, kShortest = 3;
-  const std::string all = fmt::format("{}", fmt::join(known, ", "));
-  if (all.size() <= kLine) return known.empty() ? "" : "; known here: " + all;
-  const std::vector<std::string> words = words_of_name(key.substr(0, kLine));
-  const auto is_near = [&](const std::string& name) {
-    return std::ranges::any_of(words_of_name(name), [&](const std::string& word) {
-      return word.size() >= kShortest && std::ranges::find(words, word) != words.end();
-    });
-  };
-  std::string near;
+constexpr std::string_view kKnownHere = "; known here: ";
+
+// Returns the letters of the longest word of three letters and more that both names have; 0 if there is none.
+std::size_t shared_word(const std::vector<std::string>& words, std::string_view name) {
+  constexpr std::size_t kShortest = 3;
+  std::size_t longest = 0;
+  for (const std::string& word : words_of_name(name))
+    if (word.size() >= kShortest && std::ranges::find(words, word) != words.end())
+      longest = std::max(longest, word.size());
+  return longest;
+}
+
+// Sorts the keys that are like `key` to the front: keys with the longest word of it, then keys with its first letter,
+// then keys that few edits make of it.
+std::vector<std::string> nearest_first(std::string_view key, std::span<const std::string> known) {
+  constexpr std::size_t kCompared = 72;  // a long key costs no quadratic time
+  key = key.substr(0, kCompared);
+  const std::vector<std::string> words = words_of_name(key);
+  std::vector<std::tuple<std::size_t, bool, std::size_t, std::string>> ranked;  // the least comes first
   for (const std::string& name : known)
-    if (is_near(name) && near.size() + name.size() < kLine) near += (near.empty() ? "; near it: " : ", ") + name;
-  return fmt::format("{}; docs/README.md leads to all {} keys", near, known.size());
+    ranked.emplace_back(kCompared - shared_word(words, name), name.substr(0, 1) != key.substr(0, 1),
+                        edit_distance(key, name), name);
+  std::ranges::sort(ranked);
+  std::vector<std::string> names;
+  for (const auto& each : ranked) names.push_back(std::get<std::string>(each));
+  return names;
+}
+
+// Lists the known keys where they fit into `columns`. Otherwise it lists those most like `key` that fit, one at least.
+std::string known_keys(std::string_view key, std::span<const std::string> known, std::size_t columns) {
+  if (known.empty()) return "";
+  const std::string all = fmt::format("{}{}", kKnownHere, fmt::join(known, ", "));
+  if (all.size() <= columns) return all;
+  std::string text(kKnownHere);
+  std::size_t listed = 0;
+  for (const std::string& name : nearest_first(key, known)) {
+    const std::string more = fmt::format(" and {} more", known.size() - listed);
+    if (listed > 0 && text.size() + name.size() + 2 + more.size() > columns) continue;
+    text += (listed > 0 ? ", " : "") + name;
+    ++listed;
+  }
+  return listed < known.size() ? fmt::format("{} and {} more", text, known.size() - listed) : text;
 }
 
 }  // namespace
@@ -186,8 +214,14 @@ void Node::allow_only(std::span<const std::string> known) const {
       complain("one more");  // is counted; a hint for it costs time
       continue;
     }
-    const std::string hint = did_you_mean(key, known);
-    complain(key, "unknown key" + (hint.empty() ? known_keys(key, known) : hint));
+    std::string hint = did_you_mean(key, known);
+    if (hint.empty()) {
+      // Long paths are mostly those of shipped files. Only --set puts a key into these, and such a line has no path.
+      constexpr std::size_t kLine = 118, kLeast = 80;
+      const std::size_t before = fmt::formatted_size("{}: {}: unknown key", source_->file, missing(key).pointer());
+      hint = known_keys(key, known, std::max(kLeast, kLine - std::min(kLine, before)));
+    }
+    complain(key, "unknown key" + hint);
   }
 }
 

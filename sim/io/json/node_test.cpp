@@ -76,6 +76,23 @@ TEST(Node, UnknownKeysSayWhatWasMeant) {
             "t.json: /zzz: unknown key; known here: tensor, data\n");
 }
 
+TEST(Node, AnUnknownKeyListsTheKeysThatFitIntoALineTheMostAlikeFirst) {
+  const auto complaint_about = [](const std::string& key) {
+    return complaints_of("{\"" + key + "\": 1}", [](const Node& root) {
+      root.allow_only({"context", "data_parallel_split", "expert", "expert_tensor", "interleaved_virtual_stages",
+                       "pipeline", "sequence_parallel", "tensor", "zero_bubble_warm_up", "weights_in_a_group"});
+    });
+  };
+  const std::string short_key = complaint_about("tp");
+  EXPECT_TRUE(short_key.starts_with("t.json: /tp: unknown key; known here: tensor, expert, ")) << short_key;
+  EXPECT_TRUE(short_key.ends_with(" more\n")) << short_key;
+  EXPECT_LE(short_key.size(), 119U);
+  EXPECT_TRUE(complaint_about("virtual_pp")
+                  .starts_with("t.json: /virtual_pp: unknown key; known here: interleaved_virtual_stages, "));
+  const std::string long_key(200, 'q');
+  EXPECT_TRUE(complaint_about(long_key).find("known here: ") != std::string::npos) << "a long line lists some, too";
+}
+
 TEST(Node, DefaultsAreNotedOnlyWhereAsked) {
   Findings findings;
   const nlohmann::json value = nlohmann::json::parse(R"({"a": {"x": 1}})");

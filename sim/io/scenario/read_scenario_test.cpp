@@ -187,8 +187,8 @@ TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
   const job::Made other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
   EXPECT_THAT(other.notes.assumptions,
               Contains("collectives measured on aws-p5 are not used: its GPUs are hopper, these ampere"));
-  const job::Made apart = of(R"({"base": "aws-p5", "node": {"p2p": false}})");
-  EXPECT_THAT(apart.notes.assumptions,
+  const job::Made no_peers = of(R"({"base": "aws-p5", "node": {"p2p": false}})");
+  EXPECT_THAT(no_peers.notes.assumptions,
               Contains("collectives measured on aws-p5 are not used: these GPUs do not reach each other's memory"));
 }
 

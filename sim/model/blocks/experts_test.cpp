@@ -301,7 +301,14 @@ TEST(LocalAttention, AlternatesAndSeesItsWindowOnly) {
   ASSERT_EQ(kinds.size(), 2U);
   EXPECT_EQ(kinds[0].count, 2);
   EXPECT_EQ(layers_between(model, 1, 3), (std::vector<LayerCount>{{1, 1}, {0, 1}, {1, 1}}));
-  EXPECT_EQ(core_flop(kinds[0].ops, kS), 4 * kS * 256 * 16 * 128) << "twice the window, as half counts as masked";
+  const double keys = 2 * (128 - 128 * 128 / (2 * kS));  // the first queries have fewer before them
+  EXPECT_DOUBLE_EQ(core_flop(kinds[0].ops, kS), 4 * kS * keys * 16 * 128) << "twice, as half counts as masked";
+  EXPECT_NEAR(core_flop(kinds[0].ops, 129) / core_flop(kinds[1].ops, 129), 1, 1e-4) << "nearly the whole sequence";
+  EXPECT_DOUBLE_EQ(core_flop(kinds[0].ops, 256), 0.75 * core_flop(kinds[1].ops, 256)) << "three quarters of the pairs";
+  BlockOps unmasked = kinds[0].ops;
+  for (Op& op : unmasked.ops)
+    if (auto* core = std::get_if<AttentionCore>(&op.work)) core->causal = false;
+  EXPECT_EQ(core_flop(unmasked, kS), 4 * kS * 128 * 16 * 128) << "once, as no mask leaves out a half";
   EXPECT_EQ(core_flop(kinds[1].ops, kS), 4 * kS * kS * 16 * 128);
   EXPECT_EQ(core_flop(kinds[0].ops, 100), core_flop(kinds[1].ops, 100)) << "a short sequence is seen whole";
 }

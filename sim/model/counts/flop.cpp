@@ -5,8 +5,10 @@
 #include "sim/model/counts/flop.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.h"
+#include "sim/base/kernel.h"
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/tuning/parts.h"
 
@@ -77,10 +79,13 @@ double product_flop(const BlockOps& block, double sequence, SelectiveModules mod
 
 namespace {
 
-// Tokens that a query is counted to meet. A causal mask leaves half of them, so a window counts twice.
+// Tokens that a query is counted to meet: all of the sequence without a window. A causal mask leaves half of the tokens
+// counted here, so the keys of a window under such a mask count twice. A window of the whole sequence is none.
 double met(const AttentionCore& core, double sequence) {
   if (core.keys > 0) return real(core.keys);
-  return core.window > 0 ? std::min(sequence, 2 * real(core.window)) : sequence;
+  if (core.window == 0 || real(core.window) >= sequence) return sequence;
+  const AttentionShape shape{.kv_length = std::llround(sequence), .causal = core.causal, .window = core.window};
+  return (core.causal ? 2 : 1) * shape.keys_per_query();
 }
 
 template <class Wanted>

@@ -184,6 +184,18 @@ void map_model(const Section& config, Report& report) {
   map_experts(config, report);
 }
 
+// parallelism_config.py, cast_str_to_pipeline_engine: "afab" and "1f1b". The default is all forward, all backward.
+void map_schedule(const Section& parallel, Report& report) {
+  const std::string engine = lower_case(parallel.text("pp_engine"));
+  parallel.settle(report, "pp_engine", "schedule", engine == "1f1b" ? "1f1b" : "gpipe");
+  if (!parallel.has("pp_engine"))
+    report.approximate(parallel.from("pp_engine"),
+                       "all forward passes, then all backward ones, are nanotron's default; "
+                       "every micro-batch keeps its activations");
+  else if (engine != "1f1b" && engine != "afab")
+    report.refuse(parallel.from("pp_engine"), "expected 1f1b or afab, found " + in_quotes(parallel.text("pp_engine")));
+}
+
 void map_run(const Section& parallel, const Section& tokens, Report& report) {
   const std::int64_t tensor = parallel.map(report, "tp", "parallelism.tensor", 1);
   const std::int64_t stages = parallel.map(report, "pp", "parallelism.pipeline", 1);
@@ -192,12 +204,7 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
   const auto data = whole_of(parallel.text("dp"));
   const bool scatters = lower_case(parallel.text("tp_mode")) == "reduce_scatter";
   parallel.settle(report, "tp_mode", "parallelism.sequence_parallel", scatters && tensor > 1);
-  const std::string engine = lower_case(parallel.text("pp_engine"));  // all forward, all backward by default
-  parallel.settle(report, "pp_engine", "schedule", engine == "1f1b" ? "1f1b" : "gpipe");
-  if (!parallel.has("pp_engine"))
-    report.approximate(parallel.from("pp_engine"),
-                       "all forward passes, then all backward ones, are nanotron's default; "
-                       "every micro-batch keeps its activations");
+  map_schedule(parallel, report);
   tokens.require(report, "micro_batch_size", "batch.micro");
   tokens.require(report, "sequence_length", "batch.sequence_length");
   const std::int64_t rounds = whole_of(tokens.text("batch_accumulation_per_replica")).value_or(1);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/io/import/launch/read_launch.h"
 #include "sim/io/json/test_text.h"
@@ -68,6 +69,25 @@ TEST(ReadNanotron, ModesHaveAnyCase) {
   Report report;
   nanotron::read_nanotron(document, report);
   EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+}
+
+TEST(ReadNanotron, OtherPipelineEnginesAreRefusedByName) {
+  const auto report_of = [](const std::string& engine) {
+    const auto document = Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
+                                          "tokens": {}, "parallelism": {"pp": "2", "pp_engine": ")" +
+                                      engine + "\"}}");
+    Report report;
+    nanotron::read_nanotron(document, report);
+    return report;
+  };
+  for (const auto& [engine, schedule] : {std::pair("AFAB", "gpipe"), std::pair("1F1B", "1f1b")}) {
+    EXPECT_EQ(report_of(engine).at("schedule"), Json(schedule));
+    EXPECT_TRUE(report_of(engine).refused.empty()) << engine;
+  }
+  const Report zero_bubble = report_of("zb-h1");
+  ASSERT_EQ(zero_bubble.refused.size(), 1U);
+  EXPECT_EQ(zero_bubble.refused[0].setting, "parallelism.pp_engine");
+  EXPECT_EQ(zero_bubble.refused[0].because, "expected 1f1b or afab, found \"zb-h1\"");
 }
 
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
