@@ -138,15 +138,14 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
       job.routing.imbalance));
 }
 
-// Says where a ZeRO stage needs more memory than the one below, beyond a thousandth of the GPU's. Stages 2 and 3 have
-// no pipeline.
+// Says where a ZeRO stage needs more memory than the one below, beyond a trifle. Stages 2 and 3 have no pipeline.
 void warn_of_a_stage_that_saves_nothing(const Job& job, std::vector<std::string>& warnings) {
   const int zero = job.optimizer.zero_stage;
   if (zero < 2 || !job.groups.empty()) return;
   Job below = job;
   below.optimizer.zero_stage = zero - 1;
   const Bytes most = step::JobMemory(job).held(Stage{}).total() - step::JobMemory(below).held(Stage{}).total();
-  if (most <= 1e-3 * job.cluster.gpu.memory) return;
+  if (most <= 1e-4 * job.cluster.gpu.memory) return;
   warnings.push_back(
       fmt::format("ZeRO-{} needs {} more than ZeRO-{} here: {}", zero, report::binary_bytes(most), zero - 1,
                   zero == 3                   ? "gathered weights stand beside the shards"
