@@ -90,6 +90,14 @@ double tail_factor(const AttentionRate& rate, const RowsToCut& rows, const Atten
   return std::pow(std::pow(paid, waves.knee) + std::pow(rate.tail, waves.knee), 1 / waves.knee) / even;
 }
 
+/// The length that a short sequence is judged by. A backward pass in waves cuts the keys, and its last block takes as
+/// long as a full one.
+double length_walked(const AttentionRate& rate, double keys, const AttentionShape& shape) {
+  if (!rate.waves || !shape.backward) return keys;
+  const auto block = static_cast<double>(rate.waves->block_rows);
+  return std::ceil(keys / block) * block;
+}
+
 }  // namespace
 
 bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {
@@ -142,7 +150,9 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   const double overhang = laws.between([](const AttentionLaw& law) { return law.window_overhang; });
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
   const double flop = shape.flop(overhang).value() * padded / static_cast<double>(shape.head_dim);
-  const double length = shape.keys_per_query(overhang) * (shape.causal ? 2 : 1);
+  const double keys = shape.keys_per_query(overhang) * (shape.causal ? 2 : 1);
+  const double length =
+      laws.between([&](const AttentionLaw& law) { return length_walked(half_of(law, shape.backward), keys, shape); });
   const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
   const RowsToCut rows{static_cast<double>(shape.batch * shape.heads), static_cast<double>(cut)};
   const double tail =

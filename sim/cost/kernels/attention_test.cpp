@@ -141,6 +141,17 @@ TEST(Attention, EqualBlocksRunInWholeWaves) {
   EXPECT_NEAR(microseconds_of(full(28, 1024), soft), 10 * (0.75 * 2 + 0.25 * 112 / 108), 1e-9);
 }
 
+TEST(Attention, ABackwardPassTakesNoLessTimeForMoreKeysInItsLastBlock) {
+  Profile profile = with_waves(0, 0, 1);
+  profile.attention.laws.front().backward.half_length = 300;
+  AttentionShape shape = full(27, 900);
+  shape.backward = true;
+  shape.kv_length = 900;
+  const double before = microseconds_of(shape, profile);
+  shape.kv_length = 1000;
+  EXPECT_NEAR(microseconds_of(shape, profile), before, 1e-9);
+}
+
 TEST(Attention, FewEqualBlocksTakeNoLessThanTheFirstOne) {
   const Profile profile = with_waves(0, 0.5, 2);
   EXPECT_NEAR(microseconds_of(full(1, 256), profile), 10 * std::hypot(1.0 / 108, 0.5), 1e-9);
@@ -215,7 +226,8 @@ TEST(Attention, NeverFasterWhenAnythingGrows) {
     larger.q_length += *rc::gen::inRange(0, 1000);
     larger.kv_length += *rc::gen::inRange(0, 1000);
     RC_ASSERT(attention_time(shape, profile) > profile.attention.launch);
-    RC_ASSERT(attention_time(larger, profile) >= attention_time(shape, profile));
+    constexpr double kRounding = 1 - 1e-12;  // keys in one block give the same time by other sums
+    RC_ASSERT(attention_time(larger, profile) >= kRounding * attention_time(shape, profile));
   }));
 }
 
