@@ -31,7 +31,8 @@ Cluster as_placed(Cluster cluster, int gpus, std::int64_t group) {
 }
 
 bool domains_hold(const Cluster& cluster, std::int64_t ranks) {
-  return cluster.links.gpus % ranks == 0 || (cluster.segment && cluster.segment->gpus % ranks == 0);
+  if (!cluster.segment) return cluster.links.gpus % ranks == 0;
+  return cluster.segment->of % ranks == 0 || cluster.segment->gpus % ranks == 0;
 }
 
 }  // namespace foretoken::net

@@ -65,6 +65,8 @@ TEST(ReadCluster, AJobOfSeveralRacksTakesASegmentOfEach) {
     EXPECT_EQ(placed.links.gpus, domain) << gpus;
     EXPECT_EQ(placed.links.nics, domain) << gpus;
     EXPECT_EQ(net::in_whole_domains(placed).links.gpus, 72);
+    for (const int ranks : {9, 16, 72}) EXPECT_TRUE(net::domains_hold(placed, ranks)) << ranks << " of " << domain;
+    EXPECT_FALSE(net::domains_hold(placed, 5));
     EXPECT_EQ(net::as_placed(placed, 72, 8).links.nics, 72);
   }
   EXPECT_EQ(net::as_placed(rack, 576, 64).links.gpus, 64) << "groups of 64 ranks fit in no whole rack without a rest";

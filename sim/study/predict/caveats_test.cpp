@@ -1,5 +1,6 @@
 // Tests warnings about imperfections that a run ignores: given where they matter, and once.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@ using step::Fidelity;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char* kNic = R"("slow_nics": [{"node": 0, "nic": 0, "rate_factor": 0.5}])";
 constexpr const char* kNvlink =
@@ -84,6 +86,19 @@ TEST(Caveats, WithOneCostEachOnlyThatPlacementCountsForNothing) {
                             "has one cost wherever its ranks sit; expected --collectives flows"));
   }
   EXPECT_THAT(warnings("", kPlacement, {.traffic = Traffic::kFlows}), IsEmpty());
+}
+
+TEST(Caveats, CopiesThroughTheHostAreABestCase) {
+  const auto warnings_of = [](int gpus, const char* p2p) {
+    const std::string text =
+        fmt::format(R"({{"model": "gpt2-medium", "cluster": {{"base": "dgx-h100-ndr", "node": {{"p2p":
+      {}}}}}, "gpus": {}, "batch": {{"micro": 1, "global": 16, "sequence_length": 64}}}})",
+                    p2p, gpus);
+    return fmt::format("{}", fmt::join(predict(io::read_scenario_text(text, "test", {}).job).metrics.warnings, " "));
+  };
+  EXPECT_THAT(warnings_of(8, "false"), HasSubstr("p2p false: exchanges have the rate of PCIe, a best case"));
+  EXPECT_THAT(warnings_of(8, "true"), Not(HasSubstr("p2p")));
+  EXPECT_THAT(warnings_of(1, "false"), Not(HasSubstr("p2p"))) << "one GPU exchanges nothing";
 }
 
 }  // namespace
