@@ -44,19 +44,15 @@ class Run {
   }
 
  private:
-  // The tasks about to start are fetched early.
-  void count_down(TaskId task) {
-    if (waiting_.count_down(task.value)) ready_.push_back(task);
-    graph_.prefetch(task);
-  }
-
   void end_all() {
     if (!ended_.empty()) result_.makespan = queue_.now();
     for (const TaskId task : ended_) {
       if constexpr (kObserved) {
         for (Observer* observer : observers_) observer->on_end(task, queue_.now());
       }
-      graph_.for_each_successor(task, [this](TaskId after) { count_down(after); });
+      graph_.for_each_successor(task, [this](TaskId after) {
+        if (waiting_.count_down(after.value)) ready_.push_back(after);
+      });
     }
   }
 
@@ -65,7 +61,7 @@ class Run {
     for (const TaskId task : ready_) {
       result_.start[task.value] = now;
       queue_.push(later(now, graph_.duration(task)), task);
-      graph_.prefetch_successors(task, waiting_.bytes());
+      graph_.prefetch_successors(task, waiting_, result_.start.data());
       if constexpr (kObserved) {
         for (Observer* observer : observers_) observer->on_start(task, now);
       }
