@@ -101,5 +101,25 @@ TEST(Caveats, CopiesThroughTheHostAreABestCase) {
   EXPECT_THAT(warnings_of(1, "false"), Not(HasSubstr("p2p"))) << "one GPU exchanges nothing";
 }
 
+TEST(Caveats, MemoryThatHoldsEvenRoutingAlone) {
+  const auto warnings_of = [](int micro, const char* moe) {
+    const std::string text =
+        fmt::format(R"({{"model": "mixtral-8x7b", "cluster": "dgx-h100-ndr", "gpus": 64, "runtime": "megatron-core",
+          "parallelism": {{"tensor": 2, "pipeline": 4, "expert": 4, "sequence_parallel": true}}, "precision": "bf16",
+          "recompute": "none", "optimizer": {{"zero_stage": 1}}, "moe": {},
+          "batch": {{"micro": {}, "global": 768, "sequence_length": 4096}}}})",
+                    moe, micro);
+    const report::Metrics metrics = predict(io::read_scenario_text(text, "test", {}).job).metrics;
+    EXPECT_TRUE(metrics.memory.fits) << metrics.memory.filled();
+    return fmt::format("{}", fmt::join(metrics.warnings, " "));
+  };
+  const char* warned =
+      "memory: fits while all expert ranks get equally many tokens; with 1.9 times the mean on one, as early in "
+      "published runs";
+  EXPECT_THAT(warnings_of(3, "{}"), HasSubstr(warned));
+  EXPECT_THAT(warnings_of(1, "{}"), Not(HasSubstr("equally many tokens"))) << "there is room for uneven routing";
+  EXPECT_THAT(warnings_of(3, R"({"capacity_factor": 1})"), Not(HasSubstr("equally many tokens")));
+}
+
 }  // namespace
 }  // namespace foretoken::study
