@@ -106,8 +106,9 @@ struct GemmShape {
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
-/// Implementations of fused attention. kFastest is the one that the GPU's profile was fitted on.
-enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton };
+/// Implementations of fused attention. kFastest is the one that the GPU's profile was fitted on. kServing is that of
+/// engines of inference, where it is slower than the one of training.
+enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton, kServing };
 
 /// Fused attention (FlashAttention) of one GPU. `heads` query heads and `kv_heads` key/value heads remain after
 /// sharding. Where ranks share a sequence, q_length is the local part and kv_length the whole.

@@ -59,8 +59,10 @@ struct AttentionLaws {
   /// Laws of FlashAttention-2, the reference of older kernels. Empty: none is known for this GPU.
   std::vector<AttentionLaw> flash2{};
   std::vector<AttentionLaw> fp8{};  ///< with queries, keys and values in 8 bit; empty: as fast as 16 bit
-  int multiprocessors = 1;          ///< thread blocks that run at once, for small batch x heads
-  int block_rows = 128;             ///< query rows of one thread block
+  /// Laws of the kernels of engines of inference. Empty: they are those of `laws`.
+  std::vector<AttentionLaw> serving{};
+  int multiprocessors = 1;  ///< thread blocks that run at once, for small batch x heads
+  int block_rows = 128;     ///< query rows of one thread block
   Seconds launch{};
   double sustained_factor = 1;  ///< like that of products: the clock falls for all kernels
 };

@@ -26,7 +26,7 @@ void scale_rate(cost::RooflineLaw& law, double factor) { law.compute_rate = law.
 void scale_arithmetic(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { scale_rate(law, factor); });
   cost::AttentionLaws& attention = h.profile.attention;
-  for (std::vector<cost::AttentionLaw>* laws : {&attention.laws, &attention.flash2, &attention.fp8})
+  for (std::vector<cost::AttentionLaw>* laws : {&attention.laws, &attention.flash2, &attention.fp8, &attention.serving})
     for (cost::AttentionLaw& law : *laws) {
       law.forward.peak = law.forward.peak * factor;
       law.backward.peak = law.backward.peak * factor;

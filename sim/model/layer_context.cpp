@@ -7,6 +7,7 @@ std::string_view name_of(AttentionKind kind, FlashKernel kernel) {
   if (kind == AttentionKind::kUnfused) return "unfused";
   switch (kernel) {
     case FlashKernel::kFastest:
+    case FlashKernel::kServing:
       return "flash";
     case FlashKernel::kFlash2:
       return "flash-2";

@@ -233,6 +233,7 @@ Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64
                        .kv_length = chunk.tokens,
                        .head_dim = core.prompt_dim,
                        .causal = core.causal,
+                       .kernel = FlashKernel::kServing,
                        .window = core.window < chunk.tokens ? core.window : 0};
   Seconds sum = service_.engine.kernel + cost::attention_time(shape, job_.profile);
   const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);

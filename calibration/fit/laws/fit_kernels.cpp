@@ -323,18 +323,22 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Profile
 
 }  // namespace
 
+AttentionShape shape_of_kernel(const measured::AttentionSample& sample) {
+  AttentionShape shape = sample.shape;
+  if (sample.beside.value() > 0) shape.kernel = FlashKernel::kServing;
+  return shape;
+}
+
 Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile) {
-  const AttentionShape& shape = sample.shape;
-  const cost::AttentionLaws& all = profile.attention;
-  const auto& laws =
-      bytes_per_element(shape.precision) < 2 && cost::has_mask(all.fp8, shape.causal) ? all.fp8 : all.laws;
-  const auto [below, above] = cost::nearest_laws(laws, shape.causal, static_cast<int>(shape.head_dim));
+  const AttentionShape shape = shape_of_kernel(sample);
+  const auto [below, above] =
+      cost::nearest_laws(cost::laws_of(profile.attention, shape), shape.causal, static_cast<int>(shape.head_dim));
   const cost::AttentionLaw& law = below ? *below : *above;
   const auto& write = shape.window > 0 && law.window_cache_write ? law.window_cache_write : law.cache_write;
   return cache_time(cache_work(sample), write ? *write : usual_cache_write(profile.memory_bound));
 }
 
-void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
+FittedAttention fitted_attention(const cost::Profile& known, const measured::Samples& samples) {
   std::map<LawKey, std::vector<Kernel>> sorted;
   for (const auto& sample : samples.attention) {
     AttentionShape shape = sample.shape;
@@ -345,15 +349,28 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
     sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back(
         {shape, sample.time.median.value(), cache_work(sample)});
   }
-  const cost::Profile known = profile;
+  FittedAttention fitted;
   for (const auto& [key, kernels] : sorted) {
     auto law = fit_law(key, known, kernels, source_of(samples, samples.attention));
     if (!law) continue;
     law->evidence.provenance = provenance_of(samples.attention);
-    auto& laws = key.narrow ? profile.attention.fp8 : profile.attention.laws;
-    std::erase_if(laws, [&](const auto& l) { return l.head_dim == law->head_dim && l.causal == law->causal; });
-    laws.push_back(*law);
+    (key.narrow ? fitted.fp8 : fitted.laws).push_back(*law);
   }
+  return fitted;
+}
+
+void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
+  const auto replace = [](std::vector<cost::AttentionLaw>& laws, const std::vector<cost::AttentionLaw>& fitted) {
+    for (const cost::AttentionLaw& law : fitted) {
+      std::erase_if(laws, [&](const auto& l) { return l.head_dim == law.head_dim && l.causal == law.causal; });
+      laws.push_back(law);
+    }
+  };
+  const FittedAttention fitted = fitted_attention(profile, samples);
+  for (const cost::AttentionLaw& law : fitted.laws)  // newer than those of another machine's engines
+    std::erase_if(profile.attention.serving, [&](const auto& l) { return l.causal == law.causal; });
+  replace(profile.attention.laws, fitted.laws);
+  replace(profile.attention.fp8, fitted.fp8);
 }
 
 }  // namespace foretoken::fit

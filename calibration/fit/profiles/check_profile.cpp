@@ -67,7 +67,7 @@ struct Checking {
   }
 
   void attention(const measured::AttentionSample& sample) {
-    const AttentionShape& shape = sample.shape;
+    const AttentionShape shape = shape_of_kernel(sample);
     if (sample.implementation == "composed") return;
     const std::string kind =
         fmt::format("attention{} {} {}{} {} d{}", shape.kernel == FlashKernel::kFlash2 ? " flash-2" : "",

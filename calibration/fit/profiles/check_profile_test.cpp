@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/import/import.h"
 #include "sim/cost/costs.h"
@@ -159,6 +160,24 @@ TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {
   const AttentionShape plain{.batch = 2, .heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 64};
   EXPECT_NEAR(cost::attention_time(plain, fitted) / cost::attention_time(plain, truth), 1, 0.02)
       << "training writes no cache";
+}
+
+TEST(CheckProfile, KernelsOfEnginesHaveTheLawsOfServing) {
+  cost::Profile truth = cost::example_a100_profile();
+  truth.attention.sustained_factor = 1;
+  cost::Profile slow = truth;
+  for (cost::AttentionLaw& each : slow.attention.laws) each.forward.peak = 0.7 * each.forward.peak;
+  measured::Samples samples = with_cache(slow, Seconds(12e-6), gigabytes_per_second(300));
+  const auto bias = [&](const cost::Profile& profile) {
+    return class_of(check_profile(profile, samples), "attention forward causal bf16 d64", "seq >= 2048").errors.bias;
+  };
+  truth.attention.serving = fitted_attention(truth, samples).laws;
+  ASSERT_EQ(truth.attention.serving.size(), 1U);
+  EXPECT_NEAR(bias(truth), 0, 0.01);
+  EXPECT_EQ(fit_profile(samples, {.gpu = truth.gpu, .base = truth}).attention.serving.size(), 0U)
+      << "the engine's kernels are the law now";
+  for (measured::From<measured::AttentionSample>& sample : samples.attention) sample.beside = Bytes(0);
+  EXPECT_LT(bias(truth), -0.2) << "training does not run the engine's kernel";
 }
 
 TEST(FitProfile, ATokenInACacheTakesTheThreadsThatWriteIt) {

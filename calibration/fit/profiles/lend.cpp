@@ -51,7 +51,7 @@ struct Lender {
   }
   void lend(cost::AttentionLaws& attention) const {
     attention.multiprocessors = ratios.multiprocessors.value_or(attention.multiprocessors);
-    for (auto* laws : {&attention.laws, &attention.fp8})
+    for (auto* laws : {&attention.laws, &attention.fp8, &attention.serving})
       for (cost::AttentionLaw& law : *laws) {
         law.forward.peak = times(ratios.compute, law.forward.peak);
         law.backward.peak = times(ratios.compute, law.backward.peak);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibration/fit/laws/fit_grouped.h"
+#include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/fit/shipped/factors.h"
@@ -60,7 +61,8 @@ const cost::Profile& Fitting::known(const FromProfile& from) {
 
 void Fitting::fit_tables(const FromProfile& from) {
   const auto recipe = recipes_->find(from.profile);
-  if (recipe == recipes_->end() || recipe->second.kernel_tables.empty()) return;
+  if (recipe == recipes_->end() || (recipe->second.kernel_tables.empty() && recipe->second.serving_tables.empty()))
+    return;
   if (!begun_.contains(from.profile)) (void)profile(from.profile);
 }
 
@@ -198,6 +200,13 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
   return profile;
 }
 
+/// Fits the attention of engines of inference on the recipe's tables of it.
+void fit_serving_attention(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
+  measured::Samples samples;
+  for (const Rows& rows : recipe.serving_tables) samples.append(tables.kernels(recipe, rows));
+  profile.attention.serving = fitted_attention(profile, samples).laws;
+}
+
 /// Gives the laws of products that the recipe's tables of experts have their grouped part.
 void fit_experts(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
   std::map<Precision, std::vector<measured::ExpertSample>> layers;
@@ -242,8 +251,9 @@ cost::Profile Fitting::profile(const std::string& name) {
     profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
     fit_experts(profile, recipe->second, *tables_);
     for (const auto& [precision, law] : profile.gemm) gemm_.insert_or_assign({name, precision}, law);
-    attention_.insert_or_assign({name, {}}, profile.attention);
   }
+  if (!recipe->second.serving_tables.empty()) fit_serving_attention(profile, recipe->second, *tables_);
+  attention_.insert_or_assign({name, {}}, profile.attention);
   profile.notes = notes_of(profile);
   return whole_.emplace(name, std::move(profile)).first->second;
 }

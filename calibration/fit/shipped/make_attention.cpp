@@ -146,13 +146,15 @@ void make_of_profile(cost::AttentionLaws& laws, const Recipe& recipe, const Atte
   laws = fitting.attention(from.from);
   laws.multiprocessors = multiprocessors;
   const double factor = rate_ratio(recipe, from, laws, fitting);
-  for (std::vector<cost::AttentionLaw>* kernel : {&laws.laws, &laws.flash2})
+  for (std::vector<cost::AttentionLaw>* kernel : {&laws.laws, &laws.flash2, &laws.serving})
     for (cost::AttentionLaw& law : *kernel) {
       law.forward.peak = FlopPerSecond(rounded(factor * law.forward.peak.value()));
       law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
       law.evidence = from.evidence;
     }
-  if (!from.with_flash2) laws.flash2.clear();
+  if (from.with_flash2) return;
+  laws.flash2.clear();
+  laws.serving.clear();  // of FlashAttention-2, too
 }
 
 // ---- laws in the proportions of another profile

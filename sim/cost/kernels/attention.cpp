@@ -21,6 +21,7 @@ double times_slower(FlashKernel kernel, bool backward) {
   switch (kernel) {
     case FlashKernel::kFastest:
     case FlashKernel::kFlash2:
+    case FlashKernel::kServing:
       return 1.0;
     case FlashKernel::kFlash1:
       return 2.0;
@@ -100,6 +101,18 @@ double length_walked(const AttentionRate& rate, double keys, const AttentionShap
 
 }  // namespace
 
+// Jobs without a law in 8 bits are refused (sim/job/rules/hardware.cpp). A table's kernels are compared with the 16-bit
+// law.
+const std::vector<AttentionLaw>& laws_of(const AttentionLaws& attention, const AttentionShape& shape) {
+  const bool serving = shape.kernel == FlashKernel::kServing;
+  if (!serving && shape.kernel != FlashKernel::kFastest) {
+    expects(!attention.flash2.empty(), "the profile has laws of FlashAttention-2");
+    return attention.flash2;
+  }
+  if (bytes_per_element(shape.precision) < 2 && has_mask(attention.fp8, shape.causal)) return attention.fp8;
+  return serving && has_mask(attention.serving, shape.causal) ? attention.serving : attention.laws;
+}
+
 bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {
   return std::any_of(laws.begin(), laws.end(), [&](const AttentionLaw& law) { return law.causal == causal; });
 }
@@ -140,12 +153,7 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   expects(shape.batch >= 1 && shape.heads >= 1 && shape.q_length >= 1 && shape.kv_length >= 1 && shape.head_dim >= 1,
           "attention has positive dimensions");
   const AttentionLaws& attention = profile.attention;
-  const bool fastest = shape.kernel == FlashKernel::kFastest;
-  expects(fastest || !attention.flash2.empty(), "the profile has laws of FlashAttention-2");
-  // Jobs without such a law are refused (sim/job/rules/hardware.cpp). A table's kernels are compared with the 16-bit
-  // law.
-  const bool narrow = fastest && shape.precision == Precision::kFp8 && has_mask(attention.fp8, shape.causal);
-  const LawsAround laws = laws_around(narrow ? attention.fp8 : fastest ? attention.laws : attention.flash2, shape);
+  const LawsAround laws = laws_around(laws_of(attention, shape), shape);
   const AttentionRate rate = rate_for(laws, shape.backward);
   const double overhang = laws.between([](const AttentionLaw& law) { return law.window_overhang; });
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);

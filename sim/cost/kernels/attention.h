@@ -13,6 +13,10 @@ struct NearestLaws {
   const AttentionLaw* above = nullptr;
 };
 
+/// Returns the laws of the shape's kernel and precision.
+/// Precondition: the profile has laws of FlashAttention-2 where an older kernel is asked for.
+[[nodiscard]] const std::vector<AttentionLaw>& laws_of(const AttentionLaws& attention, const AttentionShape& shape);
+
 /// Returns true when some law has this mask.
 [[nodiscard]] bool has_mask(const std::vector<AttentionLaw>& laws, bool causal);
 

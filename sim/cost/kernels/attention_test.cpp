@@ -87,6 +87,19 @@ TEST(Attention, EightBitKernelsHaveLawsOfTheirOwn) {
   EXPECT_DOUBLE_EQ(seconds(shape, profile), full) << "without one for this mask";
 }
 
+TEST(Attention, EnginesOfInferenceMayHaveSlowerKernels) {
+  Profile profile = simple_profile();
+  const AttentionShape training{.heads = 16, .kv_heads = 16, .q_length = 2048, .kv_length = 2048, .head_dim = 128};
+  AttentionShape serving = training;
+  serving.kernel = FlashKernel::kServing;
+  EXPECT_EQ(seconds(serving, profile), seconds(training, profile)) << "no laws of their own";
+  profile.attention.serving = {{128, true, simple(100, 600, 0), simple(50, 600, 0), {}}};
+  EXPECT_NEAR(seconds(serving, profile) - 2e-6, 2 * (seconds(training, profile) - 2e-6), 1e-15);
+  EXPECT_EQ(seconds(training, profile), seconds(training, simple_profile()));
+  serving.causal = false;
+  EXPECT_EQ(seconds(serving, profile), seconds(serving, simple_profile())) << "no law without a mask";
+}
+
 TEST(Attention, OlderKernelsTakeMultiplesOfFlashAttention2) {
   Profile profile = simple_profile();
   profile.attention.flash2 = profile.attention.laws;

@@ -214,6 +214,7 @@ void attention_fields(Fields& f, cost::AttentionLaws& attention) {
   f.custom(
       "flash_2", [&](const Node& node) { read_flash2(node, attention); }, [&] { return written_flash2(attention); });
   f.list_where(!attention.fp8.empty(), "fp8", attention.fp8, attention_law_fields);
+  f.list_where(!attention.serving.empty(), "serving", attention.serving, attention_law_fields);
   f.check([&](const Node& node) { want_both_masks(node, attention); });
 }
 
