@@ -14,6 +14,13 @@ Json short_number(double value) { return round_to_digits(value, kDigits); }
 
 }  // namespace
 
+Fields Fields::of_keys() {
+  constexpr std::size_t kUsual = 16;  // most objects have fewer
+  Fields fields(nullptr);
+  fields.keys_.reserve(kUsual);
+  return fields;
+}
+
 Fields Fields::writing() {
   Fields fields(nullptr);
   fields.writes_ = true;

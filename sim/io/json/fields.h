@@ -31,7 +31,7 @@ class Fields {
   template <class T>
   using Table = void (*)(Fields&, T&);
 
-  [[nodiscard]] static Fields of_keys() { return Fields(nullptr); }  ///< names the keys; touches no value
+  [[nodiscard]] static Fields of_keys();  ///< names the keys; touches no value
   [[nodiscard]] static Fields reading(const Node& node) { return Fields(&node); }
   [[nodiscard]] static Fields writing();
 

@@ -185,6 +185,13 @@ std::vector<std::string> nearest_first(std::string_view key, std::span<const std
   return names;
 }
 
+// Copies no key: nearly every object has known keys only.
+template <class Names>
+bool has_only(const json& value, const Names& known) {
+  const auto is_known = [&](const auto& member) { return std::ranges::find(known, member.first) != known.end(); };
+  return !value.is_object() || std::ranges::all_of(value.get_ref<const json::object_t&>(), is_known);
+}
+
 // Lists the known keys where they fit into `columns`. Otherwise it lists those most like `key` that fit, one at least.
 std::string known_keys(std::string_view key, std::span<const std::string> known, std::size_t columns) {
   if (known.empty()) return "";
@@ -204,10 +211,11 @@ std::string known_keys(std::string_view key, std::span<const std::string> known,
 }  // namespace
 
 void Node::allow_only(std::initializer_list<std::string_view> known) const {
-  allow_only(std::vector<std::string>(known.begin(), known.end()));
+  if (!has_only(value(), known)) allow_only(std::vector<std::string>(known.begin(), known.end()));
 }
 
 void Node::allow_only(std::span<const std::string> known) const {
+  if (has_only(value(), known)) return;
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (findings_->complaints.is_full()) {
@@ -328,16 +336,15 @@ bool Node::as_boolean() const {
 bool Node::is_text() const { return value().is_string(); }
 
 std::ptrdiff_t Node::as_choice(std::span<const std::string> names) const {
+  const std::string* const word = is_text() ? &value_->get_ref<const std::string&>() : nullptr;
+  const auto found_name = word != nullptr ? std::ranges::find(names, *word) : names.end();
+  if (found_name != names.end()) return found_name - names.begin();
   std::vector<std::string> allowed;
   for (const std::string& name : names) allowed.push_back(in_quotes(name));
-  if (!is_text()) {
+  if (word == nullptr)
     expected(either(allowed));
-    return 0;
-  }
-  const auto& word = value_->get_ref<const std::string&>();
-  const auto found_name = std::find(names.begin(), names.end(), word);
-  if (found_name != names.end()) return found_name - names.begin();
-  complain(fmt::format("expected {}, found {}{}", either(allowed), in_quotes(word), did_you_mean(word, names)));
+  else
+    complain(fmt::format("expected {}, found {}{}", either(allowed), in_quotes(*word), did_you_mean(*word, names)));
   return 0;
 }
 
