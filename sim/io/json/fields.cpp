@@ -27,15 +27,8 @@ Fields Fields::writing() {
   return fields;
 }
 
-void Fields::custom(std::string_view key, const std::function<void(const Node&)>& read,
-                    const std::function<Json()>& write) {
-  if (reads()) return read(*node_);
-  if (!writes()) return keys_.emplace_back(key), void();
-  if (Json value = write(); !value.is_null()) json_[std::string(key)] = std::move(value);
-}
-
-void Fields::check(const std::function<void(const Node&)>& rule) const {
-  if (reads()) rule(*node_);
+void Fields::add(std::string_view key, Json value) {
+  if (!value.is_null()) json_[std::string(key)] = std::move(value);
 }
 
 void Fields::text(std::string_view key, std::string& value) {

@@ -72,6 +72,16 @@ std::optional<double> spelled_count(const json& value, double thousand) {
   return has_letter ? parse_count(text, thousand) : std::nullopt;
 }
 
+/// Returns the number of a value where it lies in `range`, or nothing.
+std::optional<double> number_within(const json& value, const Range& range) {
+  const std::optional<double> count = spelled_count(value, range.thousand);
+  if (!value.is_number() && !count) return std::nullopt;
+  const double stated = count ? *count : value.get<double>();
+  const double number = std::abs(stated) < kSmallest ? 0 : stated;
+  const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
+  return inside ? std::optional(number) : std::nullopt;
+}
+
 /// Returns the whole number of 8 or 8e0, or nothing when a double would not hold it exactly.
 std::optional<std::int64_t> whole_number(const json& value) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
@@ -291,17 +301,24 @@ std::vector<Node> Node::as_array() const {
 }
 
 double Node::as_number(Range range) const {
-  const double harmless = std::clamp(1.0, range.low, range.high);
-  const json& held = value();
-  const std::optional<double> count = spelled_count(held, range.thousand);
-  if (held.is_number() || count) {
-    const double stated = count ? *count : held.get<double>();
-    const double number = std::abs(stated) < kSmallest ? 0 : stated;
-    const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
-    if (inside) return number;
-  }
+  if (const auto number = number_within(value(), range)) return *number;
   expected(in_words(range));
-  return harmless;
+  return std::clamp(1.0, range.low, range.high);
+}
+
+std::vector<double> Node::numbers(std::string_view key, Range range) const {
+  std::vector<double> values;
+  const Node list = child(key);
+  if (!list.value().is_array()) {
+    list.expected("an array");
+    return values;
+  }
+  values.reserve(list.value().size());
+  for (const json& member : list.value()) {
+    const auto number = number_within(member, range);
+    values.push_back(number ? *number : Node(&member, list.muted_, list).as_number(range));  // complains
+  }
+  return values;
 }
 
 std::int64_t Node::as_whole(WholeRange range) const {
