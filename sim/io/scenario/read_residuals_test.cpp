@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "sim/io/json/document.h"
 
@@ -78,18 +79,27 @@ TEST(Residuals, AWrongRowIsNamedByItsNumber) {
                                 {"an empty row between two", "fat-tree|8|1;;|16|1", 2}};
   for (const auto& [name, rows, row] : kRows) {
     SCOPED_TRACE(name);
-    EXPECT_THAT(complaint_about(rows), HasSubstr(fmt::format("/groups/0/rows: row {}: expected 2 values", row)));
+    EXPECT_THAT(complaint_about(rows), HasSubstr(fmt::format("/groups/0/rows: row {}: expected 3 values", row)));
   }
 }
 
 TEST(Residuals, OldFilesAreRefusedWithTheCommandThatWritesThemAnew) {
-  Findings findings;
-  std::string text = file_of("fat-tree|8|1");
-  text.replace(text.find("\"a100|~|*|*\""), 12, "\"a100||*|*\"");
-  const auto document = document_from_text(text, "residuals.json", findings);
-  (void)read_residuals(document->root(findings));
-  ASSERT_EQ(findings.complaints.listed().size(), 1);
-  EXPECT_THAT(findings.complaints.listed().front().line(), HasSubstr("foretoken validate"));
+  const std::string file = file_of("fat-tree|8|1");
+  const auto complaints = [&](const std::string& now, const std::string& old) {
+    Findings findings;
+    std::string text = file;
+    text.replace(text.find(now), now.size(), old);
+    const auto document = document_from_text(text, "residuals.json", findings);
+    (void)read_residuals(document->root(findings));
+    return findings.complaints.listed();
+  };
+  const std::vector<Complaint> empty = complaints("a100|~|", "a100||");
+  ASSERT_EQ(empty.size(), 1);
+  EXPECT_THAT(empty.front().line(), HasSubstr("write the file anew with foretoken validate"));
+
+  const std::vector<Complaint> list = complaints(R"("fat-tree|8|1")", R"(["fat-tree|8|1"])");
+  ASSERT_EQ(list.size(), 1);
+  EXPECT_THAT(list.front().line(), HasSubstr("/groups/0/rows: expected a string, found an array"));
 }
 
 }  // namespace
