@@ -8,6 +8,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -105,13 +106,13 @@ double farthest() { return static_cast<double>(place_keys().size()); }
 
 // Of equally near cases it is one of the place's own kind. Without a case, and at most, the distance is the farthest.
 Nearest nearest_to(const Place& place, const Evidence& evidence) {
-  Nearest nearest;
+  Nearest nearest{nullptr, std::numeric_limits<double>::infinity()};
   for (const Case& one : evidence.cases) {
-    const double distance = evidence.weights.distance(steps_between(place, one.place));
-    const bool is_nearer = nearest.place == nullptr || distance < nearest.distance;
-    const bool is_alike =
-        !is_nearer && distance == nearest.distance && !same_kind(place, *nearest.place) && same_kind(place, one.place);
-    if (is_nearer || is_alike) nearest = {&one.place, distance};
+    const auto distance = distance_within(nearest.distance, evidence.weights, place, one.place);
+    if (!distance) continue;
+    const bool is_nearer = nearest.place == nullptr || *distance < nearest.distance;
+    const bool is_alike = !is_nearer && !same_kind(place, *nearest.place) && same_kind(place, one.place);
+    if (is_nearer || is_alike) nearest = {&one.place, *distance};
   }
   nearest.distance = nearest.place == nullptr ? farthest() : std::min(farthest(), nearest.distance);
   return nearest;

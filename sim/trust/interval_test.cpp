@@ -1,10 +1,13 @@
 // Tests intervals: the effect of near and far cases, their coverage, and their words.
 #include "sim/trust/interval.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <random>
 
 #include "sim/trust/bias.h"
@@ -82,6 +85,21 @@ TEST(Place, YearsCountOneByOneAndAnUnknownYearIsOneAway) {
   b.year = 2024;
   EXPECT_EQ(steps_between(a, b).switches, 3);
   EXPECT_EQ(steps_between(a, unknown).switches, 1);
+}
+
+TEST(Place, ADistanceWithinALimitIsTheDistanceAndOneBeyondItIsNothing) {
+  constexpr Weights kWeights{.one_switch = 0.7, .doubling = 0.3};
+  for (const PlaceKey& first : place_keys())
+    for (const PlaceKey& second : place_keys()) {
+      SCOPED_TRACE(fmt::format("{}, {}", first.name, second.name));
+      const Place there = changed(changed(kHere, first), second);
+      const double distance = kWeights.distance(steps_between(kHere, there));
+      EXPECT_EQ(distance_within(distance, kWeights, kHere, there), distance);
+      EXPECT_EQ(distance_within(std::numeric_limits<double>::infinity(), kWeights, kHere, there), distance);
+      if (distance > 0) {
+        EXPECT_EQ(distance_within(std::nextafter(distance, 0), kWeights, kHere, there), std::nullopt);
+      }
+    }
 }
 
 TEST(Bias, IsTheSameForEverythingThatASearchChanges) {

@@ -58,6 +58,39 @@ double between(Scale scale, double a, double b) {
   return scale == Scale::kDoubling ? std::abs(std::log2(a / b)) : 1;
 }
 
+void add_steps(Steps& steps, const PlaceKey& key, const Place& a, const Place& b) {
+  double& sum = key.scale == Scale::kKind       ? steps.kinds
+                : key.scale == Scale::kDoubling ? steps.doublings
+                                                : steps.switches;
+  sum += steps_of(key, a, b);
+}
+
+// The rank of a scale by the time of a comparison and by its usual weight.
+constexpr int rank_of(Scale scale) {
+  switch (scale) {
+    case Scale::kKind:
+      return 0;
+    case Scale::kSwitch:
+    case Scale::kYear:
+      return 1;
+    case Scale::kDoubling:
+      break;
+  }
+  return 2;
+}
+
+constexpr int kRanks = 3;
+
+// All keys by rank. Keys of one rank keep their order, so that their sums are those of steps_between().
+constexpr auto kByRank = [] {
+  std::array<const PlaceKey*, kAll.size()> keys{};
+  std::size_t count = 0;
+  for (int rank = 0; rank < kRanks; ++rank)
+    for (const PlaceKey& key : kAll)
+      if (rank_of(key.scale) == rank) keys[count++] = &key;
+  return keys;
+}();
+
 }  // namespace
 
 std::span<const PlaceKey> place_keys() { return kAll; }
@@ -77,12 +110,19 @@ Steps steps_between(const Place& a, const Place& b, bool of_question_alone) {
   Steps steps;
   for (const PlaceKey& key : kAll) {
     if (of_question_alone && !key.is_of_question) continue;
-    double& sum = key.scale == Scale::kKind       ? steps.kinds
-                  : key.scale == Scale::kDoubling ? steps.doublings
-                                                  : steps.switches;
-    sum += steps_of(key, a, b);
+    add_steps(steps, key, a, b);
   }
   return steps;
+}
+
+std::optional<double> distance_within(double most, const Weights& weights, const Place& a, const Place& b) {
+  Steps steps;
+  auto key = kByRank.begin();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (; key != kByRank.end() && rank_of((*key)->scale) == rank; ++key) add_steps(steps, **key, a, b);
+    if (weights.distance(steps) > most) return std::nullopt;
+  }
+  return weights.distance(steps);
 }
 
 bool same_kind(const Place& a, const Place& b) { return a.gpu == b.gpu && a.runtime == b.runtime && a.bits == b.bits; }

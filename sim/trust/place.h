@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +80,11 @@ struct Weights {
     return steps.kinds + one_switch * steps.switches + doubling * steps.doublings;
   }
 };
+
+/// Returns the weighted distance between two places, or nothing where it is above `most`. It compares kinds first, and
+/// takes logarithms only where these are near enough.
+[[nodiscard]] std::optional<double> distance_within(double most, const Weights& weights, const Place& a,
+                                                    const Place& b);
 
 /// Returns true for places of one kind of GPU, runtime and width of elements.
 [[nodiscard]] bool same_kind(const Place& a, const Place& b);

@@ -217,10 +217,11 @@ cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile
   const std::vector<Release> releases = known_releases();
   const Release& release = release_of(releases, version);
   const ReleaseFile file = read_release_file(release, files);
-  const ReleaseFile newest = release.name == releases.back().name ? file : read_release_file(releases.back(), files);
+  const bool is_newest = release.name == releases.back().name;
+  const ReleaseFile newest = is_newest ? file : read_release_file(releases.back(), files);
   return known.get({file.text, newest.text}, [&] {
     NcclTuning tuning = read_from(file, read_version);
-    tuning.nvlink_reached = read_from(newest, cable_rates);
+    tuning.nvlink_reached = is_newest ? tuning.nvlink_per_link : read_from(newest, cable_rates);
     return tuning;
   });
 }

@@ -21,8 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files that led to the current one through "base".
+/// The files that led to the current one through "base", by canonical path.
 using Chain = std::vector<fs::path>;
+
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  return fs::weakly_canonical(path, error);
+}
+
+/// Most files have no base, and their paths are not resolved: that asks the system for each folder.
+bool has_base(const Document& document) { return document.value.is_object() && document.value.contains("base"); }
 
 /// An object without a name under a key of the base that is a name changes what has that name: {"gpu": {"sms": 100}}.
 void change_named(const nlohmann::json& base, nlohmann::json& changes) {
@@ -76,15 +84,13 @@ std::optional<Document> open_file(const Node& reference, const DataKind& kind, c
     reference.complain(*wrong + how_to_get(reference, kind));
     return std::nullopt;
   }
-  std::error_code error;
-  const fs::path canonical = fs::weakly_canonical(path, error);
-  if (std::find(chain.begin(), chain.end(), canonical) != chain.end()) {
+  if (!chain.empty() && std::ranges::find(chain, resolved(path)) != chain.end()) {
     reference.complain(fmt::format("{} is its own base", in_quotes(path.string())));
     return std::nullopt;
   }
-  chain.push_back(canonical);
   std::optional<Document> document = document_from_file(path, reference.findings());
-  if (!document) return std::nullopt;
+  if (!document || !has_base(*document)) return document;
+  chain.push_back(resolved(path));
   return merged(std::move(*document), kind, reference.findings(), chain);
 }
 

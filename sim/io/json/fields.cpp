@@ -14,21 +14,21 @@ Json short_number(double value) { return round_to_digits(value, kDigits); }
 
 }  // namespace
 
+Fields Fields::of_keys() {
+  constexpr std::size_t kUsual = 16;  // most objects have fewer
+  Fields fields(nullptr);
+  fields.keys_.reserve(kUsual);
+  return fields;
+}
+
 Fields Fields::writing() {
   Fields fields(nullptr);
   fields.writes_ = true;
   return fields;
 }
 
-void Fields::custom(std::string_view key, const std::function<void(const Node&)>& read,
-                    const std::function<Json()>& write) {
-  if (reads()) return read(*node_);
-  if (!writes()) return keys_.emplace_back(key), void();
-  if (Json value = write(); !value.is_null()) json_[std::string(key)] = std::move(value);
-}
-
-void Fields::check(const std::function<void(const Node&)>& rule) const {
-  if (reads()) rule(*node_);
+void Fields::add(std::string_view key, Json value) {
+  if (!value.is_null()) json_[std::string(key)] = std::move(value);
 }
 
 void Fields::text(std::string_view key, std::string& value) {

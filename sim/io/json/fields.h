@@ -1,7 +1,6 @@
 // Lists the fields of a JSON object once for both directions: reading with checks, and writing.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -31,7 +30,7 @@ class Fields {
   template <class T>
   using Table = void (*)(Fields&, T&);
 
-  [[nodiscard]] static Fields of_keys() { return Fields(nullptr); }  ///< names the keys; touches no value
+  [[nodiscard]] static Fields of_keys();  ///< names the keys; touches no value
   [[nodiscard]] static Fields reading(const Node& node) { return Fields(&node); }
   [[nodiscard]] static Fields writing();
 
@@ -121,10 +120,21 @@ class Fields {
   void known_word(std::string_view key, std::string_view word);
 
   /// Adds a field of any other form. `read` gets the node that holds the key. A null of `write` leaves the key out.
-  void custom(std::string_view key, const std::function<void(const Node&)>& read, const std::function<Json()>& write);
+  template <class Read, class Write>
+  void custom(std::string_view key, const Read& read, const Write& write) {
+    if (reads())
+      read(*node_);
+    else if (writes())
+      add(key, write());
+    else
+      keys_.emplace_back(key);
+  }
 
   /// Checks a rule between fields while reading.
-  void check(const std::function<void(const Node&)>& rule) const;
+  template <class Rule>
+  void check(const Rule& rule) const {
+    if (reads()) rule(*node_);
+  }
 
   /// Reads one object. Complains about unknown keys first, then about values.
   template <class T>
@@ -160,6 +170,7 @@ class Fields {
 
  private:
   explicit Fields(const Node* node) : node_(node) {}
+  void add(std::string_view key, Json value);  ///< leaves null out
 
   const Node* node_;
   bool writes_ = false;

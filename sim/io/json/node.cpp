@@ -72,6 +72,16 @@ std::optional<double> spelled_count(const json& value, double thousand) {
   return has_letter ? parse_count(text, thousand) : std::nullopt;
 }
 
+/// Returns the number of a value where it lies in `range`, or nothing.
+std::optional<double> number_within(const json& value, const Range& range) {
+  const std::optional<double> count = spelled_count(value, range.thousand);
+  if (!value.is_number() && !count) return std::nullopt;
+  const double stated = count ? *count : value.get<double>();
+  const double number = std::abs(stated) < kSmallest ? 0 : stated;
+  const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
+  return inside ? std::optional(number) : std::nullopt;
+}
+
 /// Returns the whole number of 8 or 8e0, or nothing when a double would not hold it exactly.
 std::optional<std::int64_t> whole_number(const json& value) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
@@ -185,6 +195,13 @@ std::vector<std::string> nearest_first(std::string_view key, std::span<const std
   return names;
 }
 
+// Copies no key: nearly every object has known keys only.
+template <class Names>
+bool has_only(const json& value, const Names& known) {
+  const auto is_known = [&](const auto& member) { return std::ranges::find(known, member.first) != known.end(); };
+  return !value.is_object() || std::ranges::all_of(value.get_ref<const json::object_t&>(), is_known);
+}
+
 // Lists the known keys where they fit into `columns`. Otherwise it lists those most like `key` that fit, one at least.
 std::string known_keys(std::string_view key, std::span<const std::string> known, std::size_t columns) {
   if (known.empty()) return "";
@@ -204,10 +221,11 @@ std::string known_keys(std::string_view key, std::span<const std::string> known,
 }  // namespace
 
 void Node::allow_only(std::initializer_list<std::string_view> known) const {
-  allow_only(std::vector<std::string>(known.begin(), known.end()));
+  if (!has_only(value(), known)) allow_only(std::vector<std::string>(known.begin(), known.end()));
 }
 
 void Node::allow_only(std::span<const std::string> known) const {
+  if (has_only(value(), known)) return;
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (findings_->complaints.is_full()) {
@@ -283,17 +301,24 @@ std::vector<Node> Node::as_array() const {
 }
 
 double Node::as_number(Range range) const {
-  const double harmless = std::clamp(1.0, range.low, range.high);
-  const json& held = value();
-  const std::optional<double> count = spelled_count(held, range.thousand);
-  if (held.is_number() || count) {
-    const double stated = count ? *count : held.get<double>();
-    const double number = std::abs(stated) < kSmallest ? 0 : stated;
-    const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
-    if (inside) return number;
-  }
+  if (const auto number = number_within(value(), range)) return *number;
   expected(in_words(range));
-  return harmless;
+  return std::clamp(1.0, range.low, range.high);
+}
+
+std::vector<double> Node::numbers(std::string_view key, Range range) const {
+  std::vector<double> values;
+  const Node list = child(key);
+  if (!list.value().is_array()) {
+    list.expected("an array");
+    return values;
+  }
+  values.reserve(list.value().size());
+  for (const json& member : list.value()) {
+    const auto number = number_within(member, range);
+    values.push_back(number ? *number : Node(&member, list.muted_, list).as_number(range));  // complains
+  }
+  return values;
 }
 
 std::int64_t Node::as_whole(WholeRange range) const {
@@ -328,16 +353,15 @@ bool Node::as_boolean() const {
 bool Node::is_text() const { return value().is_string(); }
 
 std::ptrdiff_t Node::as_choice(std::span<const std::string> names) const {
+  const std::string* const word = is_text() ? &value_->get_ref<const std::string&>() : nullptr;
+  const auto found_name = word != nullptr ? std::ranges::find(names, *word) : names.end();
+  if (found_name != names.end()) return found_name - names.begin();
   std::vector<std::string> allowed;
   for (const std::string& name : names) allowed.push_back(in_quotes(name));
-  if (!is_text()) {
+  if (word == nullptr)
     expected(either(allowed));
-    return 0;
-  }
-  const auto& word = value_->get_ref<const std::string&>();
-  const auto found_name = std::find(names.begin(), names.end(), word);
-  if (found_name != names.end()) return found_name - names.begin();
-  complain(fmt::format("expected {}, found {}{}", either(allowed), in_quotes(word), did_you_mean(word, names)));
+  else
+    complain(fmt::format("expected {}, found {}{}", either(allowed), in_quotes(*word), did_you_mean(*word, names)));
   return 0;
 }
 

@@ -40,12 +40,6 @@ std::optional<double> Node::find_number(std::string_view key, Range range) const
   return has(key) ? std::optional(number(key, range)) : std::nullopt;
 }
 
-std::vector<double> Node::numbers(std::string_view key, Range range) const {
-  std::vector<double> values;
-  for (const Node& member : array(key)) values.push_back(member.as_number(range));
-  return values;
-}
-
 std::int64_t Node::whole(std::string_view key, WholeRange range) const { return child(key).as_whole(range); }
 
 std::int64_t Node::whole_or(std::string_view key, std::int64_t fallback, WholeRange range) const {
