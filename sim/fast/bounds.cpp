@@ -37,7 +37,7 @@ std::optional<Table<Chunk, std::size_t>> kinds_of(const Table<Chunk, job::ChunkC
 
 }  // namespace
 
-PassOrder::PassOrder(const job::Job& job, const schedule::Program& program) {
+PassOrder::PassOrder(const job::Job& job, const schedule::Program& program) : warm_up(program.warm_up) {
   const bool may_share = job.groups.empty() && !job.overlaps_steps() && !job.schedule.moves_activations;
   const job::Layout layout(job);
   for (const Stage stage : program.stages.ids()) {
@@ -147,6 +147,58 @@ Duration least_work(const job::Job& job, std::span<const step::Passes> passes, S
   return least_forward(job, passes, stage, chunk) + backward;
 }
 
+// Returns the time that the GPU stands still before every pass. Passes of sharded parameters are lowered without it.
+Duration least_overhead(const job::Job& job) {
+  return job.optimizer.shards_gradients() ? Duration{} : step::pass_overhead(job);
+}
+
+// The messages between a stage and its neighbours. The first stage has none before it, and the last has none after it.
+// Those around the ring of stages are left out, because not every pass has them.
+struct NeighbourMessages {
+  NeighbourMessages(const step::MessageDurations& messages, Stage stage) {
+    const int number = stage.number();
+    if (number > 0) {
+      input = messages.to_next[id_of<Stage>(number - 1)];
+      input_gradient = messages.to_previous[stage];
+    }
+    if (stage != id_of<Stage>(static_cast<int>(messages.to_next.size()) - 1)) {
+      output = messages.to_next[stage];
+      output_gradient = messages.to_previous[id_of<Stage>(number + 1)];
+    }
+  }
+  Duration input, output;                    // received and sent by forward passes
+  Duration output_gradient, input_gradient;  // received and sent by backward passes
+};
+
+// Returns the least time between the first and the last pass of a stage during which it runs none. Two passes are at
+// least `overhead` apart. Where Megatron posts messages between them and waits, they are also as far apart as the
+// longest of these takes (step/pipeline/megatron_messages.h).
+Duration least_gaps(const job::Job& job, const step::MessageDurations& messages, const PassOrder& order, Stage stage) {
+  const Duration overhead = least_overhead(job);
+  const auto gap = [&](std::int64_t count, Duration wait) { return count * std::max(overhead, wait); };
+  const std::int64_t chunks = job.parallelism.virtual_pipeline;
+  const std::int64_t forwards = static_cast<std::int64_t>(job.microbatches()) * chunks;
+  const step::MessagePolicy policy = step::message_policy(job);
+  if (policy == step::MessagePolicy::kAsProduced || job.optimizer.shards_gradients()) return gap(2 * forwards - 1, {});
+
+  const NeighbourMessages with(messages, stage);
+  const Duration to_forward = std::max(with.output, with.input);
+  const Duration to_backward = std::max(with.input_gradient, with.output_gradient);
+  // Without a forward after the warm-up, the last of it takes turns with the first backward.
+  const std::int64_t warm_up = std::min<std::int64_t>(order.warm_up[stage], forwards - 1), turns = forwards - warm_up;
+  if (chunks == 1)  // a message to one neighbour goes before one from the other
+    return gap(warm_up, with.output + with.input) + gap(turns, std::max(with.output, with.output_gradient)) +
+           gap(turns - 1, std::max(with.input_gradient, with.input)) +
+           gap(warm_up, with.input_gradient + with.output_gradient);
+
+  // A forward and the backward after it run without a message in between, except in the last turn of all.
+  if (policy == step::MessagePolicy::kOverlapped)
+    return gap(warm_up, to_forward) + gap(2 * turns - 1, {}) + gap(std::min<std::int64_t>(warm_up, 1), {}) +
+           gap(std::max<std::int64_t>(warm_up - 1, 0), to_backward);
+  return gap(warm_up, to_forward) + gap(turns, {}) + gap(turns - 1, std::max(to_forward, to_backward)) +
+         gap(warm_up, to_backward);
+}
+
 // Returns the earliest arrival of a micro-batch at a stage: it comes down to one of the chunks there.
 Instant first_arrival(const job::Job& job, const step::MessageDurations& messages, std::span<const step::Passes> passes,
                       const schedule::Placement& placement, Stage stage) {
@@ -168,6 +220,7 @@ Instant first_arrival(const job::Job& job, const step::MessageDurations& message
 
 // Bounds the step of schedules whose passes end otherwise than with a gradient that climbs down the stages.
 Duration least_step_time_of_any(const job::Job& job, std::span<const step::Passes> passes) {
+  const Duration overhead = least_overhead(job);
   const step::MessageDurations messages = step::message_durations(job);
   const schedule::Placement placement = job::placement_of(job);
   fast::PlanRun ends;
@@ -176,7 +229,9 @@ Duration least_step_time_of_any(const job::Job& job, std::span<const step::Passe
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
       work += least_work(job, passes, stage, chunk);
     const auto microbatches = static_cast<std::int64_t>(job.microbatches()) / placement.ways();
-    ends.finished.push_back(first_arrival(job, messages, passes, placement, stage) + microbatches * work);
+    const Instant first = std::max(first_arrival(job, messages, passes, placement, stage), Instant{} + overhead);
+    const std::int64_t count = 2 * microbatches * placement.chunks();  // of passes at least
+    ends.finished.push_back(first + microbatches * work + (count - 1) * overhead);
     ends.last = std::max(ends.last, ends.finished.back());
   }
   ends.reduced = true;  // nothing is known of the order of the last backward passes
@@ -197,19 +252,22 @@ Duration least_steady_step(const job::Job& job, std::span<const step::Passes> pa
 
 }  // namespace
 
-Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes, bool hides_reduction) {
+Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes, const PassOrder& order,
+                         bool hides_reduction) {
   if (job.overlaps_steps()) return least_steady_step(job, passes);
   if (job.schedule.splits_backward || job.schedule.place) return least_step_time_of_any(job, passes);
   const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
   const auto microbatches = static_cast<std::int64_t>(job.microbatches());
   const step::MessageDurations messages = step::message_durations(job);
   fast::PlanRun ends;
-  Instant first;  // earliest arrival of the first micro-batch at a stage
+  const Instant ready = Instant{} + least_overhead(job);
+  Instant first;  // earliest start of the first micro-batch at a stage
   for (const Stage stage : ids<Stage>(stages)) {
+    first = std::max(first, ready);
     Duration work;
     for (const Chunk chunk : ids<Chunk>(chunks))
       work += shortest(passes, stage, chunk, OpKind::kForward) + shortest(passes, stage, chunk, OpKind::kBackward);
-    ends.finished.push_back(first + microbatches * work);
+    ends.finished.push_back(first + microbatches * work + least_gaps(job, messages, order, stage));
     first = first + shortest(passes, stage, Chunk{0}, OpKind::kForward);
     if (stages > 1) first = first + messages.to_next[stage];
   }

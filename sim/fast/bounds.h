@@ -29,6 +29,7 @@ struct PassOrder {
   PassOrder(const job::Job& job, const schedule::Program& program);
 
   std::vector<Alike> kinds;
+  Table<Stage, int> warm_up;  ///< as schedule::Program::warm_up
 };
 
 /// Returns the allocator's peak of the fullest stage, as simulate reports it. Memory depends on the order of passes,
@@ -47,7 +48,11 @@ struct PassOrder {
 /// After its last pass a gradient still climbs to the first stage. For every stage s, with forward and backward times
 /// f, b of chunk 0, message times c and all passes of a stage W:
 ///
-///   end(s) >= sum over r < s of (f_r + c_r) + W_s,   end(r) >= end(r+1) + c + b_r.
+///   end(s) >= sum over r < s of (f_r + c_r) + W_s + G_s,   end(r) >= end(r+1) + c + b_r.
+///
+/// G_s is the time between the passes of the stage. Its GPU stands still for the overhead of a pass. Where messages are
+/// posted as Megatron does, it also waits for the messages that it posts between two passes
+/// (step/pipeline/megatron_messages.h): each takes its own time at least.
 ///
 /// The end of the step follows from these ends. It only adds times and takes the largest, so it ends no earlier than
 /// with these bounds.
@@ -59,10 +64,11 @@ struct PassOrder {
 ///
 /// It bounds several jobs at once that differ from `job` in overlaps only. `passes` then holds the passes of each, and
 /// every pass counts as long as the shortest of its kind. Messages take the same time in all. `job` has the overlap of
-/// parameter gathers if one of them has it, because a gather at the end only adds time. With `hides_reduction` some
-/// reduce gradients beside passes and others do not, and the reduction counts nothing.
-/// Precondition: `passes` is not empty.
+/// parameter gathers if one of them has it, because a gather at the end only adds time. It has the overlap of messages
+/// if one of them has it, because stages then wait less. With `hides_reduction` some reduce gradients beside passes and
+/// others do not, and the reduction counts nothing. Precondition: `passes` is not empty. `order` is that of the job's
+/// passes.
 [[nodiscard]] des::Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes,
-                                            bool hides_reduction = false);
+                                            const PassOrder& order, bool hides_reduction = false);
 
 }  // namespace foretoken::search

@@ -19,8 +19,9 @@ namespace {
 
 using job::Job;
 
-constexpr std::size_t kCandidatesAtOnce = 20'000;            // estimated before memory is trimmed
-constexpr std::size_t kFirstRound = 8, kLargestRound = 256;  // replays between two comparisons with the best so far
+constexpr std::size_t kCandidatesAtOnce = 20'000;  // estimated before memory is trimmed
+constexpr std::size_t kLargestRound = 256;         // replays between two comparisons with the best so far
+constexpr std::size_t kReplaysOfAStopped = 8;
 
 // Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data
 // that all items of the key share. Threads with neighbouring items of one key would wait for each other.
@@ -73,7 +74,8 @@ class Search {
   }
 
   // Bounds the step from below for all overlaps of a candidate. `overlaps` has the one with most switched on first.
-  des::Duration least_of_all(std::size_t candidate, std::span<const job::Overlap> overlaps, Worker& worker) {
+  des::Duration least_of_all(std::size_t candidate, std::span<const job::Overlap> overlaps, const PassOrder& order,
+                             Worker& worker) {
     const job::Overlap& most = overlaps.front();
     std::vector<step::Passes> passes;
     if (!std::ranges::all_of(overlaps, &job::Overlap::tensor_parallel) && most.tensor_parallel) {
@@ -84,7 +86,7 @@ class Search {
     const Job& job = *take(candidate, most, worker);
     passes.push_back(replayer_.passes(job));
     const bool hides_reduction = most.grad_reduce && !std::ranges::all_of(overlaps, &job::Overlap::grad_reduce);
-    return least_step_time(job, passes, hides_reduction);
+    return least_step_time(job, passes, order, hides_reduction);
   }
 
   // Groups whose layers are cut otherwise often share an order: half as many replicas with micro-batches of twice the
@@ -113,7 +115,7 @@ class Search {
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
     try {
-      outcome.step_time = least_of_all(candidate, overlaps, worker);
+      outcome.step_time = least_of_all(candidate, overlaps, order, worker);
       outcome.verdict = Verdict::kSlower;  // until it is replayed
     } catch (const ConfigError&) {         // a step of months
       outcome.verdict = Verdict::kInvalid;
@@ -122,6 +124,7 @@ class Search {
 
   // Estimates neighbouring groups, which share layers.
   void estimate(std::span<const Space::Group> groups) {
+    orders_.clear();
     // These keys decide how the layers of a group run.
     const std::vector<std::size_t> order = first_of_each(groups.size(), [&](std::size_t g) {
       const Candidate& c = space_.candidates()[groups[g].begin];
@@ -140,7 +143,6 @@ class Search {
       advance(decided, 0);
     });
     replayer_.trim();
-    orders_.clear();
   }
 
   void estimate_all() {
@@ -184,13 +186,17 @@ class Search {
   // own overlaps, then to the first.
   void try_overlaps(Outcome& outcome, Worker& worker) {
     outcome.verdict = Verdict::kInvalid;
-    for (const job::Overlap& overlap : space_.overlaps(space_.candidates()[outcome.candidate])) {
+    const Candidate& candidate = space_.candidates()[outcome.candidate];
+    std::optional<schedule::Program> program;
+    for (const job::Overlap& overlap : space_.overlaps(candidate)) {
       const Job* const job = take(outcome.candidate, overlap, worker);
       if (job == nullptr) continue;
       const bool is_first = outcome.verdict == Verdict::kInvalid;
       try {
         const step::Passes passes = replayer_.passes(*job);
-        if (!is_first && options_.prune && least_step_time(*job, {&passes, 1}) > outcome.step_time) continue;
+        if (!is_first && options_.prune &&
+            least_step_time(*job, {&passes, 1}, order_of(candidate, *job, program)) > outcome.step_time)
+          continue;
         const des::Duration time = replayer_.step_time(*job, passes, worker.scratch);
         if (!is_first &&
             std::pair(time, changes(job->overlap)) >= std::pair(outcome.step_time, changes(outcome.overlap)))
@@ -206,40 +212,69 @@ class Search {
 
   // Replays the most promising estimates when the search ended before its first replay.
   void replay_a_few() {
-    open_.resize(std::min(open_.size(), kFirstRound));
+    open_.resize(std::min(open_.size(), kReplaysOfAStopped));
     parallel_for(workers_.size(), open_.size(),
                  [&](std::size_t thread, std::size_t item) { replay(open_[item], workers_[thread]); });
     for (const Outcome& outcome : open_) ranking_.add(outcome);
   }
 
-  void replay_all() {
-    std::size_t most = kFirstRound;  // small at first: the best of few rules out most others
-    for (std::size_t at = 0; at < open_.size(); most = std::min(2 * most, kLargestRound)) {
-      std::vector<Outcome> slower, round;
-      for (; at < open_.size() && round.size() < most; ++at)
-        (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
-      advance(slower.size(), 0);
-      std::vector<char> done(round.size(), 0);
-      // These keys decide the shape of the pipeline.
-      const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
-        const Candidate& c = space_.candidates()[round[item].candidate];
-        return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
-      });
-      parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
-        if (stopped()) return;
-        const std::size_t item = order[place];
-        replay(round[item], workers_[thread]);
-        done[item] = 1;
-      });
-      if (stopped()) {  // an incomplete round counts for the answer, but is not reported
-        for (std::size_t item = 0; item < round.size(); ++item)
-          if (done[item] != 0) ranking_.add(round[item]);
-        return;
+  // Candidates to decide before the next comparison with the best so far.
+  struct Round {
+    std::vector<Outcome> slower, replays;
+  };
+
+  // Takes the next round out of open_. A candidate waits for a later round while the others would rule it out if they
+  // took no longer than their bounds.
+  Round next_round() {
+    Round round;
+    std::vector<Outcome> later;
+    Ranking expected = ranking_;
+    for (const Outcome& outcome : open_) {
+      if (options_.prune && ranking_.is_hopeless(outcome)) {
+        round.slower.push_back(outcome);
+      } else if (round.replays.size() == kLargestRound || (options_.prune && expected.is_hopeless(outcome))) {
+        later.push_back(outcome);
+      } else {
+        round.replays.push_back(outcome);
+        Outcome at_best = outcome;
+        at_best.verdict = Verdict::kReplayed;
+        expected.add(at_best);
       }
+    }
+    open_ = std::move(later);
+    return round;
+  }
+
+  void replay_all() {
+    while (!open_.empty()) {
+      auto [slower, round] = next_round();
+      advance(slower.size(), 0);
+      if (!replay(round)) return;
       tell(slower);
       tell(round);
       replayer_.trim();
     }
+  }
+
+  // Replays a round. Returns false when the search was stopped meanwhile. Its outcomes then count for the answer, but
+  // are not reported.
+  bool replay(std::vector<Outcome>& round) {
+    std::vector<char> done(round.size(), 0);
+    // These keys decide the shape of the pipeline.
+    const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
+      const Candidate& c = space_.candidates()[round[item].candidate];
+      return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
+    });
+    parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
+      if (stopped()) return;
+      const std::size_t item = order[place];
+      replay(round[item], workers_[thread]);
+      done[item] = 1;
+    });
+    if (!stopped()) return true;
+    for (std::size_t item = 0; item < round.size(); ++item)
+      if (done[item] != 0) ranking_.add(round[item]);
+    return false;
   }
 
   void tell(const std::vector<Outcome>& outcomes) {

@@ -161,6 +161,18 @@ Reported search(const Space& space, SearchOptions options, std::map<std::size_t,
   return reported;
 }
 
+// A round of fixed size replays candidates that others of the same round rule out.
+TEST(Searcher, FewCandidatesAreReplayed) {
+  const io::OpenScenario question =
+      io::read_open_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
+                                  std::vector<std::string>{"parallelism=null", "schedule=null", "recompute=null",
+                                                           "batch.micro=null", "optimizer=null", "overlap=null"});
+  const Space space(question, {});
+  const Ranking ranking = run_search(space, {}).ranking;
+  EXPECT_EQ(ranking.top().size(), 10u);
+  EXPECT_LT(ranking.count(Verdict::kReplayed), 2 * (ranking.top().size() + ranking.front().size()));
+}
+
 TEST(Searcher, ThreadsChangeNothing) {
   const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
   const Space space(question, {});
