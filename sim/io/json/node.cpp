@@ -291,6 +291,12 @@ double Node::as_number(Range range) const {
     const double number = std::abs(stated) < kSmallest ? 0 : stated;
     const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
     if (inside) return number;
+    // Words like "a positive number" leave out the rule for all quantities.
+    if ((number > kLargest && range.high == kLargest) || (number < -kLargest && range.low == -kLargest)) {
+      expected(
+          fmt::format("{}, at {} {}", in_words(range), number > 0 ? "most" : "least", std::copysign(kLargest, number)));
+      return harmless;
+    }
   }
   expected(in_words(range));
   return harmless;
