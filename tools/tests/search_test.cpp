@@ -212,8 +212,9 @@ TEST(SearchCommand, TheStageOfTheScenarioIsTriedThoughItsRuntimeHasAnother) {
       "batch": {"micro": 1, "global": 64, "sequence_length": 2048}})");
     const Ran ran = run_foretoken(
         {"search", scenario, "--free", "optimizer.zero_stage", "--no-require-fit", "--top", "99", "--json"});
+    const json answer = json::parse(ran.out);
     std::set<int> stages;
-    for (const json& row : json::parse(ran.out).at("ranked")) stages.insert(row.at("zero_stage").get<int>());
+    for (const json& row : answer.at("ranked")) stages.insert(row.at("zero_stage").get<int>());
     return stages;
   };
   EXPECT_EQ(stages_of(R"({"zero_stage": 3})"), (std::set<int>{0, 1, 2, 3}));
