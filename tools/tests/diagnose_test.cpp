@@ -152,7 +152,7 @@ TEST(DiagnoseCommand, AMarkedStepOfNoTimeMarksNothing) {
     {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 110, "dur": 400, "pid": 0, "tid": 7, "args": {"device": 0}}]})")});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("nan")));
-  EXPECT_THAT(ran.out, HasSubstr("400 us"));
+  EXPECT_THAT(ran.out, HasSubstr("400.0 us"));
 }
 
 TEST(DiagnoseCommand, OtherFilesAreOneLine) {
