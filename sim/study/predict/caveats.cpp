@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -205,12 +206,12 @@ void warn_of_unfused_softmax(const Job& job, std::vector<std::string>& warnings)
   constexpr std::int64_t kBlock = 4;  // score matrices of Megatron's kernel (sim/model/attention_ops.h)
   const model::LayerContext context = job.layer_context();
   if (job.attention != model::AttentionKind::kUnfused || !context.fusions.softmax || !job.groups.empty()) return;
-  const std::int64_t scores = context.micro_batch * (job.model.heads / context.tensor);
-  if (scores % kBlock == 0) return;
+  const std::int64_t heads = job.model.heads / context.tensor;
+  if (context.micro_batch * heads % kBlock == 0) return;
   warnings.push_back(fmt::format(
       "attention unfused: Megatron's fused softmax takes a multiple of {} score matrices, and a GPU has {}; "
-      "slower kernels run, try another batch.micro or attention flash",
-      kBlock, scores));
+      "slower kernels run unless batch.micro is a multiple of {}",
+      kBlock, context.micro_batch * heads, kBlock / std::gcd(kBlock, heads)));
 }
 
 }  // namespace
