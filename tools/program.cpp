@@ -81,9 +81,8 @@ std::string unknown_word(const Reached& at, const std::string& word) {
   const std::string name = is_option ? word.substr(0, word.find('=')) : word;
   const std::vector<std::string> known = is_option ? option_names(*at.command) : subcommand_names(*at.command);
   if (!is_option && known.empty()) return fmt::format("unexpected argument {}", in_quotes(word));
-  const std::string meant = did_you_mean(name, known);
   return fmt::format("unknown {} {}{}", is_option ? "option" : "command", in_quotes(name),
-                     !meant.empty() ? meant : fmt::format("; there are {}", fmt::join(known, ", ")));
+                     meant_or_known(name, known, "see --help"));
 }
 
 // Returns a complaint for each unknown word.
@@ -122,6 +121,13 @@ std::vector<Complaint> empty_values(const Reached& at, std::span<const char* con
   return complaints;
 }
 
+// Returns the words of CLI11, but for an option that is stated twice: "--gpus: At Most 1 required but received 2".
+std::string in_words(const CLI::ParseError& error) {
+  const std::string words = printable(error.what(), 300);
+  const std::size_t at = words.find(": At Most 1 required");
+  return at == words.npos ? words : words.substr(0, at) + " is stated more than once; keep one";
+}
+
 void parse(CLI::App& program, int argc, const char* const* argv, const Action& chosen) {
   try {
     program.parse(argc, argv);
@@ -131,7 +137,7 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
     throw;
   } catch (const CLI::ParseError& error) {
     std::vector<Complaint> complaints = leftovers(program);
-    if (complaints.empty()) complaints.push_back({reached(program).path, "", printable(error.what(), 300)});
+    if (complaints.empty()) complaints.push_back({reached(program).path, "", in_words(error)});
     throw ConfigError(std::move(complaints));
   }
   if (std::vector<Complaint> complaints = leftovers(program); !complaints.empty())

@@ -208,6 +208,24 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   return meant ? fmt::format("; did you mean {}?", in_quotes(*meant)) : "";
 }
 
+std::string first_names(std::span<const std::string> names, std::string_view where) {
+  constexpr std::size_t kColumns = 56, kLongestName = 60;  // file, place and the wrong name take the rest of a line
+  std::string text;
+  std::size_t listed = 0;
+  for (const std::string& name : names) {
+    const std::string shown = printable(name, kLongestName);
+    if (listed > 0 && text.size() + shown.size() + 2 > kColumns) break;
+    text += (listed > 0 ? ", " : "") + shown;
+    ++listed;
+  }
+  return listed == names.size() ? text : fmt::format("{} and {} more ({})", text, names.size() - listed, where);
+}
+
+std::string meant_or_known(std::string_view word, std::span<const std::string> names, std::string_view where) {
+  const std::string meant = did_you_mean(word, names);
+  return meant.empty() ? "; there are " + first_names(names, where) : meant;
+}
+
 std::string either(std::span<const std::string> words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -45,6 +45,14 @@ inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
 /// Returns "; did you mean "X"?" for the nearest candidate, or an empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
+/// Lists the names that fit on the line of a complaint, the first always. It counts the others and says `where` all of
+/// them stand: "a, b and 7 more (foretoken models list)".
+[[nodiscard]] std::string first_names(std::span<const std::string> names, std::string_view where);
+
+/// Returns did_you_mean(), or "; there are " and first_names() where nothing is like `word`.
+[[nodiscard]] std::string meant_or_known(std::string_view word, std::span<const std::string> names,
+                                         std::string_view where);
+
 /// Returns "a", "a or b" or "a, b or c".
 [[nodiscard]] std::string either(std::span<const std::string> words);
 

@@ -81,6 +81,19 @@ TEST(Text, WrongBytesAreFoundWhereverTheyStand) {
   }
 }
 
+TEST(Text, ListsOfNamesStayOnTheLine) {
+  const std::vector<std::string> few = {"list", "show"};
+  EXPECT_EQ(meant_or_known("x", few, "see --help"), "; there are list, show");
+  EXPECT_EQ(meant_or_known("lost", few, "see --help"), "; did you mean \"list\"?");
+
+  std::vector<std::string> many;
+  for (int i = 10; i < 50; ++i) many.push_back("cluster-" + std::to_string(i));
+  EXPECT_EQ(first_names(many, "foretoken clusters list"),
+            "cluster-10, cluster-11, cluster-12, cluster-13 and 36 more (foretoken clusters list)");
+  many.front() = std::string(200, 'a');
+  EXPECT_EQ(first_names(many, "see --help"), std::string(60, 'a') + "... and 39 more (see --help)");
+}
+
 TEST(Text, WordsOfANameAreInLowerCase) {
   EXPECT_EQ(lower_case("Zero-3 Ü"), "zero-3 Ü");
   EXPECT_EQ(words_of_name("train_DPO-v2.py"), (std::vector<std::string>{"train", "dpo", "v2", "py"}));

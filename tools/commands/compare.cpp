@@ -62,9 +62,8 @@ ScheduleChoice parse_choice(const std::string& text) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = did_you_mean(name, names);
-    throw ConfigError({wrong_choice(
-        text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
+    throw ConfigError(
+        {wrong_choice(text, "unknown schedule" + meant_or_known(name, names, "foretoken schedule list"))});
   }
   ScheduleChoice choice{.label = text, .schedule = *known, .chunks = known->copies};
   if (colon != text.npos) {

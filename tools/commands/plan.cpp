@@ -33,7 +33,7 @@ study::PlanQuestion question_of(const Options& options) {
   study::PlanQuestion question{.scenario = asked.source,
                                .sets = asked.sets,
                                .clusters = {},
-                               .space = space_of(options.open),
+                               .space = space_of(options.open, asked.stated_zero_stage),
                                .assumptions = {},
                                .deadline_days = {},
                                .budget = {},

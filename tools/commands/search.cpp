@@ -39,10 +39,10 @@ struct Options {
   bool require_fit = true, resume = false;
 };
 
-study::SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
+study::SearchRequest request_of(const Options& options, const io::OpenScenario& question, int stated_zero_stage) {
   return {.question = question.question(),
           .inputs = question.inputs(),
-          .space = space_of(options.open),
+          .space = space_of(options.open, stated_zero_stage),
           .objective = parse_objective(options.objective),
           .axes = parse_axes(options.pareto),
           .top = static_cast<std::size_t>(options.top),
@@ -100,7 +100,7 @@ int run(const Options& options) {
   const io::OpenScenario question = asked.source.read_open(asked.sets);
   refuse_same_files(std::array{NamedFile{"--out", options.out}, NamedFile{"--write", options.write}},
                     io::paths_of(question.files()));
-  const study::SearchRequest request = request_of(options, question);
+  const study::SearchRequest request = request_of(options, question, asked.stated_zero_stage);
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);
   if (space.candidates().empty()) throw ConfigError(study::why_none_is_valid(question, request.space));

@@ -31,9 +31,9 @@ AskedSource asked_source(const std::string& argument, QuestionOptions asked, con
   study::ScenarioSource source = argument.empty()
                                      ? stated_source(std::move(asked), open, command)
                                      : scenario_source(argument, script_variables(open.variables, command));
-  std::vector<std::string> sets = overrides(source, open, stated);
-  sets.insert(sets.end(), stated.begin(), stated.end());
-  return {std::move(source), std::move(sets)};
+  Overrides over = overrides(source, open, stated);
+  over.sets.insert(over.sets.end(), stated.begin(), stated.end());
+  return {std::move(source), std::move(over.sets), over.stated_zero_stage};
 }
 
 }  // namespace foretoken::tools

@@ -15,6 +15,7 @@ namespace foretoken::tools {
 struct AskedSource {
   study::ScenarioSource source;
   std::vector<std::string> sets;  ///< overrides, in order
+  int stated_zero_stage = 0;      ///< of a scenario whose stage is freed
 };
 
 /// Returns the scenario that `argument` names, or without one the question that the options state. Then the assumptions

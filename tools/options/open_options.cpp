@@ -17,9 +17,7 @@ namespace {
 
 // Returns the key that a word was probably meant to be: its last part, or a name with few other letters.
 std::optional<std::string> key_meant_by(const std::string& word) {
-  std::vector<std::string> names;
-  for (const job::Key key : job::choice_keys())
-    if (const std::string name(name_of(key)); !study::keys_freed_by(name).empty()) names.push_back(name);
+  const std::vector<std::string> names = study::freeable_keys();
   for (const std::string& name : names)
     if (name.ends_with("." + word)) return name;
   return nearest(word, names);
@@ -34,7 +32,8 @@ void expect_a_choice(const std::string& free) {
         {{place, "", fmt::format("a search cannot choose this key; did you mean {}?", in_quotes(*meant))}});
   throw ConfigError({{place, "",
                       fmt::format("a search cannot choose this key{}; it can choose {}",
-                                  free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
+                                  free == "gpus" ? " (--gpus lists cluster sizes)" : "",
+                                  first_names(study::freeable_keys(), "docs/user/search.md"))}});
 }
 
 // Refuses a list of schedules beside an override that holds one.
@@ -92,16 +91,18 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
       ->check(one_of({"even", "pipedream"}));
 }
 
-std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options,
-                                   const std::vector<std::string>& stated) {
+Overrides overrides(const study::ScenarioSource& source, const OpenOptions& options,
+                    const std::vector<std::string>& stated) {
   for (const std::string& free : options.frees) expect_a_choice(free);
   if (!options.schedules.empty()) refuse_a_held_schedule(options);
   std::vector<std::string> sets = overrides_with(options, {}, {});
-  if (options.frees.empty()) return sets;
+  if (options.frees.empty()) return {std::move(sets)};
+  const bool frees_stage = std::erase(sets, fmt::format("{}=null", name_of(job::Key::kZeroStage))) > 0;
   sets.insert(sets.end(), stated.begin(), stated.end());
   const job::Question question = source.read_open(sets).asked();
   study::expect_choices(question, options.frees);
-  return overrides_with(options, question.model, question.runtime);
+  return {overrides_with(options, question.model, question.runtime),
+          frees_stage ? question.choices.zero_stage.value_or(0) : 0};
 }
 
 std::vector<Complaint> with_fixes_named(std::vector<Complaint> complaints, const OpenOptions& options) {
@@ -116,12 +117,13 @@ std::vector<Complaint> with_fixes_named(std::vector<Complaint> complaints, const
   return complaints;
 }
 
-search::SpaceOptions space_of(const OpenOptions& options) {
+search::SpaceOptions space_of(const OpenOptions& options, int stated_zero_stage) {
   search::SpaceOptions space{
       .gpus = {},
       .schedules = parse_schedules(options.schedules),
       .cross_node_tensor = options.cross_node_tensor,
       .requested = {},
+      .stated_zero_stage = stated_zero_stage,
       .partition = options.partition == "pipedream" ? search::Partition::kPipeDream : search::Partition::kEven};
   if (!options.gpus.empty()) space.gpus = parse_gpus(options.gpus);
   for (const job::Key key : job::requested_keys())

@@ -111,9 +111,9 @@ std::vector<std::string> parse_schedules(const std::vector<std::string>& names) 
                          printable(name.substr(0, colon), 60)));
     const std::string full = name == "interleaved" ? "interleaved-1f1b" : name;
     if (std::find(known.begin(), known.end(), full) == known.end())
-      refuse(
-          "--schedules", name,
-          fmt::format("unknown schedule{}; there are {}, and all", did_you_mean(full, known), fmt::join(known, ", ")));
+      refuse("--schedules", name,
+             fmt::format("unknown schedule{}; all tries every one",
+                         meant_or_known(full, known, "foretoken schedule list")));
     if (std::find(chosen.begin(), chosen.end(), full) == chosen.end()) chosen.push_back(full);
   }
   return chosen;

@@ -144,6 +144,17 @@ TEST(DiagnoseCommand, ATimeWithoutEndIsShort) {
   for (const std::string& line : lines_of(ran.out)) EXPECT_LE(line.size(), 100U) << line;
 }
 
+// A ratio to a step of no time is no number.
+TEST(DiagnoseCommand, AMarkedStepOfNoTimeMarksNothing) {
+  const TemporaryFolder folder;
+  const Ran ran = run_foretoken({"diagnose", folder.put("t.json", R"({"traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "ts": 100, "dur": 0, "pid": 1, "tid": 1},
+    {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 110, "dur": 400, "pid": 0, "tid": 7, "args": {"device": 0}}]})")});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("nan")));
+  EXPECT_THAT(ran.out, HasSubstr("400.0 us"));
+}
+
 TEST(DiagnoseCommand, OtherFilesAreOneLine) {
   const TemporaryFolder folder;
   for (const Wrong& wrong : std::vector<Wrong>{
@@ -154,8 +165,14 @@ TEST(DiagnoseCommand, OtherFilesAreOneLine) {
            {"a scenario", {"diagnose", folder.put("b.json", "{\"gpus\": 8}")}, "has no traceEvents"},
            {"broken JSON", {"diagnose", folder.put("c.json", "{\"traceEvents\": [")}, "is no JSON from byte"},
            {"a trace of the host", {"diagnose", folder.put("d.json", R"({"traceEvents": []})")}, "no kernels of a GPU"},
+           {"kernels of no time",
+            {"diagnose", folder.put("z.json", R"({"traceEvents": [
+               {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1, "dur": 0, "pid": 0, "tid": 7}]})")},
+            "has only kernels of 0 us"},
            {"deep JSON", {"diagnose", folder.put("e.json", "{\"a\":" + std::string(5000, '['))}, "nested deeper than"},
-           {"no file", {"diagnose", folder.file("none.log")}, "cannot be read"},
+           {"no file",
+            {"diagnose", folder.file("none.log")},
+            "cannot be read: No such file or directory; expected the log"},
            {"RLHF", {"diagnose", kLogFolder + "rlhf.log"}, "reinforcement learning"},
            {"a key without a scenario",
             {"diagnose", kLogFolder + "nemo.log", "--set", "gpus=8"},

@@ -99,6 +99,7 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
       {"a model of Hugging Face",
        {"simulate", "--model", "Qwen/Qwen3-4B", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "save https://huggingface.co/Qwen/Qwen3-4B/raw/main/config.json and give the path of that file"},
+      {"an option twice", with_more(kFirst, {"--gpus", "8"}), "--gpus is stated more than once; keep one"},
       {"neighbours", {"simulate", "--share-cluster", "--model", "qwen3-32b"}, "SCENARIO is required with"}};
   for (const Wrong& c : wrong) {
     SCOPED_TRACE(c.what);

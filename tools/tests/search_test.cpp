@@ -201,6 +201,27 @@ TEST(SearchCommand, StatedParametersOnTheHostAreTriedWithZero3) {
   }
 }
 
+// The scenario's own configuration is one of those searched, so that none listed is slower than it.
+TEST(SearchCommand, TheStageOfTheScenarioIsTriedThoughItsRuntimeHasAnother) {
+  const TemporaryFolder folder;
+  const auto stages_of = [&](const std::string& optimizer) {
+    const std::string scenario = folder.put("stages.json", R"({"model": "llama-2-13b", "cluster": "dgx-a100-80gb-hdr",
+      "gpus": 8, "parallelism": {"tensor": 1, "pipeline": 1, "context": 1}, "recompute": "full", "optimizer": )" +
+                                                               optimizer +
+                                                               R"(,
+      "batch": {"micro": 1, "global": 64, "sequence_length": 2048}})");
+    const Ran ran = run_foretoken(
+        {"search", scenario, "--free", "optimizer.zero_stage", "--no-require-fit", "--top", "99", "--json"});
+    const json answer = json::parse(ran.out);
+    std::set<int> stages;
+    for (const json& row : answer.at("ranked")) stages.insert(row.at("zero_stage").get<int>());
+    return stages;
+  };
+  EXPECT_EQ(stages_of(R"({"zero_stage": 3})"), (std::set<int>{0, 1, 2, 3}));
+  EXPECT_EQ(stages_of(R"({"zero_stage": 2})"), (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(stages_of("{}"), (std::set<int>{0, 1}));
+}
+
 TEST(SearchCommand, ADenseModelHasNoExpertsToSearch) {
   for (const char* const key : {"parallelism.expert", "parallelism.expert_tensor", "moe", "moe.dispatcher"}) {
     const Ran ran = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", key});

@@ -218,8 +218,9 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
     const std::string& gpu = question.cluster.gpu.name;
     profile = find_profile(gpu, root.findings());
     if (!profile && !find_data_file(kProfiles, gpu))
-      root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
-                                           in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
+      root.complain("profile",
+                    fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
+                                in_quotes(gpu), first_names(list_names(kProfiles), where_listed(kProfiles))));
   }
   if (!profile) return;
   question.profile = *std::move(profile);

@@ -157,20 +157,16 @@ fs::path path_of_text(std::string_view text) {
 }
 
 std::string unknown_name(const DataKind& kind, std::string_view name) {
-  constexpr std::size_t kListed = 20;
   const std::vector<std::string> names = list_names(kind);
-  std::string text = name.empty() ? fmt::format("no {} is known", kind.word)
-                                  : fmt::format("unknown {} {}", kind.word, in_quotes(name));
-  const std::string meant = did_you_mean(name, names);
-  if (!meant.empty()) return text + meant;
-  std::vector<std::string> shown;
-  for (const std::string& known : names)
-    if (shown.size() < kListed) shown.push_back(printable(known, 60));
-  if (shown.empty()) {
-    for (const fs::path& root : data_roots()) shown.push_back(printable((root / kind.folder).string()));
-    return text + fmt::format("; no {} file in {}", kind.word, fmt::join(shown, ", "));
-  }
-  return text + fmt::format("; there are {}{}", fmt::join(shown, ", "), names.size() > kListed ? ", ..." : "");
+  const std::string text = fmt::format("unknown {} {}", kind.word, in_quotes(name));
+  if (!names.empty()) return text + meant_or_known(name, names, where_listed(kind));
+  std::vector<std::string> roots;
+  for (const fs::path& root : data_roots()) roots.push_back(printable((root / kind.folder).string()));
+  return text + fmt::format("; no {} file in {}", kind.word, fmt::join(roots, ", "));
+}
+
+std::string where_listed(const DataKind& kind) {
+  return kind.list.empty() ? fmt::format("{}/", kind.folder) : std::string(kind.list);
 }
 
 }  // namespace foretoken::io

@@ -13,14 +13,15 @@ namespace foretoken::io {
 struct DataKind {
   std::string_view word;
   std::string_view folder;
+  std::string_view list = {};  ///< the command that lists all; empty: the folder does
 };
-inline constexpr DataKind kModels{"model", "models"};
-inline constexpr DataKind kClusters{"cluster", "topologies"};
+inline constexpr DataKind kModels{"model", "models", "foretoken models list"};
+inline constexpr DataKind kClusters{"cluster", "topologies", "foretoken clusters list"};
 inline constexpr DataKind kGpus{"GPU", "topologies/gpus"};
-inline constexpr DataKind kProfiles{"profile", "calibration/profiles"};
-inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes"};
+inline constexpr DataKind kProfiles{"profile", "calibration/profiles", "foretoken profiles list"};
+inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes", "foretoken runtimes list"};
 inline constexpr DataKind kMeasuredCollectives{"set of measured collectives", "calibration/collectives"};
-inline constexpr DataKind kScenarios{"scenario", "scenarios"};
+inline constexpr DataKind kScenarios{"scenario", "scenarios", "foretoken scenarios list"};
 
 /// Returns $FORETOKEN_DATA (if set), the current folder and the shipped data, in this order. An installed program has
 /// its data in PREFIX/share/foretoken. A program that is not installed uses the source tree it was built from.
@@ -52,7 +53,10 @@ void note_hidden(const DataKind& kind, std::string_view name, const std::filesys
 /// Returns the path that text_of_path() or a user wrote.
 [[nodiscard]] std::filesystem::path path_of_text(std::string_view text);
 
-/// Words the complaint: 'unknown model "gpt"; did you mean "gpt2"?', or else a list of all names.
+/// Says where all names of a kind stand: "foretoken models list", or a folder of the data.
+[[nodiscard]] std::string where_listed(const DataKind& kind);
+
+/// Words the complaint: 'unknown model "gpt"; did you mean "gpt2"?', or else the first names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
 
 }  // namespace foretoken::io

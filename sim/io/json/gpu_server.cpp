@@ -51,7 +51,8 @@ std::string unknown_machine(std::string_view name) {
     if (!small.empty() && card.starts_with(small)) starting.push_back(card);
   if (!clusters.empty()) {
     clusters.insert(clusters.end(), starting.begin(), starting.end());
-    return fmt::format("unknown cluster {}; with that GPU there are {}", in_quotes(name), fmt::join(clusters, ", "));
+    return fmt::format("unknown cluster {}; with that GPU there are {}", in_quotes(name),
+                       first_names(clusters, where_listed(kClusters)));
   }
   if (!starting.empty())
     return fmt::format("unknown cluster {}; did you mean \"{}\"?", in_quotes(name), starting.front());

@@ -82,6 +82,15 @@ std::optional<double> number_within(const json& value, const Range& range) {
   return inside ? std::optional(number) : std::nullopt;
 }
 
+/// Words like "a positive number" leave out the rule for all quantities. Returns it where a number breaks it.
+std::string limit_of_quantities(const json& value, const Range& range) {
+  const std::optional<double> count = spelled_count(value, range.thousand);
+  const double number = count ? *count : value.is_number() ? value.get<double>() : 0;
+  const bool above = number > kLargest && range.high == kLargest, below = number < -kLargest && range.low == -kLargest;
+  if (!above && !below) return "";
+  return fmt::format(", at {} {}", above ? "most" : "least", std::copysign(kLargest, number));
+}
+
 /// Returns the whole number of 8 or 8e0, or nothing when a double would not hold it exactly.
 std::optional<std::int64_t> whole_number(const json& value) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
@@ -302,7 +311,7 @@ std::vector<Node> Node::as_array() const {
 
 double Node::as_number(Range range) const {
   if (const auto number = number_within(value(), range)) return *number;
-  expected(in_words(range));
+  expected(in_words(range) + limit_of_quantities(value(), range));
   return std::clamp(1.0, range.low, range.high);
 }
 

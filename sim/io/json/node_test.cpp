@@ -62,6 +62,18 @@ TEST(Node, SilentBelowAMissingObject) {
             "t.json: /a: missing; expected an object\n");
 }
 
+TEST(Node, NumbersBeyondAllQuantitiesAreToldTheLimit) {
+  EXPECT_EQ(complaints_of(R"({"a": 1e300, "b": -1e300, "c": 1e300})",
+                          [](const Node& root) {
+                            (void)root.number("a", kPositive);
+                            (void)root.number("b");
+                            (void)root.number("c", {.low = 0, .high = 4});
+                          }),
+            "t.json: /a: expected a positive number, at most 1e+36, found 1e+300\n"
+            "t.json: /b: expected a number, at least -1e+36, found -1e+300\n"
+            "t.json: /c: expected a number from 0 to 4, found 1e+300\n");
+}
+
 TEST(Node, EscapesPointersAndKeepsComplaintsOnOneLine) {
   EXPECT_EQ(complaints_of(R"({"a/b~c\n": "x\ny\u202e"})", [](const Node& root) { (void)root.number("a/b~c\n"); }),
             "t.json: /a~1b~0c\\u000a: expected a number, found a string \"x\\u000ay\\u202e\"\n");

@@ -30,8 +30,8 @@ void check_class(const Node& node, const std::vector<std::string>& known) {
   const std::string name = names->front().as_text();
   for (const std::string& one : known)
     if (one == name) return;
-  names->front().complain(fmt::format("{} is not supported{}; supported are {}", in_quotes(name),
-                                      did_you_mean(name, known), fmt::join(known, ", ")));
+  names->front().complain(
+      fmt::format("{} is not supported{}", in_quotes(name), meant_or_known(name, known, "docs/user/scenarios.md")));
 }
 
 // T5 1.0 has ReLU without a gate, T5 1.1 and mT5 a gated GeLU, UL2 a gated SiLU. The gated GeLU is gelu_new

@@ -97,8 +97,8 @@ void add_heads(const Node& node, const FamilyHeads& heads, Encoder& encoder) {
   known.erase(known.begin());  // the usual class stands in the list, or has a name of its own
   const std::string usual = fmt::format("{}{}", heads.prefix, heads.classes.front().suffix);
   if (std::find(known.begin(), known.end(), usual) == known.end()) known.insert(known.begin(), usual);
-  first.complain(fmt::format("{} is not supported{}; supported are {}", in_quotes(name), did_you_mean(name, known),
-                             fmt::join(known, ", ")));
+  first.complain(
+      fmt::format("{} is not supported{}", in_quotes(name), meant_or_known(name, known, "docs/user/scenarios.md")));
 }
 
 // Every encoder of this file norms the sums with the residual, and its embedding.

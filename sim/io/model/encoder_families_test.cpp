@@ -165,13 +165,12 @@ struct WrongEncoder {
 
 TEST(EncoderFamilies, WrongConfigsGetOneLine) {
   const std::string classes =
-      "; supported are BertForPreTraining, BertModel, BertForMaskedLM, BertForSequenceClassification, "
-      "BertForTokenClassification, BertForQuestionAnswering, BertForNextSentencePrediction\n";
+      "; there are BertForPreTraining, BertModel, BertForMaskedLM and 4 more (docs/user/scenarios.md)\n";
   const WrongEncoder cases[] = {
       {R"(, "architectures": ["BertLMHeadModel"])",
        "t.json: /architectures/0: \"BertLMHeadModel\" is not supported" + classes},
       {R"(, "architectures": ["BertForMaskedLm"])",
-       "t.json: /architectures/0: \"BertForMaskedLm\" is not supported; did you mean \"BertForMaskedLM\"?" + classes},
+       "t.json: /architectures/0: \"BertForMaskedLm\" is not supported; did you mean \"BertForMaskedLM\"?\n"},
       {R"(, "is_decoder": true)",
        "t.json: /is_decoder: expected false, found true: this model_type is supported as an encoder\n"},
       {R"(, "position_embedding_type": "relative_key")",

@@ -29,8 +29,8 @@ const ModelFamily* find_family(const Node& node) {
     return nullptr;
   }
   if (node.child("model_type").is_text())
-    node.complain("model_type", fmt::format("{} is not supported{}; supported are {}", in_quotes(type),
-                                            did_you_mean(type, types), fmt::join(types, ", ")));
+    node.complain("model_type", fmt::format("{} is not supported{}", in_quotes(type),
+                                            meant_or_known(type, types, "docs/user/scenarios.md")));
   return nullptr;
 }
 

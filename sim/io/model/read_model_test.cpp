@@ -135,13 +135,10 @@ const WrongModel kWrongModels[] = {
      "/model_type: \"qwen3_next\" is not supported: it has layers of linear attention"},
     {"multimodal", R"({"text_config": {"hidden_size": 1}})",
      "/text_config: the config of a multimodal model; give the object under text_config instead"},
-    {"unknown family", R"({"model_type": "lama"})",
-     "/model_type: \"lama\" is not supported; did you mean \"llama\"?; supported are gpt, gpt2, gpt_neox, opt, "
-     "bloom, "
-     "mpt, llama, mistral, qwen2, nemotron, qwen3, phi3, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, "
-     "granite, olmo, olmo2, mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1, "
-     "minimax_m2, deepseek_v2, deepseek_v3, kimi_k2, bert, roberta, xlm-roberta, electra, "
-     "distilbert, t5, mt5, bart, mbart, megatron"},
+    {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
+    {"no family like it", R"({"model_type": "perceptron"})",
+     "/model_type: \"perceptron\" is not supported; there are gpt, gpt2, gpt_neox, opt, bloom, mpt, llama, mistral and "
+     "36 more (docs/user/scenarios.md)"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

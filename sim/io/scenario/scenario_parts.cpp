@@ -294,9 +294,9 @@ void read_schedule(const Node& root, Question& question) {
   std::vector<std::string> names;
   for (const schedule::Schedule& known : schedule::all_schedules()) names.emplace_back(known.name);
   const bool is_file = is_path(name) || name.ends_with(".csv");
-  const std::string meant = is_file ? "; for a file write {\"file\": PATH}" : did_you_mean(name, names);
-  root.complain("schedule",
-                fmt::format("unknown schedule {}{}; there are {}", in_quotes(name), meant, fmt::join(names, ", ")));
+  root.complain("schedule", fmt::format("unknown schedule {}{}", in_quotes(name),
+                                        is_file ? "; for a file write {\"file\": PATH}"
+                                                : meant_or_known(name, names, "foretoken schedule list")));
 }
 
 }  // namespace foretoken::io

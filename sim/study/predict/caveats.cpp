@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/fast/bounds.h"
 #include "sim/job/parts.h"
 #include "sim/report/text/number.h"
@@ -20,6 +22,8 @@ using job::Job;
 using ranks::Traffic;
 
 namespace {
+
+constexpr double kTrifle = 1e-4;  ///< part of a GPU's memory that no warning names
 
 // Returns the clusters of a job whose nodes a fabric joins.
 std::vector<const net::Cluster*> joined_clusters(const Job& job) {
@@ -177,12 +181,58 @@ void warn_of_a_stage_that_saves_nothing(const Job& job, std::vector<std::string>
   Job below = job;
   below.optimizer.zero_stage = zero - 1;
   const Bytes most = step::JobMemory(job).held(Stage{}).total() - step::JobMemory(below).held(Stage{}).total();
-  if (most <= 1e-4 * job.cluster.gpu.memory) return;
+  if (most <= kTrifle * job.cluster.gpu.memory) return;
   warnings.push_back(
       fmt::format("ZeRO-{} needs {} more than ZeRO-{} here: {}", zero, report::binary_bytes(most), zero - 1,
                   zero == 3                   ? "gathered weights stand beside the shards"
                   : job.runtime.fully_sharded ? "whole weights stand beside the shards"
                                               : "a bucket of gradients stands beside each rank's share"));
+}
+
+// Says where training fewer weights needs more activations: FSDP keeps inputs twice beside frozen weights.
+void warn_of_inputs_kept_twice(const Job& job, std::vector<std::string>& warnings) {
+  if (job.runtime.frozen_input_copies == 1 || !job.model.tuning.freezes() || !job.groups.empty()) return;
+  Job once = job;
+  once.runtime.frozen_input_copies = 1;
+  const auto stashed = [](const Job& of) {
+    Bytes bytes;
+    for (const step::PassMemory& pass : step::JobMemory(of).of_passes(Stage{})) bytes += pass.stash;
+    return bytes;
+  };
+  const Bytes more = stashed(job) - stashed(once);
+  if (more <= kTrifle * job.cluster.gpu.memory) return;
+  warnings.push_back(fmt::format(
+      "beside frozen weights runtime {} keeps the input of a recomputed layer {:g} times: {} more than with "
+      "all weights trained",
+      in_quotes(job.runtime.name), job.runtime.frozen_input_copies, report::binary_bytes(more)));
+}
+
+// Says where recomputing whole layers needs more than recomputing attention. Schedules that split the backward pass
+// keep a layer's tensors until both parts are done.
+void warn_of_recomputation_that_saves_nothing(const Job& job, std::vector<std::string>& warnings) {
+  if (job.recompute.granularity != model::RecomputeGranularity::kFull) return;
+  if (!job.schedule.splits_backward || !job.groups.empty()) return;
+  Job selective = job;
+  selective.recompute.granularity = model::RecomputeGranularity::kSelective;
+  const Bytes more = search::peak_memory(job) - search::peak_memory(selective);
+  if (more <= kTrifle * job.cluster.gpu.memory) return;
+  warnings.push_back(
+      fmt::format("recompute full needs {} more than selective here: schedule {} keeps whole layers until "
+                  "their weight gradients are done",
+                  report::binary_bytes(more), job.schedule.name));
+}
+
+// Says where the softmax of unfused attention is slow for its shape: twice the sequences may then take less time.
+void warn_of_unfused_softmax(const Job& job, std::vector<std::string>& warnings) {
+  constexpr std::int64_t kBlock = 4;  // score matrices of Megatron's kernel (sim/model/attention_ops.h)
+  const model::LayerContext context = job.layer_context();
+  if (job.attention != model::AttentionKind::kUnfused || !context.fusions.softmax || !job.groups.empty()) return;
+  const std::int64_t heads = job.model.heads / context.tensor;
+  if (context.micro_batch * heads % kBlock == 0) return;
+  warnings.push_back(fmt::format(
+      "attention unfused: Megatron's fused softmax takes a multiple of {} score matrices, and a GPU has {}; "
+      "slower kernels run unless batch.micro is a multiple of {}",
+      kBlock, context.micro_batch * heads, kBlock / std::gcd(kBlock, heads)));
 }
 
 }  // namespace
@@ -196,6 +246,9 @@ void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   warn_of_rows_in_memory(job, metrics.warnings);
   warn_of_uneven_routing(job, metrics.memory, metrics.warnings);
   warn_of_a_stage_that_saves_nothing(job, metrics.warnings);
+  warn_of_inputs_kept_twice(job, metrics.warnings);
+  warn_of_recomputation_that_saves_nothing(job, metrics.warnings);
+  warn_of_unfused_softmax(job, metrics.warnings);
 }
 
 }  // namespace foretoken::study

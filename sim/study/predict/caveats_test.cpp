@@ -121,5 +121,52 @@ TEST(Caveats, MemoryThatHoldsEvenRoutingAlone) {
   EXPECT_THAT(warnings_of(3, R"({"capacity_factor": 1})"), Not(HasSubstr("equally many tokens")));
 }
 
+// Returns all warnings about a scenario, in one text.
+std::string all_warnings(const std::string& text) {
+  return fmt::format("{}", fmt::join(predict(io::read_scenario_text(text, "test", {}).job).metrics.warnings, " "));
+}
+
+TEST(Caveats, FrozenWeightsWhoseInputsAreKeptTwiceAreNamed) {
+  const auto with = [](const char* training, const char* recompute) {
+    return all_warnings(fmt::format(
+        R"({{"model": "llama-2-7b", "cluster": "dgx-a100-80gb-hdr", "gpus": 8, "runtime": "huggingface-trainer",
+             "batch": {{"micro": 2, "global": 16, "sequence_length": 4096}}, "recompute": "{}",
+             "optimizer": {{"zero_stage": 3}}{}}})",
+        recompute, training));
+  };
+  constexpr const char* kLora = R"(, "training": {"method": "lora", "rank": 8})";
+  const char* const words =
+      "keeps the input of a recomputed layer 2 times: 2.00 GiB more than with all weights trained";
+  EXPECT_THAT(with(kLora, "full"), HasSubstr(words)) << "32 layers, 2 x 4096 x 4096 numbers of 16 bits";
+  EXPECT_THAT(with("", "full"), Not(HasSubstr("keeps the input")));
+  EXPECT_THAT(with(kLora, "none"), Not(HasSubstr("keeps the input")));
+}
+
+TEST(Caveats, RecomputationThatSavesNothingIsNamed) {
+  const auto with = [](const char* schedule, const char* recompute) {
+    return all_warnings(fmt::format(
+        R"({{"model": "mistral-7b", "cluster": "dgx-h100-ndr", "gpus": 32, "parallelism": {{"pipeline": 4}},
+             "batch": {{"micro": 4, "global": 256, "sequence_length": 1024}}, "optimizer": {{"zero_stage": 1}},
+             "runtime": "megatron-core-2024", "schedule": "{}", "recompute": "{}"}})",
+        schedule, recompute));
+  };
+  EXPECT_THAT(with("zb-h2", "full"), HasSubstr("recompute full needs "));
+  EXPECT_THAT(with("zb-h2", "selective"), Not(HasSubstr("recompute full")));
+  EXPECT_THAT(with("1f1b", "full"), Not(HasSubstr("recompute full")));
+}
+
+TEST(Caveats, SlowSoftmaxOfUnfusedAttentionIsNamed) {
+  const auto with = [](int micro, const char* attention) {
+    return all_warnings(fmt::format(
+        R"({{"model": "qwen2-7b", "cluster": "dgx-h100-ndr", "gpus": 2, "parallelism": {{"tensor": 2}},
+             "batch": {{"micro": {}, "global": 4, "sequence_length": 2048}}, "attention": "{}"}})",
+        micro, attention));
+  };
+  EXPECT_THAT(with(1, "unfused"), HasSubstr("takes a multiple of 4 score matrices, and a GPU has 14; slower "
+                                            "kernels run unless batch.micro is a multiple of 2"));
+  EXPECT_THAT(with(2, "unfused"), Not(HasSubstr("score matrices")));
+  EXPECT_THAT(with(1, "flash"), Not(HasSubstr("score matrices")));
+}
+
 }  // namespace
 }  // namespace foretoken::study

@@ -54,16 +54,11 @@ std::vector<job::Key> keys_freed_by(std::string_view free) {
   return keys;
 }
 
-std::string freeable_keys() {
-  std::vector<std::string_view> usual, numerics, offloads;
-  for (const job::Key key : job::choice_keys()) {
-    if (!can_be_freed(key) || !frees_key(name_of(key), key)) continue;
-    const bool offloads_memory = std::ranges::find(search::kOffloadKeys, key) != search::kOffloadKeys.end();
-    (offloads_memory ? offloads : is_requested(key) ? numerics : usual).push_back(name_of(key));
-  }
-  return fmt::format(
-      "{}; all for these; {}, which change the numbers of a training; and {}, which take memory of the hosts",
-      fmt::join(usual, ", "), fmt::join(numerics, " and "), fmt::join(offloads, ", "));
+std::vector<std::string> freeable_keys() {
+  std::vector<std::string> names;
+  for (const job::Key key : job::choice_keys())
+    if (can_be_freed(key) && frees_key(name_of(key), key)) names.emplace_back(name_of(key));
+  return names;
 }
 
 namespace {
@@ -113,6 +108,7 @@ std::string to_json(const SearchRequest& request) {
                {"cross_node_tensor", request.space.cross_node_tensor},
                {"requested", requested},
                {"scenario", Json::parse(request.question)}};
+  if (request.space.stated_zero_stage > 1) json["stated_zero_stage"] = request.space.stated_zero_stage;
   if (request.space.partition == search::Partition::kPipeDream) json["partition"] = "pipedream";
   return json.dump();
 }

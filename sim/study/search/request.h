@@ -35,9 +35,8 @@ struct SearchRequest {
 [[nodiscard]] std::vector<std::string> overrides_of_free(std::string_view free, const model::Transformer& model,
                                                          const job::Runtime& runtime);
 
-/// Returns every key that can be freed, in words: "parallelism.tensor, ..., overlap.p2p; precision and ... change the
-/// numbers of a training".
-[[nodiscard]] std::string freeable_keys();
+/// Returns the name of every key that can be freed.
+[[nodiscard]] std::vector<std::string> freeable_keys();
 
 /// Throws ConfigError when a freed key has no choice: an overlap that the question's runtime cannot switch, or experts
 /// of a dense model.

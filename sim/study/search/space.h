@@ -63,6 +63,7 @@ struct SpaceOptions {
   bool cross_node_tensor = false;           ///< tries tensor and expert-tensor degrees that do not divide a node's
                                             ///< NVLink domain
   std::vector<job::Key> requested = {};     ///< choices of job::requested_keys() to search
+  int stated_zero_stage = 0;                ///< stage that the scenario states though it is searched; 0: none
   Partition partition = Partition::kEven;
 };
 

@@ -50,8 +50,10 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
     const job::Offload stated = asked.choices.offload.value_or(job::Offload{});
     const bool moves_parameters = is_open(Key::kOffloadParameters) || stated.parameters.any();
     const bool shards_alone = moves_parameters || is_open(Key::kOffloadOptimizer) || stated.optimizer.any();
-    // Parameters are sharded only for runtimes that do so by default, and where they go to the host.
-    const int most_shards = asked.runtime.default_zero_stage >= 2 || moves_parameters ? 3 : 1;
+    // Parameters are sharded only for runtimes that do so by default, where they go to the host, and up to the stage of
+    // the scenario: its software can do that.
+    const bool shards_parameters = asked.runtime.default_zero_stage >= 2 || moves_parameters;
+    const int most_shards = shards_parameters ? 3 : std::max(1, options_.stated_zero_stage);
     const int most = replicas == 1 && !shards_alone ? 0 : most_shards;
     for (int stage = least_zero_stage(stated); stage <= most; ++stage) stages.push_back(stage);
   }

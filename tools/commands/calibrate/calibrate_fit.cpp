@@ -62,9 +62,8 @@ fit::Candidate base_of(const Options& options, const fit::FitRequest& request, c
   const auto best = fit::nearest(candidates, request.gpu, request.datasheet, samples);
   if (!best)
     throw ConfigError({{"--gpu " + printable(options.gpu, 60), "",
-                        fmt::format("no datasheet of this GPU and no products among the samples; expected --base with "
-                                    "the profile of the most similar GPU; there are {}",
-                                    fmt::join(io::list_names(io::kProfiles), ", "))}});
+                        "no datasheet of this GPU and no products among the samples; expected --base with the profile "
+                        "of the most similar GPU: foretoken profiles list"}});
   return candidates[*best];
 }
 

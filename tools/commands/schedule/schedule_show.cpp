@@ -41,9 +41,8 @@ schedule::Schedule find(const std::string& name) {
   if (const auto found = schedule::find_schedule(name)) return *found;
   std::vector<std::string> names;
   for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
-  const std::string meant = did_you_mean(name, names);
-  throw wrong(fmt::format("unknown schedule {}{}", in_quotes(name),
-                          meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant));
+  throw wrong(
+      fmt::format("unknown schedule {}{}", in_quotes(name), meant_or_known(name, names, "foretoken schedule list")));
 }
 
 Table<Chunk, des::Duration> durations(const char* option, const std::vector<double>& ms, int chunks) {

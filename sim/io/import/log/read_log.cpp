@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <utility>
 #include <vector>
@@ -183,8 +185,10 @@ std::optional<TrainingLog> read_log_text(std::string_view text, const std::strin
 std::optional<TrainingLog> read_log_file(const std::filesystem::path& path, Findings& findings) {
   const std::string name = printable(path.string());
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) {
-    findings.complaints.push_back({name, "", "cannot be read; expected the log of a training run"});
+  const int defect = std::filesystem::is_directory(path) ? EISDIR : errno;
+  if (!in || defect == EISDIR) {
+    findings.complaints.push_back(
+        {name, "", fmt::format("cannot be read: {}; expected the log of a training run", std::strerror(defect))});
     return std::nullopt;
   }
   constexpr std::size_t kBlock = std::size_t{1} << 18;

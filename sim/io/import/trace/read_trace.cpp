@@ -135,6 +135,7 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
     const bool copy = event_.category == "gpu_memcpy" || event_.category == "gpu_memset";
     const bool step = event_.category == "user_annotation" && event_.name.starts_with("ProfilerStep#");
     if (!kernel && !copy && !step) return true;
+    if (step && *event_.length == 0) return true;  // marks no time
     if (trace.spans.size() + trace.steps.size() == kMostSpans) {
       too_long = true;
       return false;
@@ -201,6 +202,9 @@ std::optional<GpuTrace> read_events(const std::string& file, Findings& findings,
   if (handler.trace.spans.empty())
     return refuse("has no kernels of a GPU; expected a trace recorded with ProfilerActivity.CUDA");
   tidy(handler.trace);
+  const auto lasts = [](const Span& span) { return span.end > span.begin; };
+  if (std::none_of(handler.trace.spans.begin(), handler.trace.spans.end(), lasts))
+    return refuse("has only kernels of 0 us; expected the trace of a step");
   return std::move(handler.trace);
 }
 
