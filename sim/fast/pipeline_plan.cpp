@@ -37,6 +37,11 @@ struct PipelinePlan::Slots {
     return stage.index() + (link == Neighbour::kNext ? 0 : stages);
   }
   [[nodiscard]] std::size_t pass(Stage stage, const StageOp& op) const { return 2 * stages + place(stage, op); }
+  // Returns the stage of a pass; nothing for other slots.
+  [[nodiscard]] std::optional<std::size_t> stage_of_pass(std::size_t slot) const {
+    if (slot < 2 * stages || slot >= 2 * stages + passes()) return std::nullopt;
+    return (slot - 2 * stages) / (kinds * chunks);
+  }
   [[nodiscard]] std::size_t held(Stage stage, const StageOp& op) const {
     return 2 * stages + passes() + place(stage, op);
   }
@@ -129,13 +134,125 @@ class PipelinePlan::Recorder {
   std::size_t count_ = 0;  // steps so far; the plan has room for more
 };
 
+namespace {
+
+// Returns about the number of a plan's steps.
+std::size_t likely_steps(const schedule::Program& program) {
+  constexpr std::size_t kStepsOfAPass = 3;  // with its messages and joins
+  return kStepsOfAPass * program.stages.size() * program.stages.front().size();
+}
+
+}  // namespace
+
 PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& program) {
-  constexpr std::size_t kStepsOfAPass = 3;  // with its messages and joins, about
-  Recorder recorder(*this, shape, kStepsOfAPass * program.stages.size() * program.stages.front().size());
+  const std::optional<ShortenedProgram> shorter = shortened(program);
+  std::optional<Repeated> steps;
+  if (shorter) {
+    steps_.reserve(likely_steps(program));
+    record(shape, shorter->program);
+    steps = repeated(Slots(shape), *shorter);
+  }
+  if (steps)
+    insert_copies(*steps, shorter->left_out / shorter->turn);
+  else
+    record(shape, program);
+  count_uses(shape);
+}
+
+PipelinePlan PipelinePlan::without_copies(const PlanShape& shape, const schedule::Program& program) {
+  PipelinePlan plan;
+  plan.record(shape, program);
+  plan.count_uses(shape);
+  return plan;
+}
+
+void PipelinePlan::record(const PlanShape& shape, const schedule::Program& program) {
+  Recorder recorder(*this, shape, likely_steps(program));
   StageWalk<Recorder>(program, shape.policy, recorder).to_the_end();
   recorder.close();
+}
+
+void PipelinePlan::count_uses(const PlanShape& shape) {
   uses_.assign(Slots(shape).count(), 0);
   for (const Step& step : steps_) ++uses_[step.slot];
+}
+
+// Returns steps during which every stage runs a turn of its ops, if it makes the same steps in the turn after it. All
+// these ops repeat the ops before them. So do those that were left out, and their steps repeat these, too.
+std::optional<PipelinePlan::Repeated> PipelinePlan::repeated(const Slots& slots,
+                                                             const ShortenedProgram& shorter) const {
+  // The steps so far, and the passes of each stage among them, when the first stage begins a period.
+  struct Cut {
+    std::uint32_t steps = 0;
+    std::vector<std::size_t> passes;  // by stage
+  };
+  std::vector<Cut> cuts;
+  Cut now{0, std::vector<std::size_t>(slots.stages, 0)};
+  std::size_t next = shorter.steady.front().begin;
+  for (const Step& step : steps_) {
+    if (const std::optional<std::size_t> stage = slots.stage_of_pass(step.slot)) {
+      if (*stage == 0 && now.passes.front() == next) {
+        cuts.push_back(now);
+        next += shorter.period;
+      }
+      ++now.passes[*stage];
+    }
+    ++now.steps;
+  }
+  const auto is_turn = [&](const Cut& begin, const Cut& end) {
+    for (const Stage stage : shorter.steady.ids()) {
+      const std::size_t first = begin.passes[stage.index()], last = end.passes[stage.index()];
+      const SteadyOps& steady = shorter.steady[stage];
+      if (first < steady.begin || last > steady.end || last - first != shorter.turn * shorter.period) return false;
+    }
+    return true;
+  };
+  for (std::size_t at = 0; at + 2 * shorter.turn < cuts.size(); ++at) {
+    const Cut &first = cuts[at], &second = cuts[at + shorter.turn], &third = cuts[at + 2 * shorter.turn];
+    const Repeated steps{first.steps + 1, second.steps - first.steps};
+    if (third.steps - second.steps == steps.count && is_turn(first, second) && is_turn(second, third) &&
+        is_repeated(steps))
+      return steps;
+  }
+  return std::nullopt;
+}
+
+// Returns true when the steps after these do the same, and no step from there on waits for one before these.
+bool PipelinePlan::is_repeated(Repeated steps) const {
+  const std::uint32_t begin = steps.begin, count = steps.count, end = begin + count;
+  for (std::uint32_t number = begin; number < end; ++number) {
+    const Step &step = steps_[number - 1], &later = steps_[number - 1 + count];
+    if (step.slot != later.slot) return false;
+    for (std::size_t at = 0; at < kMostWaits; ++at) {
+      const std::uint32_t wait = step.waits[at];
+      if (later.waits[at] != (wait == 0 ? 0 : wait + count)) return false;
+    }
+  }
+  const auto is_early = [&](std::uint32_t number) { return number > 0 && number < begin; };
+  for (std::size_t number = end; number <= steps_.size(); ++number)
+    if (std::ranges::any_of(steps_[number - 1].waits, is_early)) return false;
+  const auto comes_later = [&](std::uint32_t number) { return number >= end; };
+  return std::ranges::all_of(finished_, comes_later) && std::ranges::all_of(last_, [&](const auto& chunks) {
+           return std::ranges::all_of(chunks, comes_later, &LastStep::step);
+         });
+}
+
+// Inserts copies of repeated steps behind them.
+void PipelinePlan::insert_copies(Repeated steps, std::size_t copies) {
+  const std::size_t walked = steps_.size(), added = copies * steps.count;
+  const std::size_t end = steps.begin - 1 + steps.count;
+  copied_steps_ = added;
+  const auto shifted = [](Step step, std::uint32_t by) {
+    for (std::uint32_t& wait : step.waits) wait += wait == 0 ? 0 : by;
+    return step;
+  };
+  steps_.resize(walked + added);
+  for (std::size_t at = walked; at-- > end;)
+    steps_[at + added] = shifted(steps_[at], static_cast<std::uint32_t>(added));
+  for (std::size_t at = end; at < end + added; ++at) steps_[at] = shifted(steps_[at - steps.count], steps.count);
+  for (std::uint32_t& step : finished_) step += static_cast<std::uint32_t>(added);
+  for (auto& chunks : last_)
+    for (LastStep& last : chunks) last.step += static_cast<std::uint32_t>(added);
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {

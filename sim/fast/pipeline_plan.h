@@ -3,16 +3,21 @@
 // The tasks of a pipeline and their dependencies follow from its schedule and shape, not from durations. One plan
 // therefore serves every scenario of that shape. A replay is one walk over the tasks. Each task starts when the last of
 // its dependencies has ended, as in the engine without links to share.
+//
+// A long pipeline repeats itself. Its stages are then walked over a few repetitions only (shortened_program.h). The
+// steps of the others are copies.
 #pragma once
 
 #include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/des/time.h"
+#include "sim/fast/shortened_program.h"
 #include "sim/schedule/program.h"
 #include "sim/step/pipeline/lower_pipeline.h"
 
@@ -61,6 +66,8 @@ class PipelinePlan {
  public:
   /// Precondition: `program` is the schedule's for that shape, and has a flush. The policy is not kLatency.
   PipelinePlan(const PlanShape& shape, const schedule::Program& program);
+  /// Walks over every pass. Any replay ends at the same instants as that of the plan above, which a test holds equal.
+  [[nodiscard]] static PipelinePlan without_copies(const PlanShape& shape, const schedule::Program& program);
 
   /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays. The result has no
   /// gradient_blocks: they follow from the ends of last_passes().
@@ -68,6 +75,8 @@ class PipelinePlan {
   /// Returns the passes that complete gradients, with their ends in the last replay() over `scratch`.
   [[nodiscard]] Table<Stage, Table<Chunk, LastPass>> last_passes(const std::vector<std::int64_t>& scratch) const;
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+  /// Returns the number of steps that are copies.
+  [[nodiscard]] std::size_t copied_steps() const { return copied_steps_; }
   /// Returns the sum of all durations. No instant is later. It is a double, because the clock may not hold it.
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
 
@@ -85,9 +94,20 @@ class PipelinePlan {
     schedule::OpKind kind = {};
     std::uint32_t step = 0;
   };
+  /// Steps from number `begin` on that repeat the steps before them.
+  struct Repeated {
+    std::uint32_t begin = 0, count = 0;
+  };
+  PipelinePlan() = default;
+  void record(const PlanShape& shape, const schedule::Program& program);
+  void count_uses(const PlanShape& shape);
+  [[nodiscard]] std::optional<Repeated> repeated(const Slots& slots, const ShortenedProgram& shorter) const;
+  [[nodiscard]] bool is_repeated(Repeated steps) const;
+  void insert_copies(Repeated steps, std::size_t copies);
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
 
-  std::vector<Step> steps_;                    // number 1 is the first
+  std::vector<Step> steps_;  // number 1 is the first
+  std::size_t copied_steps_ = 0;
   std::vector<double> uses_;                   // tasks, by slot
   Table<Stage, std::uint32_t> finished_;       // the step that ends it
   Table<Stage, Table<Chunk, LastStep>> last_;  // that complete gradients

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct StagePass {
 template <class Clock>
 concept StageClock = requires(Clock clock, typename Clock::Moment moment, typename Clock::Moments moments,
                               MessageKind kind, StagePass<typename Clock::Moment> pass, Stage stage) {
-  /// A stage lets the others go on after each pass.
+  /// A stage lets the others go on after each pass, in rounds.
   { Clock::kTakesTurns } -> std::convertible_to<bool>;
   /// Adds a moment to several, of which there are none at first.
   clock.add(moments, moment);
@@ -61,34 +62,51 @@ concept StageClock = requires(Clock clock, typename Clock::Moment moment, typena
   clock.finish(stage, moments, std::int64_t{});
 };
 
-/// The stages that can go on, each of them once at most.
-class Turns {
+/// The stages that can go on, each of them once at most. In a round all of them go on in their order. Stages that
+/// others let go on wait for the next round, so that a steady pipeline comes to the same rounds again and again.
+class Rounds {
  public:
-  explicit Turns(std::size_t stages) : ring_(stages) {}
+  explicit Rounds(std::size_t stages) : now_(stages, 0), next_(stages, 0) {}
 
   [[nodiscard]] bool any() const { return count_ > 0; }
   /// Precondition: the stage is not among them.
   void add(Stage stage) {
-    expects(count_ < ring_.size(), "a stage has one turn at most");
-    ring_[place(count_++)] = stage;
+    expects(next_[stage.index()] == 0, "a stage has one turn at most");
+    next_[stage.index()] = 1;
+    ++count_;
   }
-  /// Takes the stage that was added first, or last. Precondition: any().
-  Stage take_first() {
-    const Stage stage = ring_[first_];
-    first_ = place(1);
+  /// Precondition: any().
+  Stage take() {
+    while (at_ < now_.size() && now_[at_] == 0) ++at_;
+    if (at_ == now_.size()) {
+      std::swap(now_, next_);
+      for (at_ = 0; now_[at_] == 0;) ++at_;
+    }
+    now_[at_] = 0;
     --count_;
-    return stage;
+    return Stage{static_cast<std::uint32_t>(at_++)};
   }
-  Stage take_last() { return ring_[place(--count_)]; }
 
  private:
-  [[nodiscard]] std::size_t place(std::size_t after_first) const {
-    const std::size_t at = first_ + after_first;
-    return at < ring_.size() ? at : at - ring_.size();
+  std::vector<char> now_, next_;  // by stage
+  std::size_t at_ = 0, count_ = 0;
+};
+
+/// The same, but the stage that was added last goes on first.
+class LatestFirst {
+ public:
+  explicit LatestFirst(std::size_t stages) { stages_.reserve(stages); }
+
+  [[nodiscard]] bool any() const { return !stages_.empty(); }
+  void add(Stage stage) { stages_.push_back(stage); }
+  Stage take() {
+    const Stage stage = stages_.back();
+    stages_.pop_back();
+    return stage;
   }
 
-  std::vector<Stage> ring_;
-  std::size_t first_ = 0, count_ = 0;
+ private:
+  std::vector<Stage> stages_;
 };
 
 /// All messages of a program. A message starts when all sides have posted it and those before it on its link have
@@ -216,7 +234,7 @@ class StageWalk {
     for (std::size_t stage = hosts_.size(); stage > 0; --stage) turns_.add(hosts_[stage - 1].stage);
     std::size_t finished = 0;
     while (turns_.any())
-      if (go_on(hosts_[(Clock::kTakesTurns ? turns_.take_first() : turns_.take_last()).index()])) ++finished;
+      if (go_on(hosts_[turns_.take().index()])) ++finished;
     expects(finished == hosts_.size(), "a checked schedule does not deadlock");
   }
   [[nodiscard]] const Mailbox<Clock>& mailbox() const { return mailbox_; }
@@ -337,7 +355,7 @@ class StageWalk {
   Clock& clock_;
   Mailbox<Clock> mailbox_;
   std::vector<Host> hosts_;
-  Turns turns_;
+  std::conditional_t<Clock::kTakesTurns, Rounds, LatestFirst> turns_;
 };
 
 }  // namespace foretoken::fast
