@@ -1,4 +1,4 @@
-// Compares services with published latencies and throughputs of five engines' tables.
+// Compares services with published latencies and throughputs of the engines' tables.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -71,6 +71,10 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"trt-llm-qwen3-h100", trust::Served::kTpot, 18, 0.11, 0.09, 0.23},
                                      {"trt-llm-llama3-h100", trust::Served::kTtft, 18, 0.50, 0.53, 0.96},
                                      {"trt-llm-llama3-h100", trust::Served::kTpot, 18, 0.095, 0.08, 0.31},
+                                     {"vllm-gpt-oss", trust::Served::kTtft, 29, 0.48, 0.49, 0.72},
+                                     {"vllm-gpt-oss", trust::Served::kTpot, 29, 0.11, 0.08, 0.53},
+                                     {"trt-llm-gpt-oss", trust::Served::kTtft, 22, 0.45, 0.43, 0.90},
+                                     {"trt-llm-gpt-oss", trust::Served::kTpot, 22, 0.135, 0.12, 0.35},
                                      {"trt-llm-static", trust::Served::kThroughput, 25, 0.15, 0.065, 0.86},
                                      {"trt-llm-inflight", trust::Served::kThroughput, 25, 0.15, 0.09, 0.90}};
 

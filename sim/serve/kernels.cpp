@@ -17,6 +17,12 @@ bool shares_readings(const CacheAttention& shape, const Engine& engine) {
   return shape.latent || !sizes || std::find(sizes->begin(), sizes->end(), group) != sizes->end();
 }
 
+/// Returns true when products compute in 16 bits over narrower weights.
+bool is_weight_only(WeightPrecision precision) {
+  return precision == WeightPrecision::kInt8 || precision == WeightPrecision::kInt4 ||
+         precision == WeightPrecision::kMxfp4;
+}
+
 }  // namespace
 
 // A kernel without shared readings has a block of threads for each query head, which reads the keys and values of its
@@ -43,11 +49,18 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
 //   t = max(t16 - (bytes16 - bytes) / rate, bytes / rate, m / 4096 x t16 of 4096 rows)
 //
 // The last term is the product where it is bound by computing. Not fitted: no table of such products is in the
-// profiles.
+// profiles. Experts in MXFP4 have a law where the GPU's laws of serving hold it.
 Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service) {
   const cost::Profile& profile = service.profile;
+  if (precision == WeightPrecision::kMxfp4 && service.laws && service.laws->mxfp4_experts)
+    return cost::narrow_experts_time({.experts = shape.batch,
+                                      .rows = shape.m,
+                                      .outputs = shape.n,
+                                      .inputs = shape.k,
+                                      .weight_bytes = weight_bytes(precision)},
+                                     *service.laws->mxfp4_experts);
   const Seconds time = cost::gemm_time(shape, profile);
-  if (precision != WeightPrecision::kInt8 && precision != WeightPrecision::kInt4) return time;
+  if (!is_weight_only(precision)) return time;
   const double weights = real(shape.n) * real(shape.k) * real(shape.batch);
   const BytesPerSecond rate = profile.memory_bound.efficiency * profile.memory_bound.bandwidth;
   const Seconds wide = Bytes(weights * 2) / rate, narrow = Bytes(weights * weight_bytes(precision)) / rate;
@@ -68,6 +81,7 @@ Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
       return Precision::kFp8Block;
     case WeightPrecision::kNvfp4:
       return Precision::kNvfp4;
+    case WeightPrecision::kMxfp4:
     case WeightPrecision::kInt8:
     case WeightPrecision::kInt4:
       if (!profile.gemm.empty() && !profile.gemm.contains(Precision::kBf16)) return Precision::kFp16;
@@ -90,6 +104,8 @@ std::optional<std::string> why_not(WeightPrecision precision, const Service& ser
   if (is_wide(precision) != (service.cache_bytes > 2) && !service.model.encoder)
     return fmt::format("expected weights and cache of 32 bits, or neither, found {} and {}", name_of(precision),
                        service.cache_precision);
+  if (precision == WeightPrecision::kMxfp4 && !service.model.experts)
+    return fmt::format("mxfp4 is of experts' weights, and {} has no experts; try nvfp4 or int4", service.model.name);
   const Precision computes = computes_in(precision, profile);
   if (profile.gemm.empty() || profile.gemm.contains(computes)) return std::nullopt;
   return fmt::format("profile {} has no products in {}", profile.name, foretoken::name_of(computes));

@@ -1,8 +1,8 @@
 // Counts bytes of a service.
 //
 // Weights of products have the stated precision. Tables, norms and the head have 16 bits, or 32 with fp32 and tf32.
-// Activations follow the widths
-// of the engine's buffers (calibration/engines). A continuous engine turns what is left into pages of the cache.
+// Activations follow the widths of the engine's buffers (calibration/engines). A continuous engine turns what is left
+// into pages of the cache.
 #include "sim/serve/memory.h"
 
 #include <algorithm>
@@ -19,13 +19,19 @@ namespace {
 
 constexpr std::int64_t kFusedHeadDim = 64;
 
-double block_bytes(const model::BlockOps& block, const model::LayerContext& context, double matrix_bytes,
-                   double other_bytes) {
+/// Bytes of a weight: of a matrix of the experts, of another matrix, of the rest.
+struct WeightBytes {
+  double expert = 2, matrix = 2, other = 2;
+};
+
+double block_bytes(const model::BlockOps& block, const model::LayerContext& context, WeightBytes bytes) {
   model::BlockOps matrices;
   for (const model::Weight& weight : block.weights)
     if (weight.kind == model::WeightKind::kMatrix) matrices.weights.push_back(weight);
-  const double narrow = model::local_parameters(matrices, context);
-  return narrow * matrix_bytes + (model::local_parameters(block, context) - narrow) * other_bytes;
+  const double experts = model::local_expert_parameters(matrices, context);
+  const double others = model::local_parameters(matrices, context) - experts;
+  const double rest = model::local_parameters(block, context) - experts - others;
+  return experts * bytes.expert + others * bytes.matrix + rest * bytes.other;
 }
 
 /// Tokens and sequences of the largest pass on one attention group. A static batch of `at_once` requests runs its
@@ -145,7 +151,11 @@ std::string_view name_of(MemoryLimit limit) {
 Bytes weights_of(const Service& service, const Degrees& degrees) {
   const job::Job job = job_of(service, degrees);
   const model::LayerContext context = job.layer_context();
-  const double matrix = weight_bytes(service.precision), wide = service.element_bytes();
+  const double wide = service.element_bytes();
+  const WeightBytes narrow{.expert = weight_bytes(service.precision),
+                           .matrix = weight_bytes(beside_experts(service.precision)),
+                           .other = wide};
+  const WeightBytes whole{wide, wide, wide};
   const auto kinds = model::decoder_layers(job.model, context);
   const model::BlockOps embedding = model::embedding_block(job.model, context);
   const model::BlockOps head = model::head_block(job.model, context);
@@ -154,10 +164,10 @@ Bytes weights_of(const Service& service, const Degrees& degrees) {
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     double bytes = 0;
     for (const model::LayerCount& run : stages[stage])
-      bytes += run.count * block_bytes(kinds[static_cast<std::size_t>(run.kind)].ops, context, matrix, wide);
-    if (stage == 0) bytes += block_bytes(embedding, context, wide, wide);
+      bytes += run.count * block_bytes(kinds[static_cast<std::size_t>(run.kind)].ops, context, narrow);
+    if (stage == 0) bytes += block_bytes(embedding, context, whole);
     if (stage + 1 == stages.size()) {
-      bytes += block_bytes(head, context, wide, wide);
+      bytes += block_bytes(head, context, whole);
       const bool copy = service.model.tied_embeddings && (stages.size() > 1 || service.engine.copies_embedding);
       if (copy) bytes += wide * model::local_table(head, context);
     }

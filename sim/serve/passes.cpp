@@ -154,7 +154,10 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
   const Engine& engine = service_.engine;
   if (const auto* product = std::get_if<GemmShape>(&op.work)) {
     const bool head = op.role == model::OpRole::kHead;
-    const WeightPrecision precision = head ? WeightPrecision::kBf16 : service_.precision;
+    const bool experts = product->kind == BatchKind::kGrouped;
+    const WeightPrecision precision = head      ? WeightPrecision::kBf16
+                                      : experts ? service_.precision
+                                                : beside_experts(service_.precision);
     return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_);
   }
   if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))

@@ -9,7 +9,9 @@
 #include "sim/cost/costs.h"
 #include "sim/cost/wide_products.h"
 #include "sim/model/counts/parameters.h"
+#include "sim/model/stacks/decoder.h"
 #include "sim/serve/kernels.h"
+#include "sim/serve/memory.h"
 #include "sim/serve/predict.h"
 #include "sim/serve/run/static_batch.h"
 #include "sim/serve/test_service.h"
@@ -286,6 +288,47 @@ TEST(Serve, AWindowedPromptReadsTheCacheThatItsWindowLeaves) {
   const AttentionShape cached{
       .heads = 16, .kv_heads = 16, .q_length = 256, .kv_length = 32, .head_dim = 64, .causal = false};
   EXPECT_NEAR(time(1024) - time(0), 4 * cost::attention_time(cached, service.profile).value(), 1e-9);
+}
+
+/// 8 experts of width 1,024 in each layer, two of which each token chooses.
+Service service_with_experts(WeightPrecision precision) {
+  Service service = small_service();
+  service.model.experts = model::Experts{.count = 8, .per_token = 2, .width = 1024};
+  service.precision = precision;
+  return service;
+}
+
+TEST(Serve, Mxfp4NarrowsTheWeightsOfExpertsOnly) {
+  const auto bytes = [](WeightPrecision precision) {
+    const Service service = service_with_experts(precision);
+    return weights_of(service, service.pool.degrees).value();
+  };
+  const Service wide = service_with_experts(WeightPrecision::kBf16);
+  const model::LayerContext context = job_of(wide, wide.pool.degrees).layer_context();
+  double experts = 0;
+  for (const model::LayerRunOps& run : model::decoder_layers(wide.model, context))
+    experts += real(wide.model.layers) * model::expert_matrix_parameters(run.ops);
+  EXPECT_GT(experts, 1e7);
+  EXPECT_NEAR(bytes(WeightPrecision::kBf16) - bytes(WeightPrecision::kMxfp4), experts * (2 - 17.0 / 32), 1);
+}
+
+TEST(Serve, ExpertsInMxfp4HaveALawOfTheirOwn) {
+  Service service = service_with_experts(WeightPrecision::kMxfp4);
+  const GemmShape shape{.m = 4, .n = 2048, .k = 1024, .batch = 8, .kind = BatchKind::kGrouped};
+  const Seconds scaled = product_time(shape, WeightPrecision::kMxfp4, service);
+  EXPECT_LT(scaled, product_time(shape, WeightPrecision::kBf16, service)) << "fewer bytes";
+  service.laws = cost::ServingLaws{};
+  service.laws->mxfp4_experts = cost::NarrowExpertsLaw{
+      .launch = microseconds(3), .bandwidth = gigabytes_per_second(1), .rate = teraflops(1e6), .sharpness = 1};
+  const double bytes = 8 * 2048 * 1024 * 17.0 / 32;
+  EXPECT_NEAR(product_time(shape, WeightPrecision::kMxfp4, service).value(), 3e-6 + bytes * 1e-9, 1e-8);
+}
+
+TEST(Serve, Mxfp4NeedsExperts) {
+  EXPECT_EQ(why_not(WeightPrecision::kMxfp4, service_with_experts(WeightPrecision::kMxfp4)), std::nullopt);
+  const auto reason = why_not(WeightPrecision::kMxfp4, small_service());
+  ASSERT_TRUE(reason.has_value());
+  EXPECT_NE(reason->find("has no experts; try nvfp4 or int4"), std::string::npos);
 }
 
 /// An encoder in fp32 whose sequences of 100 tokens are padded.

@@ -20,6 +20,8 @@ std::string_view name_of(WeightPrecision precision) {
       return "fp8_block";
     case WeightPrecision::kNvfp4:
       return "nvfp4";
+    case WeightPrecision::kMxfp4:
+      return "mxfp4";
     case WeightPrecision::kInt8:
       return "int8";
     case WeightPrecision::kInt4:
@@ -32,7 +34,8 @@ std::string_view name_of(WeightPrecision precision) {
   return "";
 }
 
-// int4 has a scale of 16 bits for each group of 128 weights (GPTQ, AWQ).
+// int4 has a scale of 16 bits for each group of 128 weights (GPTQ, AWQ). mxfp4 has a scale of 8 bits for each 32 (OCP
+// Microscaling Formats 1.0, table 1).
 double weight_bytes(WeightPrecision precision) {
   switch (precision) {
     case WeightPrecision::kTf32:
@@ -48,6 +51,8 @@ double weight_bytes(WeightPrecision precision) {
       return bytes_per_element(Precision::kFp8Block);
     case WeightPrecision::kNvfp4:
       return bytes_per_element(Precision::kNvfp4);
+    case WeightPrecision::kMxfp4:
+      return 0.5 + 1.0 / 32;
     case WeightPrecision::kInt4:
       return 0.5 + 2.0 / 128;
   }

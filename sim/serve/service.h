@@ -30,18 +30,23 @@ struct Degrees {
   friend bool operator==(const Degrees&, const Degrees&) = default;
 };
 
-/// Bits of weights. kInt8 and kInt4 are weights only: products compute in 16 bits. With kTf32 and kFp32 everything has
-/// 32 bits.
-enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8, kInt4, kTf32, kFp32 };
+/// Bits of weights. kInt8 and kInt4 are weights only: products compute in 16 bits. kMxfp4 is so for experts, and leaves
+/// all other weights in 16 bits, as gpt-oss is published (arXiv:2508.10925, section 2.1). With kTf32 and kFp32
+/// everything has 32 bits.
+enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kMxfp4, kInt8, kInt4, kTf32, kFp32 };
 inline constexpr std::array kWeightPrecisions{
-    WeightPrecision::kBf16,     WeightPrecision::kFp16,  WeightPrecision::kFp8,
-    WeightPrecision::kFp8Block, WeightPrecision::kNvfp4, WeightPrecision::kInt8,
-    WeightPrecision::kInt4,     WeightPrecision::kTf32,  WeightPrecision::kFp32};
+    WeightPrecision::kBf16,  WeightPrecision::kFp16,  WeightPrecision::kFp8,  WeightPrecision::kFp8Block,
+    WeightPrecision::kNvfp4, WeightPrecision::kMxfp4, WeightPrecision::kInt8, WeightPrecision::kInt4,
+    WeightPrecision::kTf32,  WeightPrecision::kFp32};
 [[nodiscard]] std::string_view name_of(WeightPrecision precision);
 [[nodiscard]] constexpr bool is_wide(WeightPrecision precision) {
   return precision == WeightPrecision::kTf32 || precision == WeightPrecision::kFp32;
 }
-/// Bytes of one weight of a product, with its part of the scales.
+/// Returns the precision of weights outside the experts.
+[[nodiscard]] constexpr WeightPrecision beside_experts(WeightPrecision precision) {
+  return precision == WeightPrecision::kMxfp4 ? WeightPrecision::kBf16 : precision;
+}
+/// Bytes of one weight of a product, with its part of the scales. kMxfp4: of a weight of an expert.
 [[nodiscard]] double weight_bytes(WeightPrecision precision);
 
 /// One request of a trace.

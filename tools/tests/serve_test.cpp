@@ -47,6 +47,7 @@ const std::vector<WrongService> kWrongServices{
     {"no GPUs", {"gpus=0"}, "expected a whole number from 1"},
     {"an unknown precision", {"precision=fp7"}, "did you mean \"fp8\"?"},
     {"a precision without products", {"cluster=dgx-a100-80gb-hdr", "precision=nvfp4"}, "has no products in"},
+    {"experts in 4 bits of a dense model", {"precision=mxfp4"}, "llama-3-70b has no experts; try nvfp4 or int4"},
     {"a decoder in 32 bits", {"precision=fp32"}, "found fp32: decoders are not served in 32 bits"},
     {"padding of a decoder", {"requests.padded_tokens=4k"}, "expected none: llama-3-70b is no encoder"},
     {"an unknown precision of the cache", {"kv_precision=int4"}, "expected"},

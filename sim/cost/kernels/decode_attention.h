@@ -8,6 +8,7 @@
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
+#include "sim/cost/kernels/narrow_experts.h"
 
 namespace foretoken::cost {
 
@@ -40,6 +41,7 @@ struct ServingLaws {
   std::string gpu;
   DecodeLaw decode16{}, decode8{};    ///< over a cache of 16 and of 8 bits an element
   std::optional<DecodeLaw> latent{};  ///< of latent vectors, with products absorbed (multi-head latent attention)
+  std::optional<NarrowExpertsLaw> mxfp4_experts{};
   std::vector<SmallAllReduce> all_reduces{};  ///< by ranks, ascending; empty: NCCL is used
   std::string all_reduce_source{};
 };

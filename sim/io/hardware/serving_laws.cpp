@@ -18,6 +18,18 @@ cost::Provenance read_provenance(const Node& node) {
                                                       {"assumed", cost::Provenance::kAssumed}});
 }
 
+cost::Evidence read_law_evidence(const Node& node) {
+  cost::Evidence evidence;
+  evidence.provenance = read_provenance(node);
+  evidence.scaled_from = node.text_or("scaled_from", "");
+  evidence.source = node.text("source");
+  evidence.samples = static_cast<int>(node.whole_or("samples", 0, {.low = 0}));
+  evidence.held_out = static_cast<int>(node.whole_or("held_out", 0, {.low = 0}));
+  evidence.median_error = node.number_or("median_error", 0, kNonNegative);
+  evidence.p90_error = node.number_or("p90_error", 0, kNonNegative);
+  return evidence;
+}
+
 cost::DecodeLaw read_decode_law(const Node& node) {
   node.allow_only({"launch_us", "gb_per_s", "step_us", "sharpness", "provenance", "scaled_from", "source", "samples",
                    "held_out", "median_error", "p90_error"});
@@ -25,13 +37,18 @@ cost::DecodeLaw read_decode_law(const Node& node) {
                       .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
                       .step = microseconds(node.number("step_us", kMicroseconds)),
                       .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
-  law.evidence.provenance = read_provenance(node);
-  law.evidence.scaled_from = node.text_or("scaled_from", "");
-  law.evidence.source = node.text("source");
-  law.evidence.samples = static_cast<int>(node.whole_or("samples", 0, {.low = 0}));
-  law.evidence.held_out = static_cast<int>(node.whole_or("held_out", 0, {.low = 0}));
-  law.evidence.median_error = node.number_or("median_error", 0, kNonNegative);
-  law.evidence.p90_error = node.number_or("p90_error", 0, kNonNegative);
+  law.evidence = read_law_evidence(node);
+  return law;
+}
+
+cost::NarrowExpertsLaw read_narrow_experts(const Node& node) {
+  node.allow_only({"launch_us", "gb_per_s", "tflops", "sharpness", "provenance", "scaled_from", "source", "samples",
+                   "held_out", "median_error", "p90_error"});
+  cost::NarrowExpertsLaw law{.launch = microseconds(node.number("launch_us", kMicroseconds)),
+                             .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
+                             .rate = teraflops(node.number("tflops", kPositive)),
+                             .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
+  law.evidence = read_law_evidence(node);
   return law;
 }
 
@@ -51,13 +68,14 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 }  // namespace
 
 cost::ServingLaws read_serving_laws(const Node& node) {
-  node.allow_only({"gpu", "decode_attention", "small_all_reduce"});
+  node.allow_only({"gpu", "decode_attention", "mxfp4_experts", "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
   const Node decode = node.object("decode_attention");
   decode.allow_only({"cache_16_bit", "cache_8_bit", "latent"});
   laws.decode16 = read_decode_law(decode.object("cache_16_bit"));
   laws.decode8 = decode.has("cache_8_bit") ? read_decode_law(decode.object("cache_8_bit")) : laws.decode16;
   if (const auto latent = decode.find_object("latent")) laws.latent = read_decode_law(*latent);
+  if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto sums = node.find_object("small_all_reduce")) {
     sums->allow_only({"source", "tables"});
     laws.all_reduce_source = sums->text("source");

@@ -120,6 +120,7 @@ void read_precisions(const Node& root, Service& service) {
                                       {"fp8", WeightPrecision::kFp8},
                                       {"fp8_block", WeightPrecision::kFp8Block},
                                       {"nvfp4", WeightPrecision::kNvfp4},
+                                      {"mxfp4", WeightPrecision::kMxfp4},
                                       {"int8", WeightPrecision::kInt8},
                                       {"int4", WeightPrecision::kInt4},
                                       {"tf32", WeightPrecision::kTf32},

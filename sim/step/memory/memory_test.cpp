@@ -180,5 +180,15 @@ TEST(Memory, ASingleGpuHasNoNcclBuffers) {
   EXPECT_GT(outside_allocator(s), single);
 }
 
+TEST(Memory, NcclsBuffersOfANodeWithoutPeerAccessLieInTheHost) {
+  job::Job s = gpt(4, 1024, 16);
+  const Bytes single = outside_allocator(s);
+  s.gpus = s.cluster.gpus_per_node = 8;
+  s.cluster.peer_to_peer = false;
+  EXPECT_EQ(outside_allocator(s), single);
+  s.gpus = 16;
+  EXPECT_GT(outside_allocator(s), single) << "two nodes";
+}
+
 }  // namespace
 }  // namespace foretoken::step

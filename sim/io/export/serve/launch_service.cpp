@@ -51,6 +51,9 @@ const char* type_name(WeightPrecision precision) {
   return precision == WeightPrecision::kFp16 ? "float16" : "bfloat16";
 }
 
+/// Returns true for every version of vLLM: "vllm", "vllm-2026".
+bool is_vllm(std::string_view engine) { return engine == "vllm" || engine.starts_with("vllm-"); }
+
 bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
 
 /// Requests that one instance has at most; nothing where they come by themselves. A closed loop has its users.
@@ -157,10 +160,10 @@ std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool
 std::optional<std::string> why_no_command(const Service& service, const serve::Pool& pool) {
   const Degrees& cut = pool.degrees;
   const std::string& engine = service.engine.name;
-  if (engine == "vllm" && cut.expert > 1 && cut.expert != cut.stage_ranks())
+  if (is_vllm(engine) && cut.expert > 1 && cut.expert != cut.stage_ranks())
     return fmt::format("vLLM deals experts out over all {} ranks or over none, not over {}", cut.stage_ranks(),
                        cut.expert);
-  if (engine == "vllm" && service.disaggregated && cut.pipeline > 1) return "vLLM's NixlConnector takes no pipeline";
+  if (is_vllm(engine) && service.disaggregated && cut.pipeline > 1) return "vLLM's NixlConnector takes no pipeline";
   if (engine == "trt-llm" && cut.attention_data > 1 && cut.tensor > 1)
     return fmt::format("TensorRT-LLM has attention data of all ranks or none, not {} beside tensor {}",
                        cut.attention_data, cut.tensor);
@@ -170,7 +173,7 @@ std::optional<std::string> why_no_command(const Service& service, const serve::P
 using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, std::string_view);
 
 Writer writer_of(std::string_view engine) {
-  if (engine == "vllm") return vllm;
+  if (is_vllm(engine)) return vllm;
   if (engine == "sglang") return sglang;
   if (engine == "trt-llm") return trt_llm;
   return nullptr;

@@ -35,6 +35,17 @@ TEST(LaunchService, VllmHasAFlagForEveryChoice) {
                           "--block-size", "16"));
 }
 
+TEST(LaunchService, ALaterVllmHasTheSameCommandWithItsOwnTokens) {
+  const auto words_of = [](const char* engine) {
+    return commands_of(service_with({std::string("engine=") + engine})).launches.at(0).words;
+  };
+  const std::vector<std::string> old = words_of("vllm"), later = words_of("vllm-2026");
+  ASSERT_EQ(old.size(), later.size());
+  EXPECT_EQ(later.front(), "vllm");
+  EXPECT_EQ(value_of(old, "--max-num-batched-tokens"), "2048");
+  EXPECT_EQ(value_of(later, "--max-num-batched-tokens"), "8192");
+}
+
 TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   const std::vector<std::string> mixture{"model=mixtral-8x7b",
                                          R"(parallelism={"tensor": 2, "attention_data": 4, "expert": 8})"};
