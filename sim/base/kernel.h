@@ -107,7 +107,7 @@ struct GemmShape {
 };
 
 /// Implementations of fused attention. kFastest is the one that the GPU's profile was fitted on. kServing is that of
-/// engines of inference, where it is slower than the one of training.
+/// engines of inference, which reads keys and values from a paged cache.
 enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton, kServing };
 
 /// Fused attention (FlashAttention) of one GPU. `heads` query heads and `kv_heads` key/value heads remain after

@@ -81,6 +81,8 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
     parts.push_back(attention_part(profile.attention.laws, "attention", uses.head_dim));
   if (uses.fused_attention && uses.fp8_attention)
     parts.push_back(attention_part(profile.attention.fp8, "attention fp8", uses.head_dim));
+  if (uses.serving && !profile.attention.serving.empty())
+    parts.push_back(part("attention of engines", profile.attention.serving, ""));
   parts.push_back({"memory-bound", {profile.memory_bound.evidence}, "kernels"});
   if (profile.quantisation && (wanted(Precision::kFp8) || wanted(Precision::kFp8Block) || wanted(Precision::kNvfp4)))
     parts.push_back(

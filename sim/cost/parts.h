@@ -15,6 +15,7 @@ struct Uses {
   bool grouped_products = true;         ///< of experts
   bool fused_attention = true;
   bool fp8_attention = false;  ///< its attention is in fp8
+  bool serving = true;         ///< attention of engines of inference
   int head_dim = 0;            ///< head dimension of its causal attention; 0: all laws of attention
   bool nvlink = true, pcie = true, network = true;        ///< collectives; the first two count for messages, too
   bool exchanges_inside = true, exchanges_across = true;  ///< of tokens, by a library of its own

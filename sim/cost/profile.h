@@ -59,7 +59,7 @@ struct AttentionLaws {
   /// Laws of FlashAttention-2, the reference of older kernels. Empty: none is known for this GPU.
   std::vector<AttentionLaw> flash2{};
   std::vector<AttentionLaw> fp8{};  ///< with queries, keys and values in 8 bit; empty: as fast as 16 bit
-  /// Laws of the kernels of engines of inference. Empty: they are those of `laws`.
+  /// Laws of engines of inference with a paged cache. Those of other head dimensions and masks are in `laws`.
   std::vector<AttentionLaw> serving{};
   int multiprocessors = 1;  ///< thread blocks that run at once, for small batch x heads
   int block_rows = 128;     ///< query rows of one thread block

@@ -9,6 +9,9 @@
 
 namespace foretoken::model {
 
+/// Score matrices of a block of Megatron's fused softmax (megatron/fused_kernels, fused_softmax.py).
+inline constexpr std::int64_t kSoftmaxBlock = 4;
+
 /// Sizes of the attention core on one rank.
 struct CoreCut : Cut {
   const AttentionCore& core;
@@ -21,8 +24,7 @@ struct CoreCut : Cut {
   [[nodiscard]] double score_elements() const {  // b a/t s s_kv
     return static_cast<double>(batched_heads()) * static_cast<double>(local_sequence()) * static_cast<double>(keys());
   }
-  // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
-  [[nodiscard]] bool fused_softmax() const { return context.fusions.softmax && batched_heads() % 4 == 0; }
+  [[nodiscard]] bool fused_softmax() const { return context.fusions.softmax && batched_heads() % kSoftmaxBlock == 0; }
   // Attention products stay 16 bit, in fp16 where the training is, unless attention is quantised.
   [[nodiscard]] Precision core_precision() const {
     if (context.fp8_attention) return Precision::kFp8;

@@ -229,15 +229,16 @@ Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, st
 // A window holds both: a token that meets many of its chunk meets few of the cache.
 Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
   if (job_.attention == model::AttentionKind::kUnfused) return unfused_prompt(core, chunk, sequences);
-  AttentionShape shape{.batch = sequences,
-                       .heads = core.heads,
-                       .kv_heads = core.kv_heads,
-                       .q_length = chunk.tokens,
-                       .kv_length = chunk.tokens,
-                       .head_dim = core.prompt_dim,
-                       .causal = core.causal,
-                       .kernel = FlashKernel::kServing,
-                       .window = core.window < chunk.tokens ? core.window : 0};
+  AttentionShape shape{
+      .batch = sequences,
+      .heads = core.heads,
+      .kv_heads = core.kv_heads,
+      .q_length = chunk.tokens,
+      .kv_length = chunk.tokens,
+      .head_dim = core.prompt_dim,
+      .causal = core.causal,
+      .kernel = service_.batching == Batching::kContinuous ? FlashKernel::kServing : FlashKernel::kFastest,
+      .window = core.window < chunk.tokens ? core.window : 0};
   Seconds sum = service_.engine.kernel + cost::attention_time(shape, job_.profile);
   const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
   sum += traffic(service_.engine.score_traffic * scores);

@@ -75,6 +75,7 @@ cost::Uses uses_of(const job::Job& job) {
                   .grouped_products = job.model.experts.has_value(),
                   .fused_attention = job.attention == model::AttentionKind::kFlash,
                   .fp8_attention = job.recipe.fp8_attention,
+                  .serving = false,
                   .head_dim = static_cast<int>(job.model.head_dim),
                   .nvlink = false,
                   .pcie = false,

@@ -360,15 +360,15 @@ FittedAttention fitted_attention(const cost::Profile& known, const measured::Sam
 }
 
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
-  const auto replace = [](std::vector<cost::AttentionLaw>& laws, const std::vector<cost::AttentionLaw>& fitted) {
+  // A new law serves engines, too: the older one of another table goes.
+  const auto replace = [&](std::vector<cost::AttentionLaw>& laws, const std::vector<cost::AttentionLaw>& fitted) {
     for (const cost::AttentionLaw& law : fitted) {
-      std::erase_if(laws, [&](const auto& l) { return l.head_dim == law.head_dim && l.causal == law.causal; });
+      for (auto* older : {&laws, &profile.attention.serving})
+        std::erase_if(*older, [&](const auto& l) { return l.head_dim == law.head_dim && l.causal == law.causal; });
       laws.push_back(law);
     }
   };
   const FittedAttention fitted = fitted_attention(profile, samples);
-  for (const cost::AttentionLaw& law : fitted.laws)  // newer than those of another machine's engines
-    std::erase_if(profile.attention.serving, [&](const auto& l) { return l.causal == law.causal; });
   replace(profile.attention.laws, fitted.laws);
   replace(profile.attention.fp8, fitted.fp8);
 }

@@ -25,7 +25,8 @@ struct FittedAttention {
 /// kernel that writes keys and values into a cache are fitted, too, where the times include it.
 [[nodiscard]] FittedAttention fitted_attention(const cost::Profile& known, const measured::Samples& samples);
 
-/// Replaces the laws of a profile by those that can be fitted. Laws of engines of inference with the same mask go.
+/// Replaces the laws of a profile by those that can be fitted. Those of engines of inference with the same
+/// head dimension and mask go.
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
 
 }  // namespace foretoken::fit

@@ -26,13 +26,17 @@ void add_products(std::vector<TypicalWork>& all) {
 void add_attention(std::vector<TypicalWork>& all) {
   for (const bool backward : {false, true})
     for (const std::int64_t length : {2048, 8192}) {
-      const AttentionShape shape{.batch = 8192 / length,
-                                 .heads = 16,
-                                 .kv_heads = 16,
-                                 .q_length = length,
-                                 .kv_length = length,
-                                 .backward = backward};
+      AttentionShape shape{.batch = 8192 / length,
+                           .heads = 16,
+                           .kv_heads = 16,
+                           .q_length = length,
+                           .kv_length = length,
+                           .backward = backward};
       all.push_back({fmt::format("attention {}, causal, {} tokens", backward ? "backward" : "forward", length),
+                     [shape](const cost::Profile& profile) { return cost::attention_time(shape, profile); }});
+      if (backward) continue;
+      shape.kernel = FlashKernel::kServing;
+      all.push_back({fmt::format("attention of engines, causal, {} tokens", length),
                      [shape](const cost::Profile& profile) { return cost::attention_time(shape, profile); }});
     }
 }

@@ -200,11 +200,35 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
   return profile;
 }
 
+/// Adds laws of engines without a mask, for prompts that meet a cache. Their rates have the proportion to training that
+/// causal ones of the same head dimension have.
+void add_laws_without_a_mask(cost::AttentionLaws& attention) {
+  const auto law_of = [](const std::vector<cost::AttentionLaw>& laws, int head_dim, bool causal) {
+    const auto found =
+        std::ranges::find_if(laws, [&](const auto& law) { return law.head_dim == head_dim && law.causal == causal; });
+    return found == laws.end() ? nullptr : &*found;
+  };
+  std::vector<cost::AttentionLaw> added;
+  for (const cost::AttentionLaw& serving : attention.serving) {
+    const cost::AttentionLaw* const causal = law_of(attention.laws, serving.head_dim, true);
+    const cost::AttentionLaw* const full = law_of(attention.laws, serving.head_dim, false);
+    if (!serving.causal || causal == nullptr || full == nullptr) continue;
+    cost::AttentionLaw law = *full;
+    law.forward.peak =
+        FlopPerSecond(rounded(full->forward.peak.value() * (serving.forward.peak / causal->forward.peak)));
+    law.evidence = {.provenance = cost::Provenance::kAssumed,
+                    .source = "in the proportion of causal kernels of engines to those of training"};
+    added.push_back(std::move(law));
+  }
+  attention.serving.insert(attention.serving.end(), added.begin(), added.end());
+}
+
 /// Fits the attention of engines of inference on the recipe's tables of it.
 void fit_serving_attention(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
   measured::Samples samples;
   for (const Rows& rows : recipe.serving_tables) samples.append(tables.kernels(recipe, rows));
   profile.attention.serving = fitted_attention(profile, samples).laws;
+  add_laws_without_a_mask(profile.attention);
 }
 
 /// Gives the laws of products that the recipe's tables of experts have their grouped part.

@@ -152,9 +152,10 @@ void make_of_profile(cost::AttentionLaws& laws, const Recipe& recipe, const Atte
       law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
       law.evidence = from.evidence;
     }
+  for (cost::AttentionLaw& law : laws.serving) law.cache_write.reset();  // another card has another memory
   if (from.with_flash2) return;
   laws.flash2.clear();
-  laws.serving.clear();  // of FlashAttention-2, too
+  laws.serving.clear();  // they are of FlashAttention-2, too
 }
 
 // ---- laws in the proportions of another profile

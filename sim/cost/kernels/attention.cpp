@@ -110,7 +110,10 @@ const std::vector<AttentionLaw>& laws_of(const AttentionLaws& attention, const A
     return attention.flash2;
   }
   if (bytes_per_element(shape.precision) < 2 && has_mask(attention.fp8, shape.causal)) return attention.fp8;
-  return serving && has_mask(attention.serving, shape.causal) ? attention.serving : attention.laws;
+  const auto is_of_shape = [&](const AttentionLaw& law) {
+    return law.causal == shape.causal && law.head_dim == shape.head_dim;
+  };
+  return serving && std::ranges::any_of(attention.serving, is_of_shape) ? attention.serving : attention.laws;
 }
 
 bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {

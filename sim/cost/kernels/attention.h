@@ -13,7 +13,8 @@ struct NearestLaws {
   const AttentionLaw* above = nullptr;
 };
 
-/// Returns the laws of the shape's kernel and precision.
+/// Returns the laws of the shape's kernel and precision. Engines of inference have laws of their own only at the head
+/// dimensions and masks that were measured.
 /// Precondition: the profile has laws of FlashAttention-2 where an older kernel is asked for.
 [[nodiscard]] const std::vector<AttentionLaw>& laws_of(const AttentionLaws& attention, const AttentionShape& shape);
 

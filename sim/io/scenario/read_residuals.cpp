@@ -50,15 +50,19 @@ class Parts {
   Parts(std::string_view text, char separator) : rest_(text), separator_(separator) {}
 
   [[nodiscard]] std::string_view next() {
-    const std::string_view part = rest_.substr(0, rest_.find(separator_));
-    rest_.remove_prefix(std::min(part.size() + 1, rest_.size()));
+    const std::size_t end = rest_.find(separator_);
+    const std::string_view part = rest_.substr(0, end);
+    at_end_ = end == std::string_view::npos;
+    rest_.remove_prefix(at_end_ ? rest_.size() : end + 1);
     return part;
   }
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  /// Returns true after the last part. A separator at the end of the text is followed by one more part.
+  [[nodiscard]] bool at_end() const { return at_end_; }
 
  private:
   std::string_view rest_;
   char separator_;
+  bool at_end_ = false;
 };
 
 bool read_value(std::string_view value, const trust::PlaceKey& key, trust::Place& place) {
@@ -69,8 +73,9 @@ bool read_value(std::string_view value, const trust::PlaceKey& key, trust::Place
   }
   constexpr double kMost = 1e18;
   const auto number = parse_number<double>(value, 0, kMost);
-  if (number) place.*std::get<double trust::Place::*>(key.member) = *number;
-  return number.has_value();
+  if (!number || (*number == 0 && key.scale == trust::Scale::kDoubling)) return false;
+  place.*std::get<double trust::Place::*>(key.member) = *number;
+  return true;
 }
 
 /// Reads the values that all cases share. Returns the keys in which they differ, whose value there is *.

@@ -29,7 +29,7 @@ std::string file_of(const std::string& rows) {
       rows);
 }
 
-trust::Evidence read(const std::string& rows) {
+trust::Evidence evidence_of(const std::string& rows) {
   Findings findings;
   const auto document = document_from_text(file_of(rows), "residuals.json", findings);
   findings.throw_if_wrong();
@@ -40,7 +40,7 @@ trust::Evidence read(const std::string& rows) {
 
 std::string complaint_about(const std::string& rows) {
   try {
-    (void)read(rows);
+    (void)evidence_of(rows);
   } catch (const ConfigError& error) {
     return error.complaints().size() == 1 ? error.complaints().front().line() : "several complaints";
   }
@@ -48,7 +48,7 @@ std::string complaint_about(const std::string& rows) {
 }
 
 TEST(Residuals, ARowStatesTheValuesThatDifferFromTheRowBefore) {
-  const trust::Evidence evidence = read("fat-tree|8|-12;|16|340;~||0");
+  const trust::Evidence evidence = evidence_of("fat-tree|8|-12;|16|340;~||0");
   ASSERT_EQ(evidence.cases.size(), 3);
   const char* const fabrics[] = {"fat-tree", "fat-tree", ""};
   const double gpus[] = {8, 16, 16}, ratios[] = {-0.0012, 0.034, 0};
@@ -73,6 +73,9 @@ TEST(Residuals, AWrongRowIsNamedByItsNumber) {
                                 {"the first row lacks a value", "|8|1", 1},
                                 {"too few values", "fat-tree|8|1;16|1", 2},
                                 {"too many values", "fat-tree|8|1;|16|1|1", 2},
+                                {"a value after the number", "fat-tree|8|1|", 1},
+                                {"an empty row at the end", "fat-tree|8|1;", 2},
+                                {"no GPUs", "fat-tree|0|1", 1},
                                 {"no number of GPUs", "fat-tree|8|1;|many|1", 2},
                                 {"a logarithm that is no whole number", "fat-tree|8|1;|16|0.5", 2},
                                 {"a logarithm without bound", "fat-tree|8|100001", 1},

@@ -13,6 +13,7 @@
 #include "sim/base/text.h"
 #include "sim/fast/bounds.h"
 #include "sim/job/parts.h"
+#include "sim/model/attention_ops.h"
 #include "sim/report/text/number.h"
 #include "sim/step/memory/memory.h"
 
@@ -157,21 +158,21 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
 // (docs/modeller/experts.md, peaks with natural routing).
 constexpr double kUnevenRouting = 1.9;
 
-// Warns of a job that fits only while every expert rank gets equally many tokens.
+// Warns of a job that fits only while its expert ranks get more equally many tokens than those of published tests.
 void warn_of_uneven_routing(const Job& job, const report::Memory& memory, std::vector<std::string>& warnings) {
-  if (!job.model.experts || job.routing.capacity_factor || job.routing.imbalance > 1) return;
-  if (!job.groups.empty() || !memory.fits) return;
+  if (!job.model.experts || job.routing.capacity_factor || !job.groups.empty() || !memory.fits) return;
   const model::Experts& experts = *job.model.experts;
   Job uneven = job;
   uneven.routing.imbalance = std::min({kUnevenRouting, static_cast<double>(job.parallelism.expert),
                                        static_cast<double>(experts.count) / static_cast<double>(experts.per_token)});
+  if (uneven.routing.imbalance <= job.routing.imbalance) return;
   const Bytes peak = search::peak_memory(uneven);
   if (search::fits(uneven, peak)) return;
-  warnings.push_back(fmt::format(
-      "memory: fits while all expert ranks get equally many tokens; with {:.2g} times the mean on one, as early in "
-      "published runs, it needs {} of {} (--set moe.imbalance={:.2g})",
-      uneven.routing.imbalance, report::binary_bytes(peak + memory.outside_allocator),
-      report::binary_bytes(memory.capacity), uneven.routing.imbalance));
+  warnings.push_back(
+      fmt::format("memory: {} of {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before "
+                  "routing is trained",
+                  report::binary_bytes(peak + memory.outside_allocator), report::binary_bytes(memory.capacity),
+                  uneven.routing.imbalance, job.routing.imbalance, kUnevenRouting));
 }
 
 // Says where a ZeRO stage needs more memory than the one below, beyond a trifle. Stages 2 and 3 have no pipeline.
@@ -224,15 +225,16 @@ void warn_of_recomputation_that_saves_nothing(const Job& job, std::vector<std::s
 
 // Says where the softmax of unfused attention is slow for its shape: twice the sequences may then take less time.
 void warn_of_unfused_softmax(const Job& job, std::vector<std::string>& warnings) {
-  constexpr std::int64_t kBlock = 4;  // score matrices of Megatron's kernel (sim/model/attention_ops.h)
+  using model::kSoftmaxBlock;
   const model::LayerContext context = job.layer_context();
-  if (job.attention != model::AttentionKind::kUnfused || !context.fusions.softmax || !job.groups.empty()) return;
+  if (job.attention != model::AttentionKind::kUnfused || is_wide(context.precision) || !job.groups.empty()) return;
+  if (!context.fusions.softmax || context.fusions.any_softmax) return;
   const std::int64_t heads = job.model.heads / context.tensor;
-  if (context.micro_batch * heads % kBlock == 0) return;
+  if (context.micro_batch * heads % kSoftmaxBlock == 0) return;
   warnings.push_back(fmt::format(
-      "attention unfused: Megatron's fused softmax takes a multiple of {} score matrices, and a GPU has {}; "
-      "slower kernels run unless batch.micro is a multiple of {}",
-      kBlock, context.micro_batch * heads, kBlock / std::gcd(kBlock, heads)));
+      "attention unfused: the fused softmax of {} takes a multiple of {} score matrices, and a GPU has {}; slower "
+      "kernels run unless batch.micro is a multiple of {}",
+      job.runtime.name, kSoftmaxBlock, context.micro_batch * heads, kSoftmaxBlock / std::gcd(kSoftmaxBlock, heads)));
 }
 
 }  // namespace

@@ -113,12 +113,10 @@ TEST(Caveats, MemoryThatHoldsEvenRoutingAlone) {
     EXPECT_TRUE(metrics.memory.fits) << metrics.memory.filled();
     return fmt::format("{}", fmt::join(metrics.warnings, " "));
   };
-  const char* warned =
-      "memory: fits while all expert ranks get equally many tokens; with 1.9 times the mean on one, as early in "
-      "published runs";
-  EXPECT_THAT(warnings_of(3, "{}"), HasSubstr(warned));
-  EXPECT_THAT(warnings_of(1, "{}"), Not(HasSubstr("equally many tokens"))) << "there is room for uneven routing";
-  EXPECT_THAT(warnings_of(3, R"({"capacity_factor": 1})"), Not(HasSubstr("equally many tokens")));
+  EXPECT_THAT(warnings_of(3, "{}"), HasSubstr(" GiB at moe.imbalance 1.9; it fits at 1. "));
+  EXPECT_THAT(warnings_of(1, "{}"), Not(HasSubstr("moe.imbalance"))) << "there is room for uneven routing";
+  EXPECT_THAT(warnings_of(3, R"({"imbalance": 1.02})"), HasSubstr("it fits at 1.02")) << "nearly even is not enough";
+  EXPECT_THAT(warnings_of(3, R"({"capacity_factor": 1})"), Not(HasSubstr("moe.imbalance")));
 }
 
 // Returns all warnings about a scenario, in one text.

@@ -117,7 +117,7 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
   }
 }
 
-// Of a pipeline whose stages wait for every message, and of one that stands still before every pass.
+// The first two pipelines wait for every message. The third stands still before every pass.
 TEST(Replay, TheBoundCountsTheTimeBetweenPasses) {
   using Edits = std::vector<std::string>;
   for (const auto& [scenario, edits] :

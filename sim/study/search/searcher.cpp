@@ -21,7 +21,7 @@ using job::Job;
 
 constexpr std::size_t kCandidatesAtOnce = 20'000;  // estimated before memory is trimmed
 constexpr std::size_t kLargestRound = 256;         // replays between two comparisons with the best so far
-constexpr std::size_t kReplaysOfAStopped = 8;
+constexpr std::size_t kReplaysOfAStopped = 8;      // they take milliseconds, so the end of a search does not wait
 
 // Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data
 // that all items of the key share. Threads with neighbouring items of one key would wait for each other.

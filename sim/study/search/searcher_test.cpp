@@ -161,7 +161,7 @@ Reported search(const Space& space, SearchOptions options, std::map<std::size_t,
   return reported;
 }
 
-// A round of fixed size replays candidates that others of the same round rule out.
+// A round holds no candidate that the others of it would rule out. So few more than those that are printed run.
 TEST(Searcher, FewCandidatesAreReplayed) {
   const io::OpenScenario question =
       io::read_open_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
