@@ -108,7 +108,7 @@ constexpr Row kNoted[] = {
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
      "moe-min-capacity moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
      "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input "
-     "fix-router",
+     "fix-router router-gating-in-fp32",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",

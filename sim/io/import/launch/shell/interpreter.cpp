@@ -17,6 +17,30 @@ constexpr int kDeepestNesting = 48;
 
 bool Interpreter::is(std::string_view word) const { return at_ < tokens_->size() && (*tokens_)[at_].text == word; }
 
+// "--fp16 \ # why" before a line of further flags: the blank ends the command in a shell, which is not what is meant.
+std::string Interpreter::with_lines_continued(const std::string& text) {
+  std::string joined;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const std::size_t mark = line.rfind(" \\");
+    const std::string_view rest = mark == line.npos ? "" : line.substr(mark + 2);
+    const std::size_t next = text.find_first_not_of(" \t", std::min(end + 1, text.size()));
+    const bool flags = next != text.npos && text.compare(next, 2, "--") == 0;
+    const std::size_t first = rest.find_first_not_of(" \t\r");
+    const bool broken =
+        !rest.empty() && (rest[0] == ' ' || rest[0] == '\t') && (first == rest.npos || rest[first] == '#');
+    if (flags && broken && line.find_first_not_of(" \t") != line.find('#')) {
+      joined += std::string(line.substr(0, mark + 2)) + '\n';
+      script_.continued = true;
+    } else {
+      joined += std::string(line) + (end < text.size() ? "\n" : "");
+    }
+    at = end + 1;
+  }
+  return joined;
+}
+
 void Interpreter::run(const std::string& text, const std::string& file, int first_line) {
   if (depth_ >= kDeepestNesting || budget_.spent) {
     budget_.spent = true;
@@ -25,7 +49,7 @@ void Interpreter::run(const std::string& text, const std::string& file, int firs
   ++depth_;
   budget_.take(text.size());
   counts_arguments_ = counts_arguments_ || text.find("$#") != std::string::npos;
-  const Tokens tokens = tokens_of(text, first_line);
+  const Tokens tokens = tokens_of(with_lines_continued(text), first_line);
   const Tokens* const outer_tokens = tokens_;
   const std::size_t outer_at = at_;
   const std::string outer_file = file_;

@@ -31,6 +31,7 @@ class Interpreter {
   void run(const std::string& text, const std::string& file, int first_line = 1);
 
  private:
+  [[nodiscard]] std::string with_lines_continued(const std::string& text);
   using Tokens = std::vector<Token>;
   enum class Mode : std::uint8_t { kRun, kOpen, kSkip };  ///< kOpen: inside an open condition
 
@@ -51,6 +52,7 @@ class Interpreter {
   void open_branch(Mode mode, const std::function<void(Mode)>& body);
   void open_rounds(Mode mode, const std::function<void(Mode)>& round);
   Outcome own_shell(Mode mode, const std::function<Outcome(Mode)>& body);
+  void note_alternative(const std::string& name, const Texts& value);
   void forget_changes(const Variables& before);
   [[nodiscard]] bool in_pipeline();
 
@@ -69,6 +71,7 @@ class Interpreter {
   Simple simple_words(Mode mode);
   Outcome simple(Mode mode);
   Outcome double_brackets(Mode mode);
+  Outcome decided(const Texts& words, bool patterns);
   Outcome perform(const Texts& words, Mode mode);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
@@ -126,6 +129,7 @@ class Interpreter {
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
+  bool misses_settings_ = false;   ///< a file of the repository that is sourced is not there
   bool counts_arguments_ = false;  ///< the text has $#
   Outcome returned_ = Outcome::kOpen;
 

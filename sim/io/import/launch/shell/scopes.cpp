@@ -18,9 +18,7 @@ bool starts_group(const Token& token) {
   return false;
 }
 
-Texts open_value(const std::string& name) {
-  return {unknown_because("a variable that depends on an open condition: " + name)};
-}
+Texts open_value(const std::string& name) { return {unknown_because(std::string(kOpenCondition) + name)}; }
 
 // A value behind a branch that may have changed it. What stood before an appended part stays known.
 Texts merged(const std::string& name, const Texts& before, const Texts& now) {
@@ -57,10 +55,21 @@ void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) 
   forget_changes(before);
 }
 
+// Keeps what a branch gives a variable, up to a size.
+void Interpreter::note_alternative(const std::string& name, const Texts& value) {
+  constexpr std::size_t kMost = 16, kLongest = 2048;
+  std::string text;
+  for (const std::string& one : value) text += (text.empty() ? "" : " ") + one;
+  std::set<std::string>& texts = script_.alternatives[name];
+  if (text.size() <= kLongest && texts.size() < kMost && !text.starts_with(kUnknown)) texts.insert(std::move(text));
+}
+
 void Interpreter::forget_changes(const Variables& before) {
   Variables& now = script_.variables;
   for (auto& [name, value] : now.values) {
     const auto found = before.values.find(name);
+    if (found == before.values.end() || found->second != value) note_alternative(name, value);
+    if (found != before.values.end() && found->second != value) note_alternative(name, found->second);
     if (found == before.values.end())
       value = open_value(name);
     else if (found->second != value)

@@ -37,6 +37,9 @@ struct Script {
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
+  bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
+  /// The texts that branches of open conditions give a variable.
+  std::map<std::string, std::set<std::string>, std::less<>> alternatives{};
 };
 
 /// Facts that the user states beside the file.

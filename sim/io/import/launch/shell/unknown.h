@@ -18,6 +18,9 @@ inline constexpr char kUnknown = '\x1f';
   return text + kUnknown;
 }
 
+/// Begins the reason for a variable that branches change; its name follows.
+inline constexpr std::string_view kOpenCondition = "a variable that depends on an open condition: ";
+
 /// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.
 inline constexpr std::string_view kUnset = ", which the script does not set";
 

@@ -111,6 +111,9 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
     return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
                                                   " decides about ZeRO; it is not there, and its name says no stage");
   }
+  const Json* const unnamed = settings.at("deepspeed");
+  if (unnamed != nullptr && unnamed->is_string() && unnamed->get_ref<const std::string&>().starts_with('<'))
+    return report.ask("optimizer.zero_stage", "a file of DeepSpeed decides about ZeRO, and nothing says its name");
   const auto fsdp = settings.text({"fsdp"});
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
   note_replicas(*fsdp, "fsdp", report);
@@ -182,10 +185,12 @@ int bits_of_base(const Settings& settings) {
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
                           "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const bool stored = std::ranges::any_of(
-      kModelKeys, [&](std::string_view key) { return holds_four_bits(settings.text({key}).value_or("")); });
-  if (four || !narrow_key(settings).empty() || stored) return 4;
-  return eight ? 8 : 16;
+  const auto stored = [&](bool (*holds)(std::string_view)) {
+    return std::ranges::any_of(kModelKeys,
+                               [&](std::string_view key) { return holds(settings.text({key}).value_or("")); });
+  };
+  if (four || !narrow_key(settings).empty() || stored(holds_four_bits)) return 4;
+  return eight || stored(holds_eight_bits) ? 8 : 16;
 }
 
 void map_trainer_method(const Settings& settings, Report& report) {
@@ -309,7 +314,9 @@ void map_trainer_precision(const Settings& settings, Report& report) {
 }  // namespace
 
 bool is_trainer(const Json& document) {
-  return document.is_object() && document.contains("per_device_train_batch_size");
+  // LLaMA-Factory's files may leave the batch to its default.
+  return document.is_object() && (document.contains("per_device_train_batch_size") ||
+                                  (document.contains("model_name_or_path") && document.contains("finetuning_type")));
 }
 
 void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report, const Json* deepspeed) {

@@ -564,5 +564,52 @@ TEST(TrainerScript, AnAccumulationThatNobodyKnowsIsNotOne) {
   EXPECT_THAT(report.asked, testing::Contains(testing::Field(&Asked::key, "batch.global")));
 }
 
+TEST(TrainerScript, OpenBranchesAskForSharding) {
+  const Folder folder;
+  const Report report =
+      folder.read(std::string("if [ \"$(hostname)\" = big ]; then DS='--deepspeed ds_zero3.json'; else DS=''; fi\n") +
+                  "torchrun --nproc_per_node 8 train.py" + kArguments + " $DS");
+  EXPECT_FALSE(report.has("optimizer.zero_stage"));
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "optimizer.zero_stage"; }));
+}
+
+TEST(TrainerScript, NumbersOfSamplesAreFreeAndDiffusionIsNot) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return refusals_of(folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + flags));
+  };
+  EXPECT_EQ(with(" --sample_size 15000"), "");
+  EXPECT_THAT(with(" --unet_full True"), HasSubstr("unet_full"));
+}
+
+TEST(TrainerScript, ProgramsAndFilesThatNobodyKnows) {
+  const Folder folder;
+  const Report report =
+      folder.read(std::string("torchrun --nproc_per_node=8 --nnodes=1 --master_port=29500 \"$ENTRY\"") + kArguments +
+                  " --deepspeed \"$CONFIG\"");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_FALSE(report.has("optimizer.zero_stage")) << "a file decides";
+}
+
+TEST(TrainerScript, WeightsInFp8BesideAdapters) {
+  const Folder folder;
+  EXPECT_THAT(
+      refusals_of(folder.read("torchrun --nproc_per_node 2 train.py --model_name_or_path Qwen/Qwen3-32B-FP8 "
+                              "--per_device_train_batch_size 1 --max_length 2048 --bf16 --use_peft True --lora_r 8")),
+      HasSubstr("8 bits"));
+}
+
+TEST(TrainerScript, ABlankBehindABackslashIsSaid) {
+  const Folder folder;
+  const Report report = folder.read(
+      "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n  --fp16 True \\  # not "
+      "bf16\n"
+      "  --per_device_train_batch_size 3 \\ \n  --gradient_accumulation_steps 5 --model_max_length 2048\n");
+  EXPECT_EQ(report.whole("batch.global"), 120);
+  EXPECT_TRUE(
+      std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "a blank behind a backslash"; }));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
