@@ -83,6 +83,7 @@ constexpr Row kNoted[] = {
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
     {"embedding-weights-in-fp32", "the embedding has the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
+    {"trace trace-dir trace-interval trace-granularity continuous-trace-iterations", "tracing costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
@@ -208,7 +209,7 @@ constexpr Row kRefused[] = {
     {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
     {"no-data-sharding", "a trainer of speech or vision"},
     {"temperature top-k top-p output-path output-every-n-results prompt-file-num-truncate termination-id stop-words "
-     "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end trace prompt-path",
+     "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end prompt-path",
      "inference, not a training step"},
     {"sft test-mode decode-only-cuda-graphs use-coordinator",
      "fine-tuning or inference on sequences of several lengths"},

@@ -213,8 +213,11 @@ void map_trainer_method(const Settings& settings, Report& report) {
   if (!type && peft.empty() && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
   if (type && peft.empty() && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
-  if (kind ? *kind != "lora" : peft.empty() && !type) return;
-  const std::string own = peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
+  const bool switched = !switch_key(settings).empty() || settings.has({"full_finetune"});
+  const bool alone = !kind && peft.empty() && !type && !switched && rank.value_or(0) > 0;
+  if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return;
+  if (alone) report.approximate(settings.from(ranks), "a rank is stated, and no switch turns the adapters on or off");
+  const std::string own = alone ? settings.from(ranks) : peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
   map_adapter({.method = bits == 4 ? "qlora" : "lora",
                .from = kind ? "finetuning_type" : own,
                .rank = rank,

@@ -611,5 +611,20 @@ TEST(TrainerScript, ABlankBehindABackslashIsSaid) {
       std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "a blank behind a backslash"; }));
 }
 
+TEST(TrainerScript, ARankWithoutASwitchIsLora) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(std::string("python3 finetune.py") + kArguments +
+                       " --max_step 500 --lora_rank=8 --lora_alpha=16" + flags);
+  };
+  const Report report = with("");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 8);
+  EXPECT_TRUE(std::ranges::any_of(report.assumed,
+                                  [](const Assumed& one) { return one.because.starts_with("a rank is stated"); }));
+  EXPECT_FALSE(with(" --use_lora False").has("training"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

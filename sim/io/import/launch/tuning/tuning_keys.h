@@ -34,7 +34,7 @@ inline constexpr std::string_view kNoEffectKeys =
     "lr_* lr_scheduler* mask_history max_completion_length max_eval_* max_grad_norm max_memory max_memory_MB "
     "max_memory_mb "
     "max_packed_sequence_len max_packed_no_ctx_sequence_len max_prompt_len max_prompt_length max_samples max_epochs "
-    "max_steps* max_train_* media_dir "
+    "max_step max_steps* max_train_* media_dir "
     "metric_for_best_model metric_logger* min_sample_len mix_strategy mlflow_* model.* model_config* model_name "
     "model_prompt "
     "model_tag model_version "
