@@ -1,6 +1,8 @@
 // Reads the DeepSpeed configuration of Megatron-DeepSpeed.
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
