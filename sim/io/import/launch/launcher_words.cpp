@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
+#include <set>
 
 #include "sim/base/text.h"
 
@@ -145,6 +146,32 @@ std::optional<Argument> gpus_of_tasks(const std::map<std::string, std::string>& 
   return Argument{all ? "gpus" : "gpus-per-node", {std::to_string(*each * tasks)}, "Slurm"};
 }
 
+// Returns true where only arguments of the script open the conditions.
+bool depends_on_arguments(const shell::Alternatives& branches) {
+  return !branches.reasons.empty() && std::ranges::all_of(branches.reasons, shell::is_unstated_argument);
+}
+
+// A branch on an argument that nobody states is not taken: the script then runs without its flags.
+void take_default(const Decisive& flag, const std::string& variable, const shell::Alternatives& branches,
+                  Report& report) {
+  const std::string because = fmt::format(
+      "--{} stands in a branch on {}, which is not known; the branch is not taken. State the argument "
+      "behind --, or --env {}=\"--FLAG ...\"",
+      flag.flag, *branches.reasons.begin(), printable(variable, 60));
+  const bool assumed = std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == flag.key; });
+  if (assumed && report.has(flag.key))
+    report.assume(flag.key, report.at(flag.key), because);
+  else
+    report.approximate(std::string(flag.key), because);
+}
+
+void ask_for_branch(const Decisive& flag, const std::string& variable, Report& report) {
+  report.forget(flag.key);
+  report.ask(flag.key, fmt::format("--{} stands in a branch of an open condition; state the branch with --env "
+                                   "{}=\"--FLAG ...\"",
+                                   flag.flag, printable(variable, 60)));
+}
+
 }  // namespace
 
 bool LaunchedProgram::has(std::string_view flag) const {
@@ -254,22 +281,24 @@ bool is_open_word(const std::string& word) {
 void ask_open_flags(const shell::Script& script, const std::vector<std::string>& program,
                     std::span<const Decisive> flags, Report& report) {
   const std::vector<Argument> stated = arguments_of(program, "");
+  std::set<std::string_view> defaults;  // keys
   for (const std::string& word : program) {
     const std::string reason = is_open_word(word) ? shell::why_unknown(word) : "";
     if (!reason.starts_with(shell::kOpenCondition)) continue;
     const std::string name = reason.substr(shell::kOpenCondition.size());
-    const auto texts = script.alternatives.find(name);
-    if (texts == script.alternatives.end()) continue;
-    for (const std::string& text : texts->second)
+    const auto found = script.alternatives.find(name);
+    if (found == script.alternatives.end()) continue;
+    for (const std::string& text : found->second.texts)
       for (const Argument& argument : arguments_of(words_of_text(text), ""))
         for (const Decisive& flag : flags) {
           const bool decided = std::ranges::any_of(
               flags, [&](const Decisive& one) { return one.key == flag.key && last_of(stated, one.flag) != nullptr; });
           if (flag.flag != argument.name || decided) continue;
-          report.forget(flag.key);
-          report.ask(flag.key, fmt::format("--{} stands in a branch of an open condition; state the branch with --env "
-                                           "{}=\"--FLAG ...\"",
-                                           flag.flag, printable(name, 60)));
+          // Few train in fp32, which is the default.
+          if (flag.key == "precision" || !depends_on_arguments(found->second))
+            ask_for_branch(flag, name, report);
+          else if (defaults.insert(flag.key).second)
+            take_default(flag, name, found->second, report);
         }
   }
 }

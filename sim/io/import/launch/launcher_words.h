@@ -54,7 +54,8 @@ struct Decisive {
 };
 
 /// Asks for the keys about which only a branch of an open condition decides: words of the program depend on a variable
-/// that holds one of these flags in some branch, and the command has none for that key.
+/// that holds one of these flags in some branch, and the command has none for that key. Where only arguments of the
+/// script decide about the branches, none is taken, and the default is assumed with that reason; not so for precision.
 void ask_open_flags(const shell::Script& script, const std::vector<std::string>& program,
                     std::span<const Decisive> flags, Report& report);
 

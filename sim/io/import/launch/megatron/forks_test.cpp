@@ -262,7 +262,8 @@ TEST(MegatronForks, OtherProgramsAreToldInOneLine) {
 }
 
 constexpr const char* kOpenBranches =
-    "AC=$1\nZERO=$2\nif [ $AC = full ]; then\n  AC_ARGS=\"--recompute-method uniform --recompute-granularity full\"\n"
+    "AC=${AC:-$(cat ac)}\nZERO=${ZERO:-$(cat zero)}\nif [ $AC = full ]; then\n  AC_ARGS=\"--recompute-method uniform "
+    "--recompute-granularity full\"\n"
     "elif [ $AC = none ]; then\n  AC_ARGS=\"\"\nfi\n"
     "if [ $ZERO = do ]; then\n  ZERO_ARGS=\"--use-distributed-optimizer\"\nelse\n  ZERO_ARGS=\"\"\nfi\n";
 
@@ -280,6 +281,35 @@ TEST(OpenBranches, AskForWhatTheirFlagsDecide) {
   EXPECT_THAT(why("optimizer.zero_stage"), HasSubstr("--env ZERO_ARGS="));
   EXPECT_FALSE(report.has("recompute.granularity"));
   EXPECT_FALSE(report.has("optimizer.zero_stage"));
+}
+
+TEST(OpenBranches, OnArgumentsAreNotTaken) {
+  const std::string branches =
+      "DO=$2\nPR=$3\nif [ $DO = true ]; then\n  DO_ARGS=\"--use-distributed-optimizer\"\nelse\n  DO_ARGS=\"\"\nfi\n"
+      "if [ $DO_ARGS = x ]; then SP_ARGS=--sequence-parallel; fi\n"
+      "if [ $PR = bf16 ]; then PR_ARGS=--bf16; fi\n";
+  const Report report =
+      read_text_of_fork(branches + "torchrun --nproc_per_node 8 " + kFlagsOfForks + "$DO_ARGS $SP_ARGS $PR_ARGS");
+  const auto why = [&](const std::string& key) {
+    for (const Assumed& one : report.assumed)
+      if (one.key == key) return one.because;
+    return std::string();
+  };
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(
+      why("optimizer.zero_stage"),
+      "--use-distributed-optimizer stands in a branch on argument 2 of the script, which is not known; the branch "
+      "is not taken. State the argument behind --, or --env DO_ARGS=\"--FLAG ...\"");
+  EXPECT_THAT(why("parallelism.sequence_parallel"), HasSubstr("argument 2 of the script"));
+  ASSERT_EQ(report.asked.size(), 1U) << "few train in fp32";
+  EXPECT_EQ(report.asked[0].key, "precision");
+}
+
+TEST(OpenBranches, OnArgumentsAndOnTheMachineAsk) {
+  const std::string branch = "if [ $1 = true ] && [ -f /etc/x ]; then A=--use-distributed-optimizer; fi\n";
+  const Report report = read_text_of_fork(branch + "torchrun --nproc_per_node 8 " + kFlagsOfForks + "--bf16 $A");
+  ASSERT_EQ(report.asked.size(), 1U);
+  EXPECT_EQ(report.asked[0].key, "optimizer.zero_stage");
 }
 
 TEST(OpenBranches, AskNothingThatTheCommandDecides) {
@@ -330,8 +360,8 @@ TEST(HarmlessFlags, OfForksAndOfPrecisionsThatAreOff) {
 
 TEST(OpenBranches, MayLeaveSectionsThatNothingSets) {
   const Report report = read_text_of_fork(
-      std::string(
-          "if [ $1 = yes ]; then A=--recompute-activations; else A=; fi\ntorchrun --nproc_per_node 8 --nnodes $2 ") +
+      std::string("if [ $(cat ac) = yes ]; then A=--recompute-activations; else A=; fi\ntorchrun --nproc_per_node 8 "
+                  "--nnodes $2 ") +
       "pretrain_gpt.py --num-layers $3 --hidden-size $4 --micro-batch-size $5 --seq-length $6 --bf16 $A");
   EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "recompute.granularity"; }));
 }

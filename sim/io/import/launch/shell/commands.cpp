@@ -175,7 +175,10 @@ Texts Interpreter::with_known_tests(Texts words) {
 Outcome Interpreter::decided(const Texts& words, bool patterns) {
   std::set<std::string> empties;
   const Outcome outcome = condition(words, patterns, empties);
-  if (misses_settings_ && !empties.empty()) return Outcome::kOpen;
+  const bool misses = misses_settings_ && !empties.empty();
+  if (misses) open_reasons_.emplace_back("settings that are not there");
+  if (misses) return Outcome::kOpen;
+  if (outcome == Outcome::kOpen) note_open_words(words);
   script_.empties.insert(empties.begin(), empties.end());
   return outcome;
 }

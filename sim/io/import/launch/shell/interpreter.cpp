@@ -88,6 +88,7 @@ Outcome Interpreter::statement(Mode mode) {
   Outcome outcome = Outcome::kYes;
   Mode own = mode;
   bool turned = false, piped = false, open = false, counted = false;  // counted: a condition has asked for $#
+  Texts reasons;
   while (!ended()) {
     budget_.step();
     if (jump_ != Jump::kNone) own = mode = Mode::kSkip;
@@ -101,7 +102,7 @@ Outcome Interpreter::statement(Mode mode) {
     };
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
     if (doubtful)
-      open_branch(own, body);
+      open_branch(own, reasons, body);
     else if (counted && own != Mode::kSkip)
       (void)exits(own, body);
     else
@@ -118,6 +119,7 @@ Outcome Interpreter::statement(Mode mode) {
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
     if (mode == Mode::kSkip || piped) continue;
     open = outcome == Outcome::kOpen;
+    if (open) reasons = open_reasons_;
     own = open || outcome == (both ? Outcome::kYes : Outcome::kNo) ? mode : Mode::kSkip;
   }
   return outcome;
@@ -181,18 +183,21 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
 
 Outcome Interpreter::if_clause(Mode mode) {
   Outcome taken = Outcome::kNo;  // whether a branch so far has run
+  Texts reasons;
   do {
     ++at_;
+    open_reasons_.clear();
     const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
     const std::size_t first = at_;
     Outcome condition = list(asks, {"then"});
     const bool counts = condition == Outcome::kYes && counts_unstated_arguments(first);
+    if (condition == Outcome::kOpen) reasons.insert(reasons.end(), open_reasons_.begin(), open_reasons_.end());
     ++at_;
     const auto body = [&](Mode inner) { (void)list(inner, {"elif", "else", "fi"}); };
     if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else if (counts && exits(mode, body))
       condition = Outcome::kNo;
     else if (!counts)
@@ -206,7 +211,7 @@ Outcome Interpreter::if_clause(Mode mode) {
     if (mode == Mode::kSkip || taken == Outcome::kYes)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else
       body(mode);
   }
@@ -221,6 +226,9 @@ Outcome Interpreter::case_clause(Mode mode) {
   ++at_;
   while (!ended() && (is(";") || is("in"))) ++at_;
   bool taken = false, open = is_unknown(subject);
+  open_reasons_.clear();
+  if (open) note_open_words({subject});
+  const Texts reasons = open_reasons_;
   while (!ended() && !is("esac")) {
     bool matches = false;
     while (!ended() && !is(")")) {
@@ -235,7 +243,7 @@ Outcome Interpreter::case_clause(Mode mode) {
     if (mode == Mode::kSkip || taken)
       body(Mode::kSkip);
     else if (open)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else
       body(matches ? mode : Mode::kSkip);
     taken = taken || (matches && !open);

@@ -49,11 +49,12 @@ class Interpreter {
   bool function_definition(Mode mode);
   [[nodiscard]] std::optional<std::string> body_of(std::string_view name) const;
   Outcome function_call(const std::string& name, const Texts& words, Mode mode);
-  void open_branch(Mode mode, const std::function<void(Mode)>& body);
+  void open_branch(Mode mode, const Texts& reasons, const std::function<void(Mode)>& body);
   void open_rounds(Mode mode, const std::function<void(Mode)>& round);
   Outcome own_shell(Mode mode, const std::function<Outcome(Mode)>& body);
-  void note_alternative(const std::string& name, const Texts& value);
-  void forget_changes(const Variables& before);
+  void note_alternative(const std::string& name, const Texts& value, const Texts& reasons);
+  void forget_changes(const Variables& before, const Texts& reasons);
+  void note_open_words(const Texts& words);
   [[nodiscard]] bool in_pipeline();
 
   // break, continue, return and exit: what follows is skipped up to the end of the loop, function or shell.
@@ -129,6 +130,7 @@ class Interpreter {
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
+  Texts open_reasons_{};           ///< why the conditions that were read last are open
   bool misses_settings_ = false;   ///< a file of the repository that is sourced is not there
   bool counts_arguments_ = false;  ///< the text has $#
   Outcome returned_ = Outcome::kOpen;

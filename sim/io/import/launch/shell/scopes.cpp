@@ -40,7 +40,7 @@ Texts merged(const std::string& name, const Texts& before, const Texts& now) {
 
 // Reads a branch that may or may not run. A variable that it changes is unknown afterwards. A training that runs did
 // not take a branch that exits.
-void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) {
+void Interpreter::open_branch(Mode mode, const Texts& reasons, const std::function<void(Mode)>& body) {
   if (mode == Mode::kSkip) return body(mode);
   const Variables before = script_.variables;
   budget_.copy(before);
@@ -52,24 +52,44 @@ void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) 
   }
   const bool far = levels_ > 1 && left != Jump::kNone;
   doubt_ = std::max(doubt_, far ? Jump::kReturn : left);
-  forget_changes(before);
+  forget_changes(before, reasons);
 }
 
-// Keeps what a branch gives a variable, up to a size.
-void Interpreter::note_alternative(const std::string& name, const Texts& value) {
+// Keeps what a branch gives a variable, and the reasons, up to a size.
+void Interpreter::note_alternative(const std::string& name, const Texts& value, const Texts& reasons) {
   constexpr std::size_t kMost = 16, kLongest = 2048;
   std::string text;
   for (const std::string& one : value) text += (text.empty() ? "" : " ") + one;
-  std::set<std::string>& texts = script_.alternatives[name];
-  if (text.size() <= kLongest && texts.size() < kMost && !text.starts_with(kUnknown)) texts.insert(std::move(text));
+  Alternatives& all = script_.alternatives[name];
+  if (text.size() <= kLongest && all.texts.size() < kMost && !text.starts_with(kUnknown))
+    all.texts.insert(std::move(text));
+  if (all.reasons.size() < kMost) all.reasons.insert(reasons.begin(), reasons.end());
 }
 
-void Interpreter::forget_changes(const Variables& before) {
+// Notes why a condition is open: its unknown words, or those of the conditions on which they depend.
+void Interpreter::note_open_words(const Texts& words) {
+  constexpr const char* kTest = "a test of the machine";
+  const std::size_t noted = open_reasons_.size();
+  for (const std::string& word : words) {
+    if (!is_unknown(word)) continue;
+    std::string reason = why_unknown(word);
+    const auto found = reason.starts_with(kOpenCondition)
+                           ? script_.alternatives.find(reason.substr(kOpenCondition.size()))
+                           : script_.alternatives.end();
+    if (found == script_.alternatives.end())
+      open_reasons_.push_back(std::move(reason));
+    else
+      open_reasons_.insert(open_reasons_.end(), found->second.reasons.begin(), found->second.reasons.end());
+  }
+  if (open_reasons_.size() == noted) open_reasons_.push_back(kTest);
+}
+
+void Interpreter::forget_changes(const Variables& before, const Texts& reasons) {
   Variables& now = script_.variables;
   for (auto& [name, value] : now.values) {
     const auto found = before.values.find(name);
-    if (found == before.values.end() || found->second != value) note_alternative(name, value);
-    if (found != before.values.end() && found->second != value) note_alternative(name, found->second);
+    if (found == before.values.end() || found->second != value) note_alternative(name, value, reasons);
+    if (found != before.values.end() && found->second != value) note_alternative(name, found->second, reasons);
     if (found == before.values.end())
       value = open_value(name);
     else if (found->second != value)
@@ -100,7 +120,7 @@ void Interpreter::open_rounds(Mode mode, const std::function<void(Mode)>& round)
     script_.commands.resize(first);
     const auto before = script_.variables.values;
     budget_.copy(script_.variables);
-    open_branch(mode, round);
+    open_branch(mode, {"the rounds of a loop"}, round);
     if (mode == Mode::kSkip || script_.variables.values == before) return;
   }
   budget_.spent = true;

@@ -28,6 +28,12 @@ struct Command {
   [[nodiscard]] std::string place() const { return line > 0 ? file + ':' + std::to_string(line) : file; }
 };
 
+/// The texts that branches of open conditions give a variable, and the reasons why these conditions are open:
+/// "argument 16 of the script".
+struct Alternatives {
+  std::set<std::string> texts{}, reasons{};
+};
+
 /// A script as read.
 struct Script {
   std::vector<Command> commands{};
@@ -38,8 +44,7 @@ struct Script {
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
   bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
-  /// The texts that branches of open conditions give a variable.
-  std::map<std::string, std::set<std::string>, std::less<>> alternatives{};
+  std::map<std::string, Alternatives, std::less<>> alternatives{};  ///< by variable
 };
 
 /// Facts that the user states beside the file.
