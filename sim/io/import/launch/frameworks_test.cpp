@@ -414,6 +414,18 @@ TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
   EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
 }
 
+TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
+  for (const char* value : {"\"$BATCH\"", "-1"}) {
+    const Report report = read_as("a.toml", std::string("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+                                                        "seq_len = 2048\nlocal_batch_size = ") +
+                                                value + "\n[parallelism]\ndata_parallel_shard_degree = 8\n");
+    EXPECT_TRUE(report.refused.empty());
+    EXPECT_FALSE(report.has("batch.micro"));
+    EXPECT_FALSE(report.has("batch.global"));
+    EXPECT_THAT(report.json().at("asked").dump(), HasSubstr("training.local_batch_size: expected a whole number"));
+  }
+}
+
 TEST(Frameworks, ReplicasOfShardedWeightsAreNoted) {
   const Report report = read_as("acc.yaml",
                                 "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"

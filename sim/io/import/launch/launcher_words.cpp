@@ -189,6 +189,10 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
       std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kMpi); });
   for (const auto& [name, value] : command.scheduler) {
     if (by_mpi) break;
+    if (name.starts_with(shell::kOfMpi)) {
+      counts.push_back({name.substr(shell::kOfMpi.size()), {value}, "mpirun -n"});
+      continue;
+    }
     const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
     // Slurm has no options of these names: variables of the environment state them.

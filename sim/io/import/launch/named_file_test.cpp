@@ -192,8 +192,11 @@ TEST_F(NamedFiles, OfTomlHoldOpenValuesInQuotes) {
   EXPECT_EQ(complaints_, "");
   EXPECT_EQ(report.framework, "torchtitan");
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
-  EXPECT_TRUE(
-      std::ranges::any_of(report.refused, [](const Refused& one) { return one.setting == "training.batch_size"; }));
+  EXPECT_TRUE(report.refused.empty());
+  const auto asked = std::ranges::find(report.asked, "batch.micro", &Asked::key);
+  ASSERT_NE(asked, report.asked.end());
+  EXPECT_THAT(asked->because, HasSubstr("training.batch_size: expected a whole number from 1"));
+  EXPECT_EQ(asked->because.find('\x1f'), std::string::npos);
 }
 
 }  // namespace

@@ -305,6 +305,24 @@ TEST(OpenBranches, OnArgumentsAreNotTaken) {
   EXPECT_EQ(report.asked[0].key, "precision");
 }
 
+TEST(OpenBranches, ThatAllAgreeAreKnown) {
+  const std::string run =
+      std::string("torchrun --nproc_per_node $GPUS --nnodes $NODES ") + kFlagsOfForks + "--bf16 $ARGS";
+  const auto with = [&](const std::string& last) {
+    return read_text_of_fork(
+        "if [ -f /etc/a ]; then GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n"
+        "elif [ -f /etc/b ]; then GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n" +
+        last + "fi\n" + run);
+  };
+  const Report all = with("else GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n");
+  EXPECT_TRUE(all.asked.empty());
+  EXPECT_EQ(all.whole("gpus"), 16);
+  EXPECT_EQ(all.whole("optimizer.zero_stage"), 1);
+  EXPECT_EQ(with("else echo neither; exit 1\n").whole("gpus"), 16);
+  EXPECT_FALSE(with("").has("gpus")) << "no branch may run";
+  EXPECT_FALSE(with("else GPUS=8; NODES=4; ARGS=\n").has("gpus"));
+}
+
 TEST(OpenBranches, OnArgumentsAndOnTheMachineAsk) {
   const std::string branch = "if [ $1 = true ] && [ -f /etc/x ]; then A=--use-distributed-optimizer; fi\n";
   const Report report = read_text_of_fork(branch + "torchrun --nproc_per_node 8 " + kFlagsOfForks + "--bf16 $A");
@@ -386,7 +404,11 @@ TEST(Fragments, NameTheirDegrees) {
 
 TEST(Launchers, CountProcessesOfMpiBeforeAShell) {
   const std::string run = std::string("'export RANK=$OMPI_COMM_WORLD_RANK\npython ") + kFlagsOfForks + "--bf16'";
-  EXPECT_EQ(read_text_of_fork("mpirun --hostfile h -npernode 4 -n 8 -x PATH bash -c " + run).whole("gpus"), 8);
+  const Report report = read_text_of_fork("mpirun --hostfile h -npernode 4 -n 8 -x PATH bash -c " + run);
+  EXPECT_EQ(report.whole("gpus"), 8);
+  const auto gpus = std::ranges::find(report.mapped, "gpus", &Mapped::key);
+  ASSERT_NE(gpus, report.mapped.end());
+  EXPECT_THAT(gpus->from, HasSubstr("(mpirun -n)"));
 }
 
 TEST(OpenBranches, FollowFromSettingsThatAreNotThere) {

@@ -171,18 +171,6 @@ Texts Interpreter::with_known_tests(Texts words) {
   return words;
 }
 
-// The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there.
-Outcome Interpreter::decided(const Texts& words, bool patterns) {
-  std::set<std::string> empties;
-  const Outcome outcome = condition(words, patterns, empties);
-  const bool misses = misses_settings_ && !empties.empty();
-  if (misses) open_reasons_.emplace_back("settings that are not there");
-  if (misses) return Outcome::kOpen;
-  if (outcome == Outcome::kOpen) note_open_words(words);
-  script_.empties.insert(empties.begin(), empties.end());
-  return outcome;
-}
-
 // [[ ... ]] may hold &&, ||, < and brackets, which are operators elsewhere.
 Outcome Interpreter::double_brackets(Mode mode) {
   ++at_;
@@ -286,8 +274,9 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     if (shell && i + 2 < words.size() && words[i + 1].starts_with('-') && words[i + 1].ends_with('c')) {
       const auto outer_job = job_;
       if (const auto processes = processes_of_mpi(words, i))
-        job_.insert_or_assign(words[i + 2].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes",
-                              *processes);
+        job_.insert_or_assign(
+            std::string(kOfMpi) + (words[i + 2].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
+            *processes);
       inner_text(words[i + 2], mode, true);
       job_ = outer_job;
       return Outcome::kOpen;

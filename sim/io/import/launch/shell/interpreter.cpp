@@ -184,6 +184,7 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
 Outcome Interpreter::if_clause(Mode mode) {
   Outcome taken = Outcome::kNo;  // whether a branch so far has run
   Texts reasons;
+  Ends ends;
   do {
     ++at_;
     open_reasons_.clear();
@@ -193,7 +194,10 @@ Outcome Interpreter::if_clause(Mode mode) {
     const bool counts = condition == Outcome::kYes && counts_unstated_arguments(first);
     if (condition == Outcome::kOpen) reasons.insert(reasons.end(), open_reasons_.begin(), open_reasons_.end());
     ++at_;
-    const auto body = [&](Mode inner) { (void)list(inner, {"elif", "else", "fi"}); };
+    const auto body = [&](Mode inner) {
+      (void)list(inner, {"elif", "else", "fi"});
+      note_end(inner == Mode::kSkip, ends);
+    };
     if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
@@ -207,13 +211,17 @@ Outcome Interpreter::if_clause(Mode mode) {
   } while (is("elif") && !ended());
   if (is("else") && !ended()) {
     ++at_;
-    const auto body = [&](Mode inner) { (void)list(inner, {"fi"}); };
+    const auto body = [&](Mode inner) {
+      (void)list(inner, {"fi"});
+      note_end(inner == Mode::kSkip, ends);
+    };
     if (mode == Mode::kSkip || taken == Outcome::kYes)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen)
       open_branch(mode, reasons, body);
     else
       body(mode);
+    if (mode != Mode::kSkip && taken == Outcome::kOpen) keep_agreed(ends);
   }
   if (is("fi")) ++at_;
   return Outcome::kOpen;

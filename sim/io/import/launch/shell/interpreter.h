@@ -55,6 +55,9 @@ class Interpreter {
   void note_alternative(const std::string& name, const Texts& value, const Texts& reasons);
   void forget_changes(const Variables& before, const Texts& reasons);
   void note_open_words(const Texts& words);
+  using Ends = std::vector<std::map<std::string, Texts>>;  ///< the variables at the end of each branch
+  void note_end(bool skipped, Ends& ends);
+  void keep_agreed(const Ends& ends);
   [[nodiscard]] bool in_pipeline();
 
   // break, continue, return and exit: what follows is skipped up to the end of the loop, function or shell.

@@ -84,6 +84,18 @@ void Interpreter::note_open_words(const Texts& words) {
   if (open_reasons_.size() == noted) open_reasons_.push_back(kTest);
 }
 
+// The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there.
+Outcome Interpreter::decided(const Texts& words, bool patterns) {
+  std::set<std::string> empties;
+  const Outcome outcome = condition(words, patterns, empties);
+  const bool misses = misses_settings_ && !empties.empty();
+  if (misses) open_reasons_.emplace_back("settings that are not there");
+  if (misses) return Outcome::kOpen;
+  if (outcome == Outcome::kOpen) note_open_words(words);
+  script_.empties.insert(empties.begin(), empties.end());
+  return outcome;
+}
+
 void Interpreter::forget_changes(const Variables& before, const Texts& reasons) {
   Variables& now = script_.variables;
   for (auto& [name, value] : now.values) {
@@ -108,6 +120,28 @@ void Interpreter::forget_changes(const Variables& before, const Texts& reasons) 
   if (now.arguments != before.arguments) {
     now.arguments.clear();
     now.arguments_stated = false;
+  }
+}
+
+// Notes the variables at the end of a branch. A training that runs did not take a branch that exits.
+void Interpreter::note_end(bool skipped, Ends& ends) {
+  if (skipped || jump_ == Jump::kExit) return;
+  budget_.copy(script_.variables);
+  ends.emplace_back();
+  if (jump_ == Jump::kNone) ends.back().insert(script_.variables.values.begin(), script_.variables.values.end());
+}
+
+// Keeps what every branch of an open condition gives a variable, where all give the same. One of them runs: the last
+// is an else.
+void Interpreter::keep_agreed(const Ends& ends) {
+  if (ends.empty()) return;
+  for (const auto& one : ends.front()) {
+    const bool known = std::ranges::none_of(one.second, is_unknown);
+    const bool agreed = known && std::ranges::all_of(ends, [&](const auto& end) {
+                          const auto found = end.find(one.first);
+                          return found != end.end() && found->second == one.second;
+                        });
+    if (agreed) script_.variables.values.insert_or_assign(one.first, one.second);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Command {
 struct Alternatives {
   std::set<std::string> texts{}, reasons{};
 };
+
+/// Stands before the name of a count that mpirun states, among the options of a scheduler.
+inline constexpr std::string_view kOfMpi = "mpirun ";
 
 /// A script as read.
 struct Script {

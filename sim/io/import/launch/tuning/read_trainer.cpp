@@ -156,7 +156,7 @@ std::string why_targets(bool stated, bool factory, bool of_peft) {
 
 // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
 std::string switch_key(const Settings& settings) {
-  return settings.from({"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
+  return settings.from({"use_peft", "use_peft_lora", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
 }
 
 // Returns the switch of QLoRA that is on; empty for none. q_lora of FastChat and Qwen stands beside use_lora.
@@ -183,7 +183,7 @@ int bits_of_base(const Settings& settings) {
   const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
-                          "quant_type", "lora_alpha", "lora_dropout"})
+                          "use_nested_quant", "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
   const auto stored = [&](bool (*holds)(std::string_view)) {
     return std::ranges::any_of(kModelKeys,

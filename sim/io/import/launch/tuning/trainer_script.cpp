@@ -34,6 +34,7 @@ constexpr Decisive kDecisive[] = {{"deepspeed", "optimizer.zero_stage"},
                                   {"gradient-accumulation-steps", "batch.global"},
                                   {"use-lora", "training.method"},
                                   {"use-peft", "training.method"},
+                                  {"use-peft-lora", "training.method"},
                                   {"load-in-4bit", "training.method"}};
 
 bool is_programs(std::string_view flag) { return flag == kBatch || flag == "model-name-or-path"; }

@@ -210,6 +210,22 @@ TEST(TrainerScript, TheFileOfAccelerateDecidesBesideAFileOfArguments) {
   EXPECT_THAT(gone.json().dump(), HasSubstr("decides about sharding"));
 }
 
+TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
+  const Folder folder;
+  const auto with = [&](const std::string& state) {
+    return folder.read(
+        "accelerate launch --num_processes 8 train.py --model_name_or_path "
+        "/c/models--meta-llama--Llama-2-7b-hf/snapshots/8cca5276 --per_device_train_batch_size 2 "
+        "--max_seq_len 2048 --bf16 True --lora_r 8 --use_nested_quant True --use_peft_lora " +
+        state);
+  };
+  const Report on = with("True");
+  EXPECT_EQ(refusals_of(on), "");
+  EXPECT_EQ(on.at("training.method"), Json("lora"));
+  EXPECT_EQ(on.at("model"), Json("llama-2-7b"));
+  EXPECT_FALSE(with("False").has("training"));
+}
+
 TEST(TrainerScript, AccelerateByFileAndByOptions) {
   const Folder folder;
   folder.write("acc.yaml",
