@@ -343,8 +343,14 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
-  report.map("recompute.granularity", checkpointed ? "full" : "none",
-             factory ? "LLaMA-Factory and ms-swift recompute by default" : "gradient_checkpointing");
+  const std::string own = settings.from({"gradient_checkpointing", "use_gradient_checkpointing"});
+  if (factory)
+    report.map("recompute.granularity", checkpointed ? "full" : "none",
+               "LLaMA-Factory and ms-swift recompute by default");
+  else if (own.empty())
+    report.assume("recompute.granularity", "none", "the Trainer's default (training_args.py)");
+  else
+    report.map("recompute.granularity", checkpointed ? "full" : "none", own);
   if (const auto name = settings.text({"optim"}))
     map_optimizer_name(*name, "optim", report);
   else

@@ -226,6 +226,18 @@ TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
   EXPECT_FALSE(with("False").has("training"));
 }
 
+TEST(TrainerScript, RecomputingThatNothingStatesIsAssumed) {
+  const Folder folder;
+  const auto line = [&](const std::string& flags) {
+    for (const Assumed& one :
+         folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + flags).assumed)
+      if (one.key == "recompute.granularity") return one.because;
+    return std::string();
+  };
+  EXPECT_EQ(line(""), "the Trainer's default (training_args.py)");
+  EXPECT_EQ(line(" --gradient_checkpointing False"), "");
+}
+
 TEST(TrainerScript, AccelerateByFileAndByOptions) {
   const Folder folder;
   folder.write("acc.yaml",
