@@ -322,5 +322,25 @@ TEST(ShippedProfiles, NewerGpusAreFaster) {
   }
 }
 
+// A prompt in chunks meets its own cache without a mask. Its kernels slow down there as much as causal ones do.
+TEST(ShippedProfiles, EnginesAreAsMuchSlowerWithoutAMask) {
+  const cost::Profile a100 = shipped("a100-sxm4-80gb");
+  const auto slower = [&](bool causal) {
+    AttentionShape shape{.heads = 32, .kv_heads = 8, .q_length = 16384, .kv_length = 16384, .causal = causal};
+    const Seconds training = cost::attention_time(shape, a100);
+    shape.kernel = FlashKernel::kServing;
+    return cost::attention_time(shape, a100) / training;
+  };
+  EXPECT_GT(slower(true), 1.05);
+  EXPECT_NEAR(slower(false), slower(true), 0.06);
+  EXPECT_GT(slower(false), 1.05);
+}
+
+// The memory of a scaled card is slower than that of the card whose engine wrote the cache.
+TEST(ShippedProfiles, ScaledCardsTakeNoRateOfACache) {
+  for (const char* name : {"l4-24gb", "a10-24gb", "a100-pcie-80gb"})
+    for (const cost::AttentionLaw& law : shipped(name).attention.serving) EXPECT_FALSE(law.cache_write) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::fit

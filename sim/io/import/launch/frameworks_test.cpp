@@ -150,6 +150,9 @@ constexpr FrameworkCase kFrameworkCases[] = {
      "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n"
      "optimizer: adamw_bnb_8bit\n",
      "precision_recipe.moments", "1"},
+    {"axolotl without 16 bits trains in fp32", "a.yml",
+     "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: false\nfp16: false\n",
+     "precision", "\"fp32\""},
     {"FSDP recomputes though the trainer does not", "a.yml",
      "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n"
      "gradient_checkpointing: false\nfsdp: [full_shard]\nfsdp_config: {fsdp_activation_checkpointing: true}\n",
@@ -167,6 +170,10 @@ constexpr FrameworkCase kFrameworkCases[] = {
      "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
      "per_device_train_batch_size: 1\nbf16: true\ndeepspeed: examples/ds_z3_config.json\n",
      "recompute.granularity", "\"full\""},
+    {"LLaMA-Factory without a batch", "a.yaml",
+     "model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: lora\nlora_rank: 16\nlora_target: all\ndataset: own\nbf16: "
+     "true\n",
+     "training.rank", "16"},
     {"the YAML arguments of Megatron-LM have sections", "a.yaml",
      "language_model: {num_layers: 24, hidden_size: 1024, num_attention_heads: 16, add_bias_linear: false}\n"
      "model_parallel: {tensor_model_parallel_size: 2}\nmicro_batch_size: 4\nseq_length: 1024\nbf16: true\n",
@@ -407,6 +414,18 @@ TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
   EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
 }
 
+TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
+  for (const char* value : {"\"$BATCH\"", "-1"}) {
+    const Report report = read_as("a.toml", std::string("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+                                                        "seq_len = 2048\nlocal_batch_size = ") +
+                                                value + "\n[parallelism]\ndata_parallel_shard_degree = 8\n");
+    EXPECT_TRUE(report.refused.empty());
+    EXPECT_FALSE(report.has("batch.micro"));
+    EXPECT_FALSE(report.has("batch.global"));
+    EXPECT_THAT(report.json().at("asked").dump(), HasSubstr("training.local_batch_size: expected a whole number"));
+  }
+}
+
 TEST(Frameworks, ReplicasOfShardedWeightsAreNoted) {
   const Report report = read_as("acc.yaml",
                                 "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
@@ -450,6 +469,8 @@ TEST(Adapters, OtherWaysAndProductsAreRefused) {
                                    lines));
   };
   EXPECT_THAT(refused("adapter: llama-adapter\n"), HasSubstr("llama-adapter"));
+  EXPECT_THAT(refused("load_in_4bit: true\n"),
+              HasSubstr("load_in_4bit: frozen weights of few bits without an adapter"));
   EXPECT_THAT(refused("adapter: lora\nload_in_8bit: true\n"), HasSubstr("8 bits"));
   EXPECT_THAT(refused("adapter: lora\nlora_target_modules: [q_proj, lm_head]\n"), HasSubstr("targets lm_head"));
   EXPECT_THAT(refused("adapter: lora\nlora_modules_to_save: [embed_tokens, lm_head]\n"), HasSubstr("train whole"));

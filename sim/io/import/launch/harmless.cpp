@@ -28,17 +28,20 @@ constexpr std::string_view kCostly =
     " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo attention "
     "attn audio badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked clips compile "
     "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed depth devices dim "
-    "dims distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand expert "
+    "diffusion dims distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand "
+    "expert "
     "experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gpu gpus grad gradient "
     "gradients group grpo half head heads hidden ia3 image images init int4 int8 kernel kernels kl kto kv layer "
     "layers len length liger lisa lomo longlora loop lora loreft mask max medusa memory mezo mixture mlp mm modal "
     "model models moe mtp multimodal muon mxfp n nf4 node nodes noise nproc num offload offloading oft optim "
     "optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism parallelize "
     "peft pipe pipeline pixel pp ppo precision preference prefix pretrained process processes prune pruning ptuning "
-    "qat qlora quant quantization quantize quantized random rank ranks ratio recompute ref reference reft relora "
+    "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute ref reference reft "
+    "relora "
     "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
     "sparse sparsity spectrum speculative speech stage student swa switch sync teacher topk tower tp tpable triton "
-    "tune tuned ulysses unfreeze unfrozen unsloth vera video videos vision vocab vocabulary weight weights width "
+    "tune tuned ulysses unet unfreeze unfrozen unsloth vae vera video videos vision vocab vocabulary weight weights "
+    "width "
     "window world xformers xla zero ";
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
+#include <set>
 
 #include "sim/base/text.h"
 
@@ -75,17 +76,37 @@ bool is_launcher_module(const std::string& module) {
   return false;
 }
 
+// torchrun --nproc_per_node=8 "$ENTRY" --lr 1: a program that nobody knows ends before the first flag that the launcher
+// does not have: torch/distributed/run.py, deepspeed/launcher/runner.py.
+std::optional<std::size_t> unknown_program_at(const Words& words) {
+  constexpr std::string_view kOptions[] = {
+      "node-rank",    "master-addr",   "master-port", "standalone", "max-restarts", "monitor-interval",
+      "start-method", "role",          "log-dir",     "redirects",  "tee",          "local-addr",
+      "no-python",    "run-path",      "logs-specs",  "exclude",    "hostfile",     "launcher",
+      "no-ssh",       "no-local-rank", "save-pid",    "force-multi"};
+  if (words.empty() || !is_named(words[0], {"torchrun", "deepspeed"})) return std::nullopt;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto flag = arguments_of({words[i]}, "");
+    if (flag.empty() || is_count(flag.front().name) || flag.front().name.starts_with("rdzv-")) continue;
+    if (std::ranges::find(kOptions, flag.front().name) == std::end(kOptions)) return i;
+  }
+  return std::nullopt;
+}
+
 // The place of the program among the words, or nothing.
 std::optional<std::size_t> program_at(const Words& words, const std::function<bool(std::string_view)>& is_programs) {
   std::optional<std::size_t> program;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if ((words[i] == "-m" || words[i] == "--module") && i + 1 < words.size() && !is_launcher_module(words[i + 1]))
       return i + 1;
+    // Command lines that start their program by themselves: swift sft.
+    const bool verb = i + 1 < words.size() && !words[i + 1].starts_with("-");
+    if (!program && verb && is_named(words[i], {"swift", "megatron"})) return std::nullopt;
     if (words[i].ends_with(".py")) program = i;
     const auto flag = arguments_of({words[i]}, "");
     if (!flag.empty() && !is_count(flag.front().name) && is_programs(flag.front().name)) break;
   }
-  return program;
+  return program ? program : unknown_program_at(words);
 }
 
 // torchrun starts one process on each node unless told otherwise: torch/distributed/run.py.
@@ -109,6 +130,48 @@ bool takes_all_gpus(const Words& words) {
   });
 }
 
+// The GPUs of a job whose tasks state theirs: --nodes 16 --ntasks-per-node 1 --gpus-per-task 8 (sbatch(1)).
+std::optional<Argument> gpus_of_tasks(const std::map<std::string, std::string>& options) {
+  const auto count = [&](std::initializer_list<const char*> names) -> std::optional<std::int64_t> {
+    for (const char* name : names)
+      if (const auto found = options.find(name); found != options.end())
+        return whole_of(std::string_view(found->second).substr(found->second.rfind(':') + 1));
+    return std::nullopt;
+  };
+  for (const char* other : {"--gpus", "-G", "--gres", "--gpus-per-node"})
+    if (options.contains(other)) return std::nullopt;
+  const auto each = count({"--gpus-per-task"}), nodes = count({"--nodes", "-N"}), all = count({"--ntasks", "-n"});
+  if (!each || (!nodes && !all)) return std::nullopt;
+  const std::int64_t tasks = all ? *all : count({"--ntasks-per-node"}).value_or(1);
+  return Argument{all ? "gpus" : "gpus-per-node", {std::to_string(*each * tasks)}, "Slurm"};
+}
+
+// Returns true where only arguments of the script open the conditions.
+bool depends_on_arguments(const shell::Alternatives& branches) {
+  return !branches.reasons.empty() && std::ranges::all_of(branches.reasons, shell::is_unstated_argument);
+}
+
+// A branch on an argument that nobody states is not taken: the script then runs without its flags.
+void take_default(const Decisive& flag, const std::string& variable, const shell::Alternatives& branches,
+                  Report& report) {
+  const std::string because = fmt::format(
+      "--{} stands in a branch on {}, which is not known; the branch is not taken. State the argument "
+      "behind --, or --env {}=\"--FLAG ...\"",
+      flag.flag, *branches.reasons.begin(), printable(variable, 60));
+  const bool assumed = std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == flag.key; });
+  if (assumed && report.has(flag.key))
+    report.assume(flag.key, report.at(flag.key), because);
+  else
+    report.approximate(std::string(flag.key), because);
+}
+
+void ask_for_branch(const Decisive& flag, const std::string& variable, Report& report) {
+  report.forget(flag.key);
+  report.ask(flag.key, fmt::format("--{} stands in a branch of an open condition; state the branch with --env "
+                                   "{}=\"--FLAG ...\"",
+                                   flag.flag, printable(variable, 60)));
+}
+
 }  // namespace
 
 bool LaunchedProgram::has(std::string_view flag) const {
@@ -126,12 +189,17 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
       std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kMpi); });
   for (const auto& [name, value] : command.scheduler) {
     if (by_mpi) break;
+    if (name.starts_with(shell::kOfMpi)) {
+      counts.push_back({name.substr(shell::kOfMpi.size()), {value}, "mpirun -n"});
+      continue;
+    }
     const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     const std::string flag = name == "-N" ? "nodes" : name == "-n" ? "ntasks" : name == "-G" ? "gpus" : plain;
     // Slurm has no options of these names: variables of the environment state them.
     const bool variable = flag == "nproc-per-node" || flag == "nnodes";
     if (is_count(flag)) counts.push_back({flag, {value}, variable ? "the environment" : "Slurm"});
   }
+  if (auto gpus = by_mpi ? std::nullopt : gpus_of_tasks(command.scheduler)) counts.push_back(std::move(*gpus));
   const bool devices = std::ranges::any_of(counts, [](const Argument& one) {
     return one.name == "gpus" || one.name == "gres" || one.name == "gpus-per-node";
   });
@@ -199,8 +267,44 @@ LaunchedProgram launched_program(Words words, const std::string& place,
   return launched;
 }
 
+std::vector<std::string> words_of_text(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\n\r";
+  std::vector<std::string> words;
+  for (std::size_t at = text.find_first_not_of(kSpaces); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kSpaces, end);
+  }
+  return words;
+}
+
 bool is_open_word(const std::string& word) {
   return word.size() > 2 && word.front() == shell::kUnknown && word.find('=') == std::string::npos;
+}
+
+void ask_open_flags(const shell::Script& script, const std::vector<std::string>& program,
+                    std::span<const Decisive> flags, Report& report) {
+  const std::vector<Argument> stated = arguments_of(program, "");
+  std::set<std::string_view> defaults;  // keys
+  for (const std::string& word : program) {
+    const std::string reason = is_open_word(word) ? shell::why_unknown(word) : "";
+    if (!reason.starts_with(shell::kOpenCondition)) continue;
+    const std::string name = reason.substr(shell::kOpenCondition.size());
+    const auto found = script.alternatives.find(name);
+    if (found == script.alternatives.end()) continue;
+    for (const std::string& text : found->second.texts)
+      for (const Argument& argument : arguments_of(words_of_text(text), ""))
+        for (const Decisive& flag : flags) {
+          const bool decided = std::ranges::any_of(
+              flags, [&](const Decisive& one) { return one.key == flag.key && last_of(stated, one.flag) != nullptr; });
+          if (flag.flag != argument.name || decided) continue;
+          // Few train in fp32, which is the default.
+          if (flag.key == "precision" || !depends_on_arguments(found->second))
+            ask_for_branch(flag, name, report);
+          else if (defaults.insert(flag.key).second)
+            take_default(flag, name, found->second, report);
+        }
+  }
 }
 
 const char* way_to_state(std::string_view reason) {

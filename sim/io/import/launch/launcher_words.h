@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,25 @@ struct LaunchedProgram {
 /// Notes that a script starts `all` trainings, of which `number` is read.
 void note_left_out(std::int64_t number, std::int64_t all, Report& report);
 
+/// Returns the words of a text that the shell would part.
+[[nodiscard]] std::vector<std::string> words_of_text(std::string_view text);
+
 /// Returns true for a word of which nothing is known: it may hold any flags.
 [[nodiscard]] bool is_open_word(const std::string& word);
 
 /// Notes the words of a command that are taken as empty, and the way to state them.
 void note_empty_words(const shell::Command& command, Report& report);
+
+/// A flag that decides about a key of the scenario.
+struct Decisive {
+  std::string_view flag, key;
+};
+
+/// Asks for the keys about which only a branch of an open condition decides: words of the program depend on a variable
+/// that holds one of these flags in some branch, and the command has none for that key. Where only arguments of the
+/// script decide about the branches, none is taken, and the default is assumed with that reason; not so for precision.
+void ask_open_flags(const shell::Script& script, const std::vector<std::string>& program,
+                    std::span<const Decisive> flags, Report& report);
 
 /// Returns the way to state a value that is unknown for that reason: "behind --", or "with --env NAME=VALUE".
 [[nodiscard]] const char* way_to_state(std::string_view reason);

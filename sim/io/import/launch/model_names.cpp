@@ -174,6 +174,8 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"vicuna13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
                                   {"vicuna7bv13", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
                                   {"vicuna13bv13", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+                                  {"amber", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+                                  {"amberchat", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
                                   // Biases of q, k and v, and half of each head is rotated: Qwen2's operations.
                                   {"chatglm26b", "qwen2", 28, 4096, 32, 2, 128, 13696, 65024},
                                   {"chatglm36b", "qwen2", 28, 4096, 32, 2, 128, 13696, 65024},
@@ -290,10 +292,11 @@ std::string plain_name(std::string_view name) {
          {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
     for (const std::string_view suffix :
-         {"bnb4bit", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
+         {"bnb4bit", "fp8", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
+  if (plain.starts_with("qwen1half")) plain.replace(0, std::string_view("qwen1half").size(), "qwen15");  // ms-swift
   if (plain.starts_with("bloomz")) plain.erase(std::string_view("bloom").size(), 1);  // the same sizes
   return plain;
 }
@@ -347,11 +350,15 @@ bool fits_size(const Shipped& model, const std::vector<double>& stated) {
          });
 }
 
-}  // namespace
+// "tinyllama11bv10" becomes "tinyllama11b": versions of one size share their shape unless a row says otherwise.
+std::string without_version(const std::string& plain) {
+  const std::size_t mark = plain.find_last_not_of("0123456789");
+  const std::size_t digits = plain.size() - 1 - mark;
+  return mark != plain.npos && mark > 0 && plain[mark] == 'v' && digits > 0 && digits < 3 ? plain.substr(0, mark)
+                                                                                          : plain;
+}
 
-std::optional<NamedModel> model_of_name(std::string_view name) {
-  if (name.find(' ') != name.npos) return std::nullopt;  // a place to fill in: "[your model, example: Qwen/Qwen3-8B]"
-  const std::string plain = plain_name(name);
+std::optional<NamedModel> model_of_plain(const std::string& plain, std::string_view name) {
   const auto stated = stated_sizes(name);
   for (const Shipped& model : kShippedModels)
     if (model.name == plain && fits_size(model, stated)) return NamedModel{std::string(model.file), model.layers};
@@ -365,6 +372,18 @@ std::optional<NamedModel> model_of_name(std::string_view name) {
     }
   return std::nullopt;
 }
+
+}  // namespace
+
+std::optional<NamedModel> model_of_name(std::string_view name) {
+  if (name.find(' ') != name.npos) return std::nullopt;  // a place to fill in: "[your model, example: Qwen/Qwen3-8B]"
+  const std::string plain = plain_name(name);
+  if (auto known = model_of_plain(plain, name)) return known;
+  const std::string shorter = without_version(plain);
+  return shorter == plain ? std::nullopt : model_of_plain(shorter, name);
+}
+
+bool holds_eight_bits(std::string_view name) { return lower_case(name).ends_with("-fp8"); }
 
 bool holds_four_bits(std::string_view name) { return lower_case(name).find("bnb-4bit") != std::string::npos; }
 

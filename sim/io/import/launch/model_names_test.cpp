@@ -19,6 +19,7 @@ struct Named {
 
 TEST(ModelNames, ParametersOfPublishedCheckpoints) {
   constexpr Named kNamed[] = {{"facebook/opt-125m", 125.2},
+                              {"LLM360/Amber", 6738.4},
                               {"facebook/opt-1.3b", 1315.8},
                               {"facebook/opt-6.7b", 6658.5},
                               {"facebook/opt-13b", 12853.5},
@@ -129,6 +130,14 @@ TEST(ModelNames, NamesWithAVersionAndASizeAreKnown) {
                            "HuggingFaceTB/SmolLM3-3B",
                            "internlm/internlm2-20b"})
     EXPECT_TRUE(model_of_name(name)) << name;
+}
+
+TEST(ModelNames, VersionsOfOneSizeShareTheirShape) {
+  const auto known = model_of_name("TinyLlama/TinyLlama-1.1B-Chat-v1.0");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->layers, 22);
+  EXPECT_TRUE(model_of_name("lmsys/vicuna-7b-v1.1"));
+  EXPECT_FALSE(model_of_name("own/thing-7b-v1.1"));
 }
 
 }  // namespace

@@ -39,12 +39,28 @@ std::optional<fs::path> file_named(const std::string& word, const std::string& f
   return word.starts_with("--config-name=") ? near_file(name + ".yaml", folder) : std::nullopt;
 }
 
+// Values that nobody knows become <...>, in quotes where the language asks for them.
+std::string with_open_values(const std::string& text, bool quoted) {
+  std::string known;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find(shell::kUnknown, at), text.size());
+    known += text.substr(at, begin - at);
+    if (begin == text.size()) break;
+    const std::size_t before = known.find_last_not_of(' ');
+    const bool bare = quoted && before != known.npos && known[before] == '=';
+    known += bare ? "\"<...>\"" : "<...>";
+    at = std::min(text.find(shell::kUnknown, begin + 1), text.size() - 1) + 1;
+  }
+  return known;
+}
+
 // The configuration that the script has written before, in a here document: its text.
 std::optional<std::string> written_by(const shell::Script& script, const std::string& word) {
   const std::string name = word.substr(word.starts_with("-") ? word.find('=') + 1 : 0);
   const bool ends = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
   const auto found = std::ranges::find_if(script.documents, [&](const auto& one) { return one.first == name; });
-  return ends && found != script.documents.end() ? std::optional(found->second) : std::nullopt;
+  if (!ends || found == script.documents.end()) return std::nullopt;
+  return with_open_values(found->second, name.ends_with(".toml"));
 }
 
 bool is_of_accelerate(const std::string& text) {
@@ -133,7 +149,8 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     for (std::size_t i = 1; i < command.words.size(); ++i) {
       const auto text = written_by(script, command.words[i]);
       if (text && file.paths.empty() && !is_of_accelerate(*text)) {
-        file.paths.emplace_back(fs::path(folder) / command.words[i].substr(command.words[i].rfind('=') + 1));
+        const std::string name = command.words[i].substr(command.words[i].rfind('=') + 1);
+        file.paths.emplace_back(fs::path(folder) / shell::shown_unknown(name));
         file.text = text;
         last = i;
       }

@@ -177,5 +177,27 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }
 
+TEST_F(NamedFiles, OfUnknownNamesAndValuesAreReadAsFarAsKnown) {
+  const Report report = read(std::string("OUT=configs/sft_$(date +%s).yaml\ncat <<END > $OUT\n") + kFactory +
+                             "dataset: $1\nseed: $2\nEND\ntorchrun --nproc_per_node 8 src/train.py $OUT\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.global"), 2 * 4 * 8);
+  for (const Assumed& one : report.assumed) EXPECT_EQ(one.key.find('\x1f'), std::string::npos);
+}
+
+TEST_F(NamedFiles, OfTomlHoldOpenValuesInQuotes) {
+  const Report report = read(
+      "cat <<END > llama.toml\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = $1\nseq_len = "
+      "2048\nEND\ntorchrun --nproc_per_node 8 train.py --job.config_file llama.toml\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.framework, "torchtitan");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_TRUE(report.refused.empty());
+  const auto asked = std::ranges::find(report.asked, "batch.micro", &Asked::key);
+  ASSERT_NE(asked, report.asked.end());
+  EXPECT_THAT(asked->because, HasSubstr("training.batch_size: expected a whole number from 1"));
+  EXPECT_EQ(asked->because.find('\x1f'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

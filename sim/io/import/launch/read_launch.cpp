@@ -194,6 +194,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
                                    "NAME=VALUE",
                                    printable(fmt::format("{}", fmt::join(script->empties, ", ")), 120)));
+  if (script->continued)
+    report.approximate("a blank behind a backslash", "the shell ends the command there; the next line is read with it");
   // Other files that the script reads may read the variable.
   for (const auto& [name, value] : launch.variables)
     if (script->files.empty() && script->missing.empty() && !holds_name(text, name))

@@ -48,8 +48,12 @@ std::optional<std::int64_t> Report::whole(std::string_view key) const {
 
 void Report::remove(std::string_view key) {
   Json* place = &scenario;
-  while (key.find('.') != key.npos) place = &(*place)[std::string(next_part(key))];
-  place->erase(std::string(key));
+  while (key.find('.') != key.npos) {
+    const std::string part(next_part(key));
+    if (!place->is_object() || !place->contains(part)) return;
+    place = &(*place)[part];
+  }
+  if (place->is_object()) place->erase(std::string(key));
 }
 
 void Report::forget(std::string_view key) {

@@ -1,6 +1,8 @@
 // Reads the DeepSpeed configuration of Megatron-DeepSpeed.
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -57,6 +59,12 @@ void map_deepspeed_config(const Json& config, Report& report) {
   if (settings.text(kKept).value_or("") == "fp32")  // beside the 16 bits that the backward pass makes
     report.map("precision_recipe.gradients", 6, settings.from(kKept));
   deepspeed::map_deepspeed(settings, own);
+  const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});
+  const Json stated = report.at("precision");
+  if ((half && !brain && stated == "bf16") || (brain && !half && stated == "fp16"))
+    report.refuse(half ? "fp16.enabled" : "bf16.enabled",
+                  fmt::format("the DeepSpeed configuration says {}, the flags say {}; state one of them",
+                              half ? "fp16" : "bf16", stated.get<std::string>()));
   if (settings.has({"zero_optimization.stage"}) || settings.on({"zero_optimization"}))
     report.map("optimizer.zero_stage", own.at("optimizer.zero_stage"),
                "zero_optimization of the DeepSpeed configuration");

@@ -59,8 +59,10 @@ Program program_of_test(const std::string& path) {
 }
 
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report) {
-  for (const std::string& word : words) {
-    if (!word.ends_with(".py")) continue;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool module = i > 0 && words[i - 1] == "-m" && !word.starts_with("torch.distributed");
+    if (!word.ends_with(".py") && !module) continue;
     const std::string program = std::filesystem::path(word).filename().string();
     const std::string shown = printable(program, 80);
     if (program.find("bert") != program.npos) return;

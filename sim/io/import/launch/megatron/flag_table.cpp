@@ -83,6 +83,7 @@ constexpr Row kNoted[] = {
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
     {"embedding-weights-in-fp32", "the embedding has the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
+    {"trace trace-dir trace-interval trace-granularity continuous-trace-iterations", "tracing costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
@@ -108,7 +109,7 @@ constexpr Row kNoted[] = {
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
      "moe-min-capacity moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
      "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input "
-     "fix-router",
+     "fix-router router-gating-in-fp32",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
@@ -208,7 +209,7 @@ constexpr Row kRefused[] = {
     {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
     {"no-data-sharding", "a trainer of speech or vision"},
     {"temperature top-k top-p output-path output-every-n-results prompt-file-num-truncate termination-id stop-words "
-     "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end trace prompt-path",
+     "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end prompt-path",
      "inference, not a training step"},
     {"sft test-mode decode-only-cuda-graphs use-coordinator",
      "fine-tuning or inference on sequences of several lengths"},

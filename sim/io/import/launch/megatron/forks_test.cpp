@@ -261,5 +261,182 @@ TEST(MegatronForks, OtherProgramsAreToldInOneLine) {
               HasSubstr("SwissArmyTransformer"));
 }
 
+constexpr const char* kOpenBranches =
+    "AC=${AC:-$(cat ac)}\nZERO=${ZERO:-$(cat zero)}\nif [ $AC = full ]; then\n  AC_ARGS=\"--recompute-method uniform "
+    "--recompute-granularity full\"\n"
+    "elif [ $AC = none ]; then\n  AC_ARGS=\"\"\nfi\n"
+    "if [ $ZERO = do ]; then\n  ZERO_ARGS=\"--use-distributed-optimizer\"\nelse\n  ZERO_ARGS=\"\"\nfi\n";
+
+TEST(OpenBranches, AskForWhatTheirFlagsDecide) {
+  const std::string run = std::string("torchrun --nproc_per_node 8 ") + kFlagsOfForks + "--bf16 $AC_ARGS $ZERO_ARGS";
+  const Report report = read_text_of_fork(kOpenBranches + run);
+  const auto why = [&](const std::string& key) {
+    for (const Asked& one : report.asked)
+      if (one.key == key) return one.because;
+    return std::string();
+  };
+  EXPECT_EQ(why("recompute.granularity"),
+            "--recompute-granularity stands in a branch of an open condition; state the branch with --env "
+            "AC_ARGS=\"--FLAG ...\"");
+  EXPECT_THAT(why("optimizer.zero_stage"), HasSubstr("--env ZERO_ARGS="));
+  EXPECT_FALSE(report.has("recompute.granularity"));
+  EXPECT_FALSE(report.has("optimizer.zero_stage"));
+}
+
+TEST(OpenBranches, OnArgumentsAreNotTaken) {
+  const std::string branches =
+      "DO=$2\nPR=$3\nif [ $DO = true ]; then\n  DO_ARGS=\"--use-distributed-optimizer\"\nelse\n  DO_ARGS=\"\"\nfi\n"
+      "if [ $DO_ARGS = x ]; then SP_ARGS=--sequence-parallel; fi\n"
+      "if [ $PR = bf16 ]; then PR_ARGS=--bf16; fi\n";
+  const Report report =
+      read_text_of_fork(branches + "torchrun --nproc_per_node 8 " + kFlagsOfForks + "$DO_ARGS $SP_ARGS $PR_ARGS");
+  const auto why = [&](const std::string& key) {
+    for (const Assumed& one : report.assumed)
+      if (one.key == key) return one.because;
+    return std::string();
+  };
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(
+      why("optimizer.zero_stage"),
+      "--use-distributed-optimizer stands in a branch on argument 2 of the script, which is not known; the branch "
+      "is not taken. State the argument behind --, or --env DO_ARGS=\"--FLAG ...\"");
+  EXPECT_THAT(why("parallelism.sequence_parallel"), HasSubstr("argument 2 of the script"));
+  ASSERT_EQ(report.asked.size(), 1U) << "few train in fp32";
+  EXPECT_EQ(report.asked[0].key, "precision");
+}
+
+TEST(OpenBranches, ThatAllAgreeAreKnown) {
+  const std::string run =
+      std::string("torchrun --nproc_per_node $GPUS --nnodes $NODES ") + kFlagsOfForks + "--bf16 $ARGS";
+  const auto with = [&](const std::string& last) {
+    return read_text_of_fork(
+        "if [ -f /etc/a ]; then GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n"
+        "elif [ -f /etc/b ]; then GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n" +
+        last + "fi\n" + run);
+  };
+  const Report all = with("else GPUS=8; NODES=2; ARGS=--use-distributed-optimizer\n");
+  EXPECT_TRUE(all.asked.empty());
+  EXPECT_EQ(all.whole("gpus"), 16);
+  EXPECT_EQ(all.whole("optimizer.zero_stage"), 1);
+  EXPECT_EQ(with("else echo neither; exit 1\n").whole("gpus"), 16);
+  EXPECT_FALSE(with("").has("gpus")) << "no branch may run";
+  EXPECT_FALSE(with("else GPUS=8; NODES=4; ARGS=\n").has("gpus"));
+}
+
+TEST(OpenBranches, OnArgumentsAndOnTheMachineAsk) {
+  const std::string branch = "if [ $1 = true ] && [ -f /etc/x ]; then A=--use-distributed-optimizer; fi\n";
+  const Report report = read_text_of_fork(branch + "torchrun --nproc_per_node 8 " + kFlagsOfForks + "--bf16 $A");
+  ASSERT_EQ(report.asked.size(), 1U);
+  EXPECT_EQ(report.asked[0].key, "optimizer.zero_stage");
+}
+
+TEST(OpenBranches, AskNothingThatTheCommandDecides) {
+  const std::string run = std::string("torchrun --nproc_per_node 8 ") + kFlagsOfForks +
+                          "--bf16 --use-distributed-optimizer --recompute-activations $AC_ARGS $ZERO_ARGS";
+  const Report report = read_text_of_fork(kOpenBranches + run);
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 1);
+}
+
+TEST(Precision, IsNotDoubtedForUnknownWordsOfTheLauncher) {
+  const Report report = read_text_of_fork(std::string("HOST=$(scontrol show hostnames | head -n 1)\n"
+                                                      "torchrun --nproc_per_node 8 --nnodes 1 --master_addr $HOST ") +
+                                          kFlagsOfForks + "--save $1");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("precision"), Json("fp32"));
+  const Report words = read_text_of_fork(std::string("torchrun --nproc_per_node 8 ") + kFlagsOfForks + "$(cat flags)");
+  EXPECT_THAT(refused_lines(words), HasSubstr("precision: neither --bf16 nor --fp16"));
+}
+
+TEST(Precision, IsRefusedWhereFlagsAndTheDeepSpeedConfigurationDiffer) {
+  const std::string config =
+      "cat > ds.json <<END\n{\"train_micro_batch_size_per_gpu\": 1, \"fp16\": {\"enabled\": true}}\nEND\n";
+  const std::string run =
+      std::string("deepspeed --num_gpus 8 ") + kFlagsOfForks + "--deepspeed --deepspeed_config ds.json ";
+  EXPECT_EQ(refused_lines(read_text_of_fork(config + run + "--bf16")),
+            "fp16.enabled: the DeepSpeed configuration says fp16, the flags say bf16; state one of them\n");
+  EXPECT_EQ(refused_lines(read_text_of_fork(config + run + "--fp16")), "");
+}
+
+TEST(SlurmTasks, StateTheirGpus) {
+  const std::string head = "#!/bin/bash\n#SBATCH --nodes=16\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-task=8\n";
+  const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size());
+  EXPECT_EQ(read_text_of_fork(head + "GPT_ARGS=\"" + flags + "--fp16\"\nsrun ./on_node.sh \"train.py $GPT_ARGS\"")
+                .whole("gpus"),
+            128);
+  const std::string tasks = "#!/bin/bash\n#SBATCH --ntasks=32\n#SBATCH --gpus-per-task=1\n";
+  EXPECT_EQ(read_text_of_fork(tasks + "srun python -u " + kFlagsOfForks + "--bf16").whole("gpus"), 32);
+}
+
+TEST(HarmlessFlags, OfForksAndOfPrecisionsThatAreOff) {
+  EXPECT_EQ(
+      refused_lines(with_flags_of_fork("--tp-only-amax-red --keep-last --low-freq-factor 1.0 --high-freq-factor 4.0 "
+                                       "--num-experts 8 --moe-router-topk 2 --router-gating-in-fp32 --trace "
+                                       "--trace-dir t --trace-granularity full")),
+      "");
+}
+
+TEST(OpenBranches, MayLeaveSectionsThatNothingSets) {
+  const Report report = read_text_of_fork(
+      std::string("if [ $(cat ac) = yes ]; then A=--recompute-activations; else A=; fi\ntorchrun --nproc_per_node 8 "
+                  "--nnodes $2 ") +
+      "pretrain_gpt.py --num-layers $3 --hidden-size $4 --micro-batch-size $5 --seq-length $6 --bf16 $A");
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "recompute.granularity"; }));
+}
+
+TEST(Conditions, InsideOfSubstitutionsAreDecided) {
+  const std::string run =
+      std::string("OFF=${1:-0}\ntorchrun --nproc_per_node 8 ") + kFlagsOfForks +
+      "--bf16 --tensor-model-parallel-size 4 $( [ \"$OFF\" != \"1\" ] && echo --sequence-parallel ) "
+      "$( [ \"$OFF\" = 1 ] && echo --use-distributed-optimizer || echo --recompute-activations )";
+  const Report report = read_text_of_fork(run);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), Json(true));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(report.at("recompute.granularity"), Json("selective"));
+}
+
+TEST(Fragments, NameTheirDegrees) {
+  const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size());
+  const Report report = read_text_of_fork("TP_SIZE=${TP_SIZE:-4}\nPP_SIZE=2\nMODEL_ARGS=\"" + flags + "--bf16\"\n");
+  EXPECT_EQ(report.whole("parallelism.tensor"), 4);
+  EXPECT_EQ(report.whole("parallelism.pipeline"), 2);
+}
+
+TEST(Launchers, CountProcessesOfMpiBeforeAShell) {
+  const std::string run = std::string("'export RANK=$OMPI_COMM_WORLD_RANK\npython ") + kFlagsOfForks + "--bf16'";
+  const Report report = read_text_of_fork("mpirun --hostfile h -npernode 4 -n 8 -x PATH bash -c " + run);
+  EXPECT_EQ(report.whole("gpus"), 8);
+  const auto gpus = std::ranges::find(report.mapped, "gpus", &Mapped::key);
+  ASSERT_NE(gpus, report.mapped.end());
+  EXPECT_THAT(gpus->from, HasSubstr("(mpirun -n)"));
+}
+
+TEST(OpenBranches, FollowFromSettingsThatAreNotThere) {
+  const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size());
+  const std::string branch = "if [[ $size == big ]]; then TP=8; else TP=2; fi\n";
+  const std::string run =
+      "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --tensor-model-parallel-size $TP " + flags + "--bf16";
+  EXPECT_EQ(read_text_of_fork(branch + run).whole("parallelism.tensor"), 2);
+  EXPECT_FALSE(read_text_of_fork("source ./model_config.sh\n" + branch + run).has("parallelism.tensor"));
+  EXPECT_EQ(read_text_of_fork("source ~/.bashrc\n" + branch + run).whole("parallelism.tensor"), 2);
+}
+
+TEST(Fragments, OfAnEvaluationAreRefused) {
+  const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size());
+  const Report report = read_text_of_fork(
+      "EXTRA_ARGS=\"" + flags + "\"\ntorchrun --nproc_per_node=8 -m lm_eval --model megatron_lm --args @a.json");
+  EXPECT_THAT(refused_lines(report), HasSubstr("lm_eval: not a training entry point: evaluation"));
+}
+
+TEST(OtherPrograms, ThatShareSwitchesWithMegatronAreNoMegatron) {
+  Findings findings;
+  Launch launch;
+  const Report report = read_launch_text(
+      "torchrun --nnodes 1 --nproc_per_node 8 train.py --deepspeed_config zero3.json --fp16 True --bf16 False "
+      "--train_batch_size 64\n",
+      "train.sh", launch, findings);
+  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("the script starts train.py, which no reader here knows"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

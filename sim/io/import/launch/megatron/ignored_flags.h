@@ -99,6 +99,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "nd2-dim1-size lora-ckpt-filter qlora-save-dequantize swap-optimizer-times swap-modules max-new-tokens "
     "history-turns "
     "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
-    "md5-validate ";
+    "md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters keep-last tp-only-amax-red "
+    "low-freq-factor high-freq-factor ";
 
 }  // namespace foretoken::io::launch::megatron

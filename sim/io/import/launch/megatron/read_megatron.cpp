@@ -100,6 +100,19 @@ std::string_view other_program_of(const shell::Command& command) {
   return {};
 }
 
+// Other programs share switches such as --fp16 and --deepspeed_config, but none of these.
+bool states_a_shape(const shell::Command& command) {
+  constexpr std::string_view kShapes[] = {"num-layers",          "hidden-size",
+                                          "micro-batch-size",    "tensor-model-parallel-size",
+                                          "model-parallel-size", "pipeline-model-parallel-size",
+                                          "seq-length",          "encoder-seq-length",
+                                          "encoder-num-layers",  "num-attention-heads",
+                                          "use-checkpoint-args", "use-mcore-models"};
+  return std::ranges::any_of(arguments_of(command.words, ""), [&](const Argument& argument) {
+    return std::ranges::find(kShapes, argument.name) != std::end(kShapes);
+  });
+}
+
 struct Chosen {
   const shell::Command* command = nullptr;
   int number = 0, all = 0;  ///< of the commands that start a training
@@ -115,7 +128,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
     std::ptrdiff_t known = 0;
     for (const Argument& argument : arguments_of(command.words, ""))
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
-    if (known < kFewest && !is_swift_command(command)) continue;
+    if ((known < kFewest || !states_a_shape(command)) && !is_swift_command(command)) continue;
     ++chosen.all;
     if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
@@ -134,14 +147,32 @@ std::vector<Argument> stored_arguments(const shell::Script& script) {
     if (!lower.ends_with("args") && !lower.ends_with("options") && !lower.ends_with("params")) continue;
     std::vector<std::string> words;
     for (const std::string& value : values)
-      for (std::size_t at = value.find_first_not_of(" \t\n\r"); at != std::string::npos;) {
-        const std::size_t end = std::min(value.find_first_of(" \t\n\r", at), value.size());
-        words.push_back(value.substr(at, end - at));
-        at = value.find_first_not_of(" \t\n\r", end);
-      }
+      for (std::string& word : words_of_text(value)) words.push_back(std::move(word));
     for (Argument& argument : arguments_of(words, name)) all.push_back(std::move(argument));
   }
   return all;
+}
+
+/// Degrees that a file without a command leaves in a variable, for the script that sources it.
+constexpr std::pair<const char*, const char*> kDegreesByName[] = {
+    {"TP", "tensor-model-parallel-size"},
+    {"TP_SIZE", "tensor-model-parallel-size"},
+    {"TENSOR_PARALLEL_SIZE", "tensor-model-parallel-size"},
+    {"TENSOR_MODEL_PARALLEL_SIZE", "tensor-model-parallel-size"},
+    {"PP", "pipeline-model-parallel-size"},
+    {"PP_SIZE", "pipeline-model-parallel-size"},
+    {"PIPELINE_PARALLEL_SIZE", "pipeline-model-parallel-size"},
+    {"PIPELINE_MODEL_PARALLEL_SIZE", "pipeline-model-parallel-size"},
+    {"CP", "context-parallel-size"},
+    {"CP_SIZE", "context-parallel-size"},
+    {"EP", "expert-model-parallel-size"},
+    {"EP_SIZE", "expert-model-parallel-size"}};
+
+void add_degrees_by_name(const shell::Script& script, std::vector<Argument>& stored) {
+  for (const auto& [name, flag] : kDegreesByName)
+    if (const shell::Texts* const value = script.variables.find(name);
+        value != nullptr && value->size() == 1 && last_of(stored, flag) == nullptr)
+      stored.push_back({flag, *value, name});
 }
 
 // DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
@@ -178,12 +209,45 @@ void note_unknown_words(const shell::Command& command, Report& report) {
   note_empty_words(command, report);
 }
 
-// Few train in fp32: words that are not known more likely hold --bf16.
-void refuse_doubtful_precision(const shell::Command& command, Report& report) {
+/// Flags without which a default counts.
+constexpr Decisive kDecisive[] = {{"recompute-granularity", "recompute.granularity"},
+                                  {"recompute-activations", "recompute.granularity"},
+                                  {"checkpoint-activations", "recompute.granularity"},
+                                  {"activations-checkpoint-method", "recompute.granularity"},
+                                  {"activations-checkpoint-granularity", "recompute.granularity"},
+                                  {"use-distributed-optimizer", "optimizer.zero_stage"},
+                                  {"zero-stage", "optimizer.zero_stage"},
+                                  {"bf16", "precision"},
+                                  {"fp16", "precision"},
+                                  {"fp8-format", "precision"},
+                                  {"sequence-parallel", "parallelism.sequence_parallel"},
+                                  {"tensor-model-parallel-size", "parallelism.tensor"},
+                                  {"pipeline-model-parallel-size", "parallelism.pipeline"},
+                                  {"context-parallel-size", "parallelism.context"},
+                                  {"expert-model-parallel-size", "parallelism.expert"},
+                                  {"num-layers-per-virtual-pipeline-stage", "parallelism.virtual_pipeline"},
+                                  {"num-virtual-stages-per-pipeline-rank", "parallelism.virtual_pipeline"},
+                                  {"num-experts", "model.num_experts"},
+                                  {"swiglu", "model.activation"},
+                                  {"num-query-groups", "model.num_query_groups"},
+                                  {"untie-embeddings-and-output-weights", "model.untie_embeddings_and_output_weights"},
+                                  {"global-batch-size", "batch.global"}};
+
+// Returns true behind a flag that has one value: --save $1.
+bool is_value(const std::vector<std::string>& words, std::size_t at) {
+  if (at == 0 || !words[at - 1].starts_with("--") || words[at - 1].find('=') != std::string::npos) return false;
+  const std::vector<std::string> name = words_of_name(words[at - 1]);
+  constexpr std::string_view kValued[] = {"path", "dir",  "file", "load",    "save", "model",   "iters", "interval",
+                                          "name", "type", "size", "samples", "lr",   "project", "split", "seed"};
+  return !name.empty() && std::ranges::find(kValued, name.back()) != std::end(kValued);
+}
+
+// Few train in fp32: words of the program that are not known more likely hold --bf16.
+void refuse_doubtful_precision(const std::vector<std::string>& program, Report& report) {
   if (report.at("precision") != Json("fp32")) return;
   std::set<std::string> reasons;
-  for (const std::string& word : command.words)
-    if (is_open_word(word)) reasons.insert(shell::why_unknown(word));
+  for (std::size_t i = 0; i < program.size(); ++i)
+    if (is_open_word(program[i]) && !is_value(program, i)) reasons.insert(shell::why_unknown(program[i]));
   const bool waits = std::ranges::any_of(report.asked, [](const Asked& one) {
     return one.because.find("a variable of the environment") != std::string::npos;
   });
@@ -252,7 +316,19 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
     return arguments;
   };
-  if (command == nullptr) return read_arguments(with_flags(stored_arguments(script)), report, true);
+  if (command == nullptr) {
+    // A program that is not there starts the training: the scheduler's counts are those of the job.
+    shell::Command job;
+    job.words = {"srun"};
+    job.scheduler = script.scheduler;
+    std::vector<Argument> stored = script.scheduler.empty() ? std::vector<Argument>() : counts_of(job, {});
+    for (Argument& argument : stored_arguments(script)) stored.push_back(std::move(argument));
+    add_degrees_by_name(script, stored);
+    for (const shell::Command& other : script.commands)
+      if (!other.words.empty() && std::filesystem::path(other.words.front()).filename() == "torchrun")
+        refuse_entry_point(other.words, other.place(), report);
+    return read_arguments(with_flags(std::move(stored)), report, true);
+  }
   const std::string place = command->place();
   const LaunchedProgram launched = launched_program(command->words, place, [](std::string_view flag) {
     const auto rule = rule_of(flag);
@@ -279,7 +355,8 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (swift) map_swift_model(*command, stated, report);
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
   note_unknown_words(*command, report);
-  refuse_doubtful_precision(*command, report);
+  ask_open_flags(script, launched.program, kDecisive, report);
+  refuse_doubtful_precision(launched.program, report);
   refuse_entry_point(command->words, place, report);
 }
 

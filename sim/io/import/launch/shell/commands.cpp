@@ -191,7 +191,7 @@ Outcome Interpreter::double_brackets(Mode mode) {
     }
   }
   ++at_;
-  return mode == Mode::kSkip ? Outcome::kYes : condition(with_known_tests(std::move(words)), true, script_.empties);
+  return mode == Mode::kSkip ? Outcome::kYes : decided(with_known_tests(std::move(words)), true);
 }
 
 Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
@@ -200,7 +200,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   if (name == "[" || name == "test") {
     Texts inner(words.begin() + 1, words.end());
     if (name == "[" && !inner.empty()) inner.pop_back();
-    return condition(with_known_tests(std::move(inner)), false, script_.empties);
+    return decided(with_known_tests(std::move(inner)), false);
   }
   if (name == "true" || name == ":") return Outcome::kYes;
   if (name == "false") return Outcome::kNo;
@@ -240,6 +240,14 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   return Outcome::kYes;
 }
 
+// mpirun -n 4 bash -c '...': the number of processes before the shell, each with a GPU.
+std::optional<std::string> processes_of_mpi(const Texts& words, std::size_t end) {
+  if (!is_one_of(fs::path(words[0]).filename().string(), {"mpirun", "mpiexec", "orterun"})) return std::nullopt;
+  for (std::size_t i = 1; i + 1 < end; ++i)
+    if (is_one_of(words[i], {"-np", "-n", "--np", "-c"})) return words[i + 1];
+  return std::nullopt;
+}
+
 Outcome Interpreter::perform(const Texts& words, Mode mode) {
   bool known = false;
   const Outcome outcome = builtin(words, mode, known);
@@ -264,7 +272,13 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool shell = is_one_of(fs::path(words[i]).filename().string(), {"bash", "sh"});
     if (shell && i + 2 < words.size() && words[i + 1].starts_with('-') && words[i + 1].ends_with('c')) {
+      const auto outer_job = job_;
+      if (const auto processes = processes_of_mpi(words, i))
+        job_.insert_or_assign(
+            std::string(kOfMpi) + (words[i + 2].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
+            *processes);
       inner_text(words[i + 2], mode, true);
+      job_ = outer_job;
       return Outcome::kOpen;
     }
     if ((shell || name == "sbatch" || i == 0) && i + (shell ? 1 : 0) < words.size()) {

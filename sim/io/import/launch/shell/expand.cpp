@@ -203,7 +203,7 @@ Expander::Value Expander::special(std::string_view name) {
   if (number == 0) return {{variables_.script}, true};
   if (number <= arguments.size()) return {{arguments[number - 1]}, true};
   if (variables_.arguments_stated) return {};
-  return {{unknown_because(fmt::format("argument {} of the script", number))}, false};
+  return {{unknown_because(unstated_argument(number))}, false};
 }
 
 Expander::Value Expander::read(std::string_view reference) {

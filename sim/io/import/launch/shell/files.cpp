@@ -76,6 +76,11 @@ void Interpreter::source(const Texts& words, Mode mode) {
   if (!found) found = found_file(path, kFoldersAbove);
   if (!found) {
     if (!budget_.spent) script_.missing.push_back(path);
+    // Shells' own files and environments of Python set nothing that a launch reads.
+    const std::string name = std::filesystem::path(path).filename().string();
+    const bool own =
+        name.find("conf") != name.npos || name.find("param") != name.npos || name.find("args") != name.npos;
+    misses_settings_ = misses_settings_ || (own && path.front() != '/' && path.front() != '~');
     return;
   }
   const std::string outer = script_.variables.script;

@@ -17,6 +17,30 @@ constexpr int kDeepestNesting = 48;
 
 bool Interpreter::is(std::string_view word) const { return at_ < tokens_->size() && (*tokens_)[at_].text == word; }
 
+// "--fp16 \ # why" before a line of further flags: the blank ends the command in a shell, which is not what is meant.
+std::string Interpreter::with_lines_continued(const std::string& text) {
+  std::string joined;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const std::size_t mark = line.rfind(" \\");
+    const std::string_view rest = mark == line.npos ? "" : line.substr(mark + 2);
+    const std::size_t next = text.find_first_not_of(" \t", std::min(end + 1, text.size()));
+    const bool flags = next != text.npos && text.compare(next, 2, "--") == 0;
+    const std::size_t first = rest.find_first_not_of(" \t\r");
+    const bool broken =
+        !rest.empty() && (rest[0] == ' ' || rest[0] == '\t') && (first == rest.npos || rest[first] == '#');
+    if (flags && broken && line.find_first_not_of(" \t") != line.find('#')) {
+      joined += std::string(line.substr(0, mark + 2)) + '\n';
+      script_.continued = true;
+    } else {
+      joined += std::string(line) + (end < text.size() ? "\n" : "");
+    }
+    at = end + 1;
+  }
+  return joined;
+}
+
 void Interpreter::run(const std::string& text, const std::string& file, int first_line) {
   if (depth_ >= kDeepestNesting || budget_.spent) {
     budget_.spent = true;
@@ -25,7 +49,7 @@ void Interpreter::run(const std::string& text, const std::string& file, int firs
   ++depth_;
   budget_.take(text.size());
   counts_arguments_ = counts_arguments_ || text.find("$#") != std::string::npos;
-  const Tokens tokens = tokens_of(text, first_line);
+  const Tokens tokens = tokens_of(with_lines_continued(text), first_line);
   const Tokens* const outer_tokens = tokens_;
   const std::size_t outer_at = at_;
   const std::string outer_file = file_;
@@ -64,6 +88,7 @@ Outcome Interpreter::statement(Mode mode) {
   Outcome outcome = Outcome::kYes;
   Mode own = mode;
   bool turned = false, piped = false, open = false, counted = false;  // counted: a condition has asked for $#
+  Texts reasons;
   while (!ended()) {
     budget_.step();
     if (jump_ != Jump::kNone) own = mode = Mode::kSkip;
@@ -77,7 +102,7 @@ Outcome Interpreter::statement(Mode mode) {
     };
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
     if (doubtful)
-      open_branch(own, body);
+      open_branch(own, reasons, body);
     else if (counted && own != Mode::kSkip)
       (void)exits(own, body);
     else
@@ -94,6 +119,7 @@ Outcome Interpreter::statement(Mode mode) {
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
     if (mode == Mode::kSkip || piped) continue;
     open = outcome == Outcome::kOpen;
+    if (open) reasons = open_reasons_;
     own = open || outcome == (both ? Outcome::kYes : Outcome::kNo) ? mode : Mode::kSkip;
   }
   return outcome;
@@ -157,18 +183,25 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
 
 Outcome Interpreter::if_clause(Mode mode) {
   Outcome taken = Outcome::kNo;  // whether a branch so far has run
+  Texts reasons;
+  Ends ends;
   do {
     ++at_;
+    open_reasons_.clear();
     const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
     const std::size_t first = at_;
     Outcome condition = list(asks, {"then"});
     const bool counts = condition == Outcome::kYes && counts_unstated_arguments(first);
+    if (condition == Outcome::kOpen) reasons.insert(reasons.end(), open_reasons_.begin(), open_reasons_.end());
     ++at_;
-    const auto body = [&](Mode inner) { (void)list(inner, {"elif", "else", "fi"}); };
+    const auto body = [&](Mode inner) {
+      (void)list(inner, {"elif", "else", "fi"});
+      note_end(inner == Mode::kSkip, ends);
+    };
     if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else if (counts && exits(mode, body))
       condition = Outcome::kNo;
     else if (!counts)
@@ -178,13 +211,17 @@ Outcome Interpreter::if_clause(Mode mode) {
   } while (is("elif") && !ended());
   if (is("else") && !ended()) {
     ++at_;
-    const auto body = [&](Mode inner) { (void)list(inner, {"fi"}); };
+    const auto body = [&](Mode inner) {
+      (void)list(inner, {"fi"});
+      note_end(inner == Mode::kSkip, ends);
+    };
     if (mode == Mode::kSkip || taken == Outcome::kYes)
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else
       body(mode);
+    if (mode != Mode::kSkip && taken == Outcome::kOpen) keep_agreed(ends);
   }
   if (is("fi")) ++at_;
   return Outcome::kOpen;
@@ -197,6 +234,9 @@ Outcome Interpreter::case_clause(Mode mode) {
   ++at_;
   while (!ended() && (is(";") || is("in"))) ++at_;
   bool taken = false, open = is_unknown(subject);
+  open_reasons_.clear();
+  if (open) note_open_words({subject});
+  const Texts reasons = open_reasons_;
   while (!ended() && !is("esac")) {
     bool matches = false;
     while (!ended() && !is(")")) {
@@ -211,7 +251,7 @@ Outcome Interpreter::case_clause(Mode mode) {
     if (mode == Mode::kSkip || taken)
       body(Mode::kSkip);
     else if (open)
-      open_branch(mode, body);
+      open_branch(mode, reasons, body);
     else
       body(matches ? mode : Mode::kSkip);
     taken = taken || (matches && !open);

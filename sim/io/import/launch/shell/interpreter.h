@@ -31,6 +31,7 @@ class Interpreter {
   void run(const std::string& text, const std::string& file, int first_line = 1);
 
  private:
+  [[nodiscard]] std::string with_lines_continued(const std::string& text);
   using Tokens = std::vector<Token>;
   enum class Mode : std::uint8_t { kRun, kOpen, kSkip };  ///< kOpen: inside an open condition
 
@@ -48,10 +49,15 @@ class Interpreter {
   bool function_definition(Mode mode);
   [[nodiscard]] std::optional<std::string> body_of(std::string_view name) const;
   Outcome function_call(const std::string& name, const Texts& words, Mode mode);
-  void open_branch(Mode mode, const std::function<void(Mode)>& body);
+  void open_branch(Mode mode, const Texts& reasons, const std::function<void(Mode)>& body);
   void open_rounds(Mode mode, const std::function<void(Mode)>& round);
   Outcome own_shell(Mode mode, const std::function<Outcome(Mode)>& body);
-  void forget_changes(const Variables& before);
+  void note_alternative(const std::string& name, const Texts& value, const Texts& reasons);
+  void forget_changes(const Variables& before, const Texts& reasons);
+  void note_open_words(const Texts& words);
+  using Ends = std::vector<std::map<std::string, Texts>>;  ///< the variables at the end of each branch
+  void note_end(bool skipped, Ends& ends);
+  void keep_agreed(const Ends& ends);
   [[nodiscard]] bool in_pipeline();
 
   // break, continue, return and exit: what follows is skipped up to the end of the loop, function or shell.
@@ -69,6 +75,7 @@ class Interpreter {
   Simple simple_words(Mode mode);
   Outcome simple(Mode mode);
   Outcome double_brackets(Mode mode);
+  Outcome decided(const Texts& words, bool patterns);
   Outcome perform(const Texts& words, Mode mode);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
@@ -126,6 +133,8 @@ class Interpreter {
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
   int loops_ = 0, sources_ = 0;
+  Texts open_reasons_{};           ///< why the conditions that were read last are open
+  bool misses_settings_ = false;   ///< a file of the repository that is sourced is not there
   bool counts_arguments_ = false;  ///< the text has $#
   Outcome returned_ = Outcome::kOpen;
 

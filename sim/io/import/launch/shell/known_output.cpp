@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "sim/io/import/launch/shell/arithmetic.h"
+#include "sim/io/import/launch/shell/condition.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/text_filter.h"
 #include "sim/io/import/launch/shell/yq.h"
@@ -103,11 +105,24 @@ std::optional<std::string> known_output(std::string_view command, const std::str
     words.clear();
     return text;
   };
+  bool succeeds = true;  // the last command, for && and ||
   const auto finish = [&] {
+    if (!words.empty() && (words[0] == "[" || words[0] == "test" || words[0] == "[[")) {
+      std::set<std::string> empties;
+      const bool brackets = words[0] != "test";
+      if (brackets && words.back() != (words[0] == "[" ? "]" : "]]")) return false;
+      const Texts inside(words.begin() + 1, words.end() - (brackets ? 1 : 0));
+      const Outcome outcome = condition(inside, words[0] == "[[", empties);
+      words.clear();
+      succeeds = outcome == Outcome::kYes;
+      return outcome != Outcome::kOpen && empties.empty();
+    }
     const auto text = run();
     if (text && !text->empty()) output = *text;
+    succeeds = true;
     return text.has_value();
   };
+  bool skipped = false;
   const std::vector<Token> tokens = tokens_of(command);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].is_operator) {
@@ -120,11 +135,17 @@ std::optional<std::string> known_output(std::string_view command, const std::str
       if (!piped) return std::nullopt;
     } else if (tokens[i].text == ";" && i + 1 == tokens.size()) {
       break;  // a newline at the end
-    } else if ((tokens[i].text != "&&" && tokens[i].text != ";") || !finish()) {
-      return std::nullopt;
+    } else {
+      const bool both = tokens[i].text == "&&", other = tokens[i].text == "||";
+      if ((!both && !other && tokens[i].text != ";") || (!skipped && !finish())) return std::nullopt;
+      // The command behind && or || may not run.
+      while ((both || other) && both != succeeds && i + 1 < tokens.size() && !tokens[i + 1].is_operator) ++i;
+      skipped = (both || other) && both != succeeds;
+      continue;
     }
+    skipped = false;
   }
-  if (!finish()) return std::nullopt;
+  if (!skipped && !finish()) return std::nullopt;
   while (output.ends_with('\n')) output.pop_back();
   return output;
 }

@@ -18,9 +18,7 @@ bool starts_group(const Token& token) {
   return false;
 }
 
-Texts open_value(const std::string& name) {
-  return {unknown_because("a variable that depends on an open condition: " + name)};
-}
+Texts open_value(const std::string& name) { return {unknown_because(std::string(kOpenCondition) + name)}; }
 
 // A value behind a branch that may have changed it. What stood before an appended part stays known.
 Texts merged(const std::string& name, const Texts& before, const Texts& now) {
@@ -42,7 +40,7 @@ Texts merged(const std::string& name, const Texts& before, const Texts& now) {
 
 // Reads a branch that may or may not run. A variable that it changes is unknown afterwards. A training that runs did
 // not take a branch that exits.
-void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) {
+void Interpreter::open_branch(Mode mode, const Texts& reasons, const std::function<void(Mode)>& body) {
   if (mode == Mode::kSkip) return body(mode);
   const Variables before = script_.variables;
   budget_.copy(before);
@@ -54,13 +52,56 @@ void Interpreter::open_branch(Mode mode, const std::function<void(Mode)>& body) 
   }
   const bool far = levels_ > 1 && left != Jump::kNone;
   doubt_ = std::max(doubt_, far ? Jump::kReturn : left);
-  forget_changes(before);
+  forget_changes(before, reasons);
 }
 
-void Interpreter::forget_changes(const Variables& before) {
+// Keeps what a branch gives a variable, and the reasons, up to a size.
+void Interpreter::note_alternative(const std::string& name, const Texts& value, const Texts& reasons) {
+  constexpr std::size_t kMost = 16, kLongest = 2048;
+  std::string text;
+  for (const std::string& one : value) text += (text.empty() ? "" : " ") + one;
+  Alternatives& all = script_.alternatives[name];
+  if (text.size() <= kLongest && all.texts.size() < kMost && !text.starts_with(kUnknown))
+    all.texts.insert(std::move(text));
+  if (all.reasons.size() < kMost) all.reasons.insert(reasons.begin(), reasons.end());
+}
+
+// Notes why a condition is open: its unknown words, or those of the conditions on which they depend.
+void Interpreter::note_open_words(const Texts& words) {
+  constexpr const char* kTest = "a test of the machine";
+  const std::size_t noted = open_reasons_.size();
+  for (const std::string& word : words) {
+    if (!is_unknown(word)) continue;
+    std::string reason = why_unknown(word);
+    const auto found = reason.starts_with(kOpenCondition)
+                           ? script_.alternatives.find(reason.substr(kOpenCondition.size()))
+                           : script_.alternatives.end();
+    if (found == script_.alternatives.end())
+      open_reasons_.push_back(std::move(reason));
+    else
+      open_reasons_.insert(open_reasons_.end(), found->second.reasons.begin(), found->second.reasons.end());
+  }
+  if (open_reasons_.size() == noted) open_reasons_.push_back(kTest);
+}
+
+// The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there.
+Outcome Interpreter::decided(const Texts& words, bool patterns) {
+  std::set<std::string> empties;
+  const Outcome outcome = condition(words, patterns, empties);
+  const bool misses = misses_settings_ && !empties.empty();
+  if (misses) open_reasons_.emplace_back("settings that are not there");
+  if (misses) return Outcome::kOpen;
+  if (outcome == Outcome::kOpen) note_open_words(words);
+  script_.empties.insert(empties.begin(), empties.end());
+  return outcome;
+}
+
+void Interpreter::forget_changes(const Variables& before, const Texts& reasons) {
   Variables& now = script_.variables;
   for (auto& [name, value] : now.values) {
     const auto found = before.values.find(name);
+    if (found == before.values.end() || found->second != value) note_alternative(name, value, reasons);
+    if (found != before.values.end() && found->second != value) note_alternative(name, found->second, reasons);
     if (found == before.values.end())
       value = open_value(name);
     else if (found->second != value)
@@ -82,6 +123,28 @@ void Interpreter::forget_changes(const Variables& before) {
   }
 }
 
+// Notes the variables at the end of a branch. A training that runs did not take a branch that exits.
+void Interpreter::note_end(bool skipped, Ends& ends) {
+  if (skipped || jump_ == Jump::kExit) return;
+  budget_.copy(script_.variables);
+  ends.emplace_back();
+  if (jump_ == Jump::kNone) ends.back().insert(script_.variables.values.begin(), script_.variables.values.end());
+}
+
+// Keeps what every branch of an open condition gives a variable, where all give the same. One of them runs: the last
+// is an else.
+void Interpreter::keep_agreed(const Ends& ends) {
+  if (ends.empty()) return;
+  for (const auto& one : ends.front()) {
+    const bool known = std::ranges::none_of(one.second, is_unknown);
+    const bool agreed = known && std::ranges::all_of(ends, [&](const auto& end) {
+                          const auto found = end.find(one.first);
+                          return found != end.end() && found->second == one.second;
+                        });
+    if (agreed) script_.variables.values.insert_or_assign(one.first, one.second);
+  }
+}
+
 // Reads the rounds of a loop whose number is open: again, until no further variable becomes unknown.
 void Interpreter::open_rounds(Mode mode, const std::function<void(Mode)>& round) {
   constexpr int kMostRounds = 16;
@@ -91,7 +154,7 @@ void Interpreter::open_rounds(Mode mode, const std::function<void(Mode)>& round)
     script_.commands.resize(first);
     const auto before = script_.variables.values;
     budget_.copy(script_.variables);
-    open_branch(mode, round);
+    open_branch(mode, {"the rounds of a loop"}, round);
     if (mode == Mode::kSkip || script_.variables.values == before) return;
   }
   budget_.spent = true;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,15 @@ struct Command {
   [[nodiscard]] std::string place() const { return line > 0 ? file + ':' + std::to_string(line) : file; }
 };
 
+/// The texts that branches of open conditions give a variable, and the reasons why these conditions are open:
+/// "argument 16 of the script".
+struct Alternatives {
+  std::set<std::string> texts{}, reasons{};
+};
+
+/// Stands before the name of a count that mpirun states, among the options of a scheduler.
+inline constexpr std::string_view kOfMpi = "mpirun ";
+
 /// A script as read.
 struct Script {
   std::vector<Command> commands{};
@@ -37,6 +47,8 @@ struct Script {
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
+  bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
+  std::map<std::string, Alternatives, std::less<>> alternatives{};  ///< by variable
 };
 
 /// Facts that the user states beside the file.

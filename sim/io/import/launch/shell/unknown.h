@@ -18,6 +18,19 @@ inline constexpr char kUnknown = '\x1f';
   return text + kUnknown;
 }
 
+/// Begins the reason for a variable that branches change; its name follows.
+inline constexpr std::string_view kOpenCondition = "a variable that depends on an open condition: ";
+
+/// Returns the reason for an argument of the script that nobody stated.
+[[nodiscard]] inline std::string unstated_argument(std::size_t number) {
+  return "argument " + std::to_string(number) + " of the script";
+}
+
+/// Returns true for such a reason.
+[[nodiscard]] inline bool is_unstated_argument(std::string_view reason) {
+  return reason.starts_with("argument ") && reason.ends_with(" of the script");
+}
+
 /// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.
 inline constexpr std::string_view kUnset = ", which the script does not set";
 

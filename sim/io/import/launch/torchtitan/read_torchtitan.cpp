@@ -133,11 +133,17 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
   const auto length = number(settings, report, {"training.seq_len"});
   report.map("batch.sequence_length", length.value_or(2048), length ? "training.seq_len" : kByDefault);
   const Names kLocal = {"training.local_batch_size", "training.batch_size"};
-  const std::int64_t local = number(settings, report, kLocal).value_or(8);
+  const auto from = settings.find(kLocal);
+  const bool open = from && whole_of(from->text).value_or(0) < 1;
+  const std::string because =
+      open ? fmt::format("{}: expected a whole number from 1, found {}", from->key, in_quotes(from->text)) : "";
+  const std::int64_t local = open ? 0 : number(settings, report, kLocal).value_or(8);
   const auto part = number(settings, report, {"parallelism.pipeline_parallel_microbatch_size"});
   const bool piped = degrees.stages > 1;
-  const auto from = settings.find(kLocal);
-  report.map("batch.micro", piped ? part.value_or(1) : local, from ? from->key : kByDefault);
+  if (open && !piped)
+    report.ask("batch.micro", because);
+  else
+    report.map("batch.micro", piped ? part.value_or(1) : local, from ? from->key : kByDefault);
   const auto global = number(settings, report, {"training.global_batch_size"});
   if (global && *global > 0) return report.map("batch.global", *global, "training.global_batch_size");
   const double replica =
@@ -148,6 +154,7 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
     if (all <= kMost) gpus = static_cast<std::int64_t>(all);
     if (gpus) report.map("gpus", *gpus, "the product of all parallel degrees");
   }
+  if (open) return report.ask("batch.global", because);
   if (!gpus)
     return report.ask("batch.global", "the batch is stated for each data-parallel rank; it follows from --gpus");
   const double data = static_cast<double>(*gpus) / replica;

@@ -61,11 +61,17 @@ void map_axolotl_sharding(const Settings& settings, Report& report) {
 
 void map_axolotl_method(const Settings& settings, Report& report) {
   const auto adapter = settings.text({"adapter"});
-  const bool stored = holds_four_bits(settings.text({"base_model"}).value_or(""));
-  const bool four = settings.on({"load_in_4bit"}) || stored, eight = settings.on({"load_in_8bit"});
+  const std::string model = settings.text({"base_model"}).value_or("");
+  const bool four = settings.on({"load_in_4bit"}) || holds_four_bits(model);
+  const bool eight = settings.on({"load_in_8bit"}) || holds_eight_bits(model);
   const auto rank = settings.whole({"lora_r"});
   for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
-  if (!adapter) return;
+  if (!adapter) {
+    // The tool stops: "not supported without setting an adapter for training" (validation of its schemas).
+    if (four || eight)
+      report.refuse(four ? "load_in_4bit" : "load_in_8bit", "frozen weights of few bits without an adapter");
+    return;
+  }
   const std::string targets =
       settings.on({"lora_target_linear"}) ? "all" : settings.text({"lora_target_modules"}).value_or("all");
   map_adapter({.method = *adapter,
@@ -98,7 +104,9 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   if (gpus) report.map("gpus", *gpus, "the command line");
   map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, 1, report);
   const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;
-  report.map("precision", half ? "fp16" : "bf16", half ? "fp16" : "bf16");
+  // Without a key it is "auto", which is bf16 on the GPUs that are modelled: config.py; normalize_config().
+  const bool single = !brain && !half && settings.text({"bf16"}).value_or("auto") == "false";
+  report.map("precision", half ? "fp16" : single ? "fp32" : "bf16", half ? "fp16" : "bf16");
   if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
   (void)settings.on({"tf32"});
   // Each of them is enough: recipes turn one off where another one is on.

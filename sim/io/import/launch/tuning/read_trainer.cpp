@@ -111,6 +111,9 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Repor
     return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
                                                   " decides about ZeRO; it is not there, and its name says no stage");
   }
+  const Json* const unnamed = settings.at("deepspeed");
+  if (unnamed != nullptr && unnamed->is_string() && unnamed->get_ref<const std::string&>().starts_with('<'))
+    return report.ask("optimizer.zero_stage", "a file of DeepSpeed decides about ZeRO, and nothing says its name");
   const auto fsdp = settings.text({"fsdp"});
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
   note_replicas(*fsdp, "fsdp", report);
@@ -153,7 +156,7 @@ std::string why_targets(bool stated, bool factory, bool of_peft) {
 
 // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
 std::string switch_key(const Settings& settings) {
-  return settings.from({"use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
+  return settings.from({"use_peft", "use_peft_lora", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
 }
 
 // Returns the switch of QLoRA that is on; empty for none. q_lora of FastChat and Qwen stands beside use_lora.
@@ -180,12 +183,14 @@ int bits_of_base(const Settings& settings) {
   const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
   const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
-                          "quant_type", "lora_alpha", "lora_dropout"})
+                          "use_nested_quant", "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const bool stored = std::ranges::any_of(
-      kModelKeys, [&](std::string_view key) { return holds_four_bits(settings.text({key}).value_or("")); });
-  if (four || !narrow_key(settings).empty() || stored) return 4;
-  return eight ? 8 : 16;
+  const auto stored = [&](bool (*holds)(std::string_view)) {
+    return std::ranges::any_of(kModelKeys,
+                               [&](std::string_view key) { return holds(settings.text({key}).value_or("")); });
+  };
+  if (four || !narrow_key(settings).empty() || stored(holds_four_bits)) return 4;
+  return eight || stored(holds_eight_bits) ? 8 : 16;
 }
 
 void map_trainer_method(const Settings& settings, Report& report) {
@@ -208,8 +213,11 @@ void map_trainer_method(const Settings& settings, Report& report) {
   if (!type && peft.empty() && !kind && settings.has({"lora_dim"})) return map_lora_of_chat(settings, report);
   if (type && peft.empty() && lower_case(*type) != "lora")
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
-  if (kind ? *kind != "lora" : peft.empty() && !type) return;
-  const std::string own = peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
+  const bool switched = !switch_key(settings).empty() || settings.has({"full_finetune"});
+  const bool alone = !kind && peft.empty() && !type && !switched && rank.value_or(0) > 0;
+  if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return;
+  if (alone) report.approximate(settings.from(ranks), "a rank is stated, and no switch turns the adapters on or off");
+  const std::string own = alone ? settings.from(ranks) : peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
   map_adapter({.method = bits == 4 ? "qlora" : "lora",
                .from = kind ? "finetuning_type" : own,
                .rank = rank,
@@ -309,7 +317,9 @@ void map_trainer_precision(const Settings& settings, Report& report) {
 }  // namespace
 
 bool is_trainer(const Json& document) {
-  return document.is_object() && document.contains("per_device_train_batch_size");
+  // LLaMA-Factory's files may leave the batch to its default.
+  return document.is_object() && (document.contains("per_device_train_batch_size") ||
+                                  (document.contains("model_name_or_path") && document.contains("finetuning_type")));
 }
 
 void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report, const Json* deepspeed) {
@@ -333,8 +343,14 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
                                     : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
-  report.map("recompute.granularity", checkpointed ? "full" : "none",
-             factory ? "LLaMA-Factory and ms-swift recompute by default" : "gradient_checkpointing");
+  const std::string own = settings.from({"gradient_checkpointing", "use_gradient_checkpointing"});
+  if (factory)
+    report.map("recompute.granularity", checkpointed ? "full" : "none",
+               "LLaMA-Factory and ms-swift recompute by default");
+  else if (own.empty())
+    report.assume("recompute.granularity", "none", "the Trainer's default (training_args.py)");
+  else
+    report.map("recompute.granularity", checkpointed ? "full" : "none", own);
   if (const auto name = settings.text({"optim"}))
     map_optimizer_name(*name, "optim", report);
   else

@@ -98,5 +98,23 @@ TEST(Swift, GpusFollowTheDevicesOfTheLaunchersThatReadThem) {
             3);
 }
 
+TEST(Swift, FilesOfPluginsAreNoProgram) {
+  const Report report = read_swift(
+      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --deepspeed zero3 --external_plugins 'plugins/own.py' "
+      "--train_type lora --lora_rank 16 --per_device_train_batch_size 1 --gradient_accumulation_steps 16 "
+      "--max_length 8192 --torch_dtype bfloat16");
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 36);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.whole("batch.global"), 128);
+}
+
+TEST(Swift, ProcessesThatHoldSeveralDevicesAreRefused) {
+  const Report report = read_swift(
+      "NPROC_PER_NODE=2 CUDA_VISIBLE_DEVICES=0,1,2,3 swift sft --model_type qwen1half-32b-chat --sft_type lora "
+      "--dataset a --max_length 2048");
+  EXPECT_THAT(refused_lines(report), HasSubstr("CUDA_VISIBLE_DEVICES: 2 processes for 4 GPUs"));
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 64);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

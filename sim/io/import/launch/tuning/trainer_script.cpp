@@ -27,6 +27,16 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBatch = "per-device-train-batch-size";
 
+/// Arguments without which a default counts.
+constexpr Decisive kDecisive[] = {{"deepspeed", "optimizer.zero_stage"},
+                                  {"fsdp", "optimizer.zero_stage"},
+                                  {"gradient-checkpointing", "recompute.granularity"},
+                                  {"gradient-accumulation-steps", "batch.global"},
+                                  {"use-lora", "training.method"},
+                                  {"use-peft", "training.method"},
+                                  {"use-peft-lora", "training.method"},
+                                  {"load-in-4bit", "training.method"}};
+
 bool is_programs(std::string_view flag) { return flag == kBatch || flag == "model-name-or-path"; }
 
 /// Returns true for a training whose batch is the Trainer's default.
@@ -78,6 +88,8 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
     const bool needs = std::ranges::find(kNeedValues, key) != std::end(kNeedValues);
     if (shell::is_unknown(value) && key == "gradient_accumulation_steps")
       document[key] = "auto";  // nobody knows it: it is not the default
+    else if (shell::is_unknown(value) && key == "deepspeed")
+      document[key] = shell::shown_unknown(value);  // a file that decides, under any name
     else if (shell::is_unknown(value))
       report.approximate("--" + printable(argument.name, 80),
                          "its value is " + printable(shell::why_unknown(value), 120) + ", and taken as not stated");
@@ -196,14 +208,21 @@ bool refuse_shared_process(const shell::Command& command, const std::vector<Argu
       std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
   const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
   const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
-  if (gpus < 2 || (!slurms && (swift ? !counts.empty() : !alone))) return false;
-  const std::string processes =
-      slurms && slurms->tasks > 1 ? fmt::format("{} processes", slurms->tasks) : std::string("one process");
+  // NPROC_PER_NODE below the visible devices: each process deals its layers out to several.
+  const auto each =
+      swift && last_of(counts, "nnodes") == nullptr ? whole_of(value_of(counts, "nproc-per-node")) : std::nullopt;
+  const bool dealt = each && *each > 0 && *each < command.devices;
+  if (gpus < 2 || (!slurms && (swift ? !counts.empty() && !dealt : !alone))) return false;
+  const std::int64_t some = slurms ? slurms->tasks : dealt ? *each : 1;
+  const std::string processes = some > 1 ? fmt::format("{} processes", some) : std::string("one process");
   report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",
                 fmt::format("{} for {} GPUs, which {}; {}; state --gpus {} for a process for each", processes, gpus,
                             swift ? "hold a part of the layers each and work in turns"
                                   : "share a batch (DataParallel) or the layers (device_map)",
-                            swift ? "NPROC_PER_NODE is not set" : "python alone starts it", gpus),
+                            dealt   ? "NPROC_PER_NODE states them"
+                            : swift ? "NPROC_PER_NODE is not set"
+                                    : "python alone starts it",
+                            gpus),
                 command.place());
   return true;
 }
@@ -295,6 +314,11 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
+  // A variable that nobody sets names the file.
+  for (Argument& argument : arguments)
+    if (argument.name == "deepspeed" && joined(argument).empty() &&
+        (!argument.values.empty() || !command.empties.empty()) && last_of(arguments, "zero-stage") == nullptr)
+      argument.values = {"<...>"};
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
@@ -309,6 +333,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
+  ask_open_flags(script, launched.program, kDecisive, report);
   name_origins(origins, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";

@@ -210,6 +210,34 @@ TEST(TrainerScript, TheFileOfAccelerateDecidesBesideAFileOfArguments) {
   EXPECT_THAT(gone.json().dump(), HasSubstr("decides about sharding"));
 }
 
+TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
+  const Folder folder;
+  const auto with = [&](const std::string& state) {
+    return folder.read(
+        "accelerate launch --num_processes 8 train.py --model_name_or_path "
+        "/c/models--meta-llama--Llama-2-7b-hf/snapshots/8cca5276 --per_device_train_batch_size 2 "
+        "--max_seq_len 2048 --bf16 True --lora_r 8 --use_nested_quant True --use_peft_lora " +
+        state);
+  };
+  const Report on = with("True");
+  EXPECT_EQ(refusals_of(on), "");
+  EXPECT_EQ(on.at("training.method"), Json("lora"));
+  EXPECT_EQ(on.at("model"), Json("llama-2-7b"));
+  EXPECT_FALSE(with("False").has("training"));
+}
+
+TEST(TrainerScript, RecomputingThatNothingStatesIsAssumed) {
+  const Folder folder;
+  const auto line = [&](const std::string& flags) {
+    for (const Assumed& one :
+         folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + flags).assumed)
+      if (one.key == "recompute.granularity") return one.because;
+    return std::string();
+  };
+  EXPECT_EQ(line(""), "the Trainer's default (training_args.py)");
+  EXPECT_EQ(line(" --gradient_checkpointing False"), "");
+}
+
 TEST(TrainerScript, AccelerateByFileAndByOptions) {
   const Folder folder;
   folder.write("acc.yaml",
@@ -562,6 +590,68 @@ TEST(TrainerScript, AnAccumulationThatNobodyKnowsIsNotOne) {
   EXPECT_EQ(refusals_of(report), "");
   EXPECT_FALSE(report.has("batch.global"));
   EXPECT_THAT(report.asked, testing::Contains(testing::Field(&Asked::key, "batch.global")));
+}
+
+TEST(TrainerScript, OpenBranchesAskForSharding) {
+  const Folder folder;
+  const Report report =
+      folder.read(std::string("if [ \"$(hostname)\" = big ]; then DS='--deepspeed ds_zero3.json'; else DS=''; fi\n") +
+                  "torchrun --nproc_per_node 8 train.py" + kArguments + " $DS");
+  EXPECT_FALSE(report.has("optimizer.zero_stage"));
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "optimizer.zero_stage"; }));
+}
+
+TEST(TrainerScript, NumbersOfSamplesAreFreeAndDiffusionIsNot) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return refusals_of(folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + flags));
+  };
+  EXPECT_EQ(with(" --sample_size 15000"), "");
+  EXPECT_THAT(with(" --unet_full True"), HasSubstr("unet_full"));
+}
+
+TEST(TrainerScript, ProgramsAndFilesThatNobodyKnows) {
+  const Folder folder;
+  const Report report =
+      folder.read(std::string("torchrun --nproc_per_node=8 --nnodes=1 --master_port=29500 \"$ENTRY\"") + kArguments +
+                  " --deepspeed \"$CONFIG\"");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_FALSE(report.has("optimizer.zero_stage")) << "a file decides";
+}
+
+TEST(TrainerScript, WeightsInFp8BesideAdapters) {
+  const Folder folder;
+  EXPECT_THAT(
+      refusals_of(folder.read("torchrun --nproc_per_node 2 train.py --model_name_or_path Qwen/Qwen3-32B-FP8 "
+                              "--per_device_train_batch_size 1 --max_length 2048 --bf16 --use_peft True --lora_r 8")),
+      HasSubstr("8 bits"));
+}
+
+TEST(TrainerScript, ABlankBehindABackslashIsSaid) {
+  const Folder folder;
+  const Report report = folder.read(
+      "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n  --fp16 True \\  # not "
+      "bf16\n"
+      "  --per_device_train_batch_size 3 \\ \n  --gradient_accumulation_steps 5 --model_max_length 2048\n");
+  EXPECT_EQ(report.whole("batch.global"), 120);
+  EXPECT_TRUE(
+      std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "a blank behind a backslash"; }));
+}
+
+TEST(TrainerScript, ARankWithoutASwitchIsLora) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(std::string("python3 finetune.py") + kArguments +
+                       " --max_step 500 --lora_rank=8 --lora_alpha=16" + flags);
+  };
+  const Report report = with("");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 8);
+  EXPECT_TRUE(std::ranges::any_of(report.assumed,
+                                  [](const Assumed& one) { return one.because.starts_with("a rank is stated"); }));
+  EXPECT_FALSE(with(" --use_lora False").has("training"));
 }
 
 }  // namespace
