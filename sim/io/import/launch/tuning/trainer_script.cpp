@@ -209,11 +209,11 @@ bool refuse_shared_process(const shell::Command& command, const std::vector<Argu
   const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
   const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
   // NPROC_PER_NODE below the visible devices: each process deals its layers out to several.
-  const auto each =
-      swift && last_of(counts, "nnodes") == nullptr ? whole_of(value_of(counts, "nproc-per-node")) : std::nullopt;
-  const bool dealt = each && *each > 0 && *each < command.devices;
+  const bool states_each = swift && last_of(counts, "nnodes") == nullptr;
+  const std::int64_t each = states_each ? whole_of(value_of(counts, "nproc-per-node")).value_or(0) : 0;
+  const bool dealt = each > 0 && each < command.devices;
   if (gpus < 2 || (!slurms && (swift ? !counts.empty() && !dealt : !alone))) return false;
-  const std::int64_t some = slurms ? slurms->tasks : dealt ? *each : 1;
+  const std::int64_t some = slurms ? slurms->tasks : dealt ? each : 1;
   const std::string processes = some > 1 ? fmt::format("{} processes", some) : std::string("one process");
   report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",
                 fmt::format("{} for {} GPUs, which {}; {}; state --gpus {} for a process for each", processes, gpus,
