@@ -36,7 +36,7 @@ void add_attention(std::vector<TypicalWork>& all) {
                      [shape](const cost::Profile& profile) { return cost::attention_time(shape, profile); }});
       if (backward) continue;
       shape.kernel = FlashKernel::kServing;
-      all.push_back({fmt::format("attention of engines, causal, {} tokens", length),
+      all.push_back({fmt::format("attention of engines, {} tokens", length),
                      [shape](const cost::Profile& profile) { return cost::attention_time(shape, profile); }});
     }
 }
