@@ -153,7 +153,7 @@ Duration least_overhead(const job::Job& job) {
 }
 
 // The messages between a stage and its neighbours. The first stage has none before it, and the last has none after it.
-// Those around the ring of stages are left out, because not every pass has them.
+// Messages around the ring of stages are left out, because not every pass has them.
 struct NeighbourMessages {
   NeighbourMessages(const step::MessageDurations& messages, Stage stage) {
     const int number = stage.number();

@@ -84,7 +84,8 @@ TEST(Recipes, GiveTheShippedProfilesFromCommittedTables) {
   }
 }
 
-/// Products stay as shipped, and so does attention that kernel tables give: the repository does not hold these tables.
+/// Products stay as shipped, and so does attention that kernel tables give, that of engines of inference among it: the
+/// repository does not hold these tables.
 /// All else is fitted here.
 TEST(Recipes, GiveTheOtherShippedProfilesButForLawsOfKernelTables) {
   const Tables tables(kExcerpts);

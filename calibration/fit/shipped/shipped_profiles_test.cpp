@@ -338,8 +338,11 @@ TEST(ShippedProfiles, EnginesAreAsMuchSlowerWithoutAMask) {
 
 // The memory of a scaled card is slower than that of the card whose engine wrote the cache.
 TEST(ShippedProfiles, ScaledCardsTakeNoRateOfACache) {
-  for (const char* name : {"l4-24gb", "a10-24gb", "a100-pcie-80gb"})
-    for (const cost::AttentionLaw& law : shipped(name).attention.serving) EXPECT_FALSE(law.cache_write) << name;
+  for (const char* name : {"l4-24gb", "a10-24gb", "a100-pcie-80gb"}) {
+    const cost::Profile profile = shipped(name);
+    EXPECT_EQ(profile.attention.serving.size(), 2U) << name;
+    for (const cost::AttentionLaw& law : profile.attention.serving) EXPECT_FALSE(law.cache_write) << name;
+  }
 }
 
 }  // namespace
