@@ -21,6 +21,27 @@ bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }
 
+// Returns true when `members` stage ranks move bytes for a row.
+bool moves(const step::Communication& row, std::size_t members) {
+  switch (row.purpose) {
+    case step::Purpose::kPass:
+    case step::Purpose::kNormGradients:
+    case step::Purpose::kGradients:
+    case step::Purpose::kParameters:
+      return members > 1;
+    case step::Purpose::kActivations:
+    case step::Purpose::kActivationGradients:
+    case step::Purpose::kMovedActivations:
+    case step::Purpose::kTiedEmbedding:
+    case step::Purpose::kCopyGradients:
+      return true;
+    case step::Purpose::kHostCopy:      // its rate is its part of what the GPUs of the host share
+    case step::Purpose::kGradientNorm:  // one number
+      return false;
+  }
+  contract_broken("every purpose moves in some way", __FILE__, __LINE__);
+}
+
 // Returns the rate of one rank's messages while all senders of its node send.
 BytesPerSecond sending_rate(const step::Site& site) {
   return cost::network_share(site.links, 1, site.group.groups_per_node);
@@ -83,6 +104,14 @@ Alone Transfers::alone(const step::Site& site) {
   return {links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu, false};
 }
 
+bool Transfers::moves(const step::Meaning& meaning, const step::Workload& workload, const step::Passes& passes,
+                      std::size_t members) {
+  if (meaning.kind != step::TaskMeaning::kPass || meaning.op != nullptr)
+    return meaning.communication && ranks::moves(workload.communications[*meaning.communication], members);
+  const auto& exposed = passes.timing(meaning.stage, meaning.chunk, meaning.pass).comm;
+  return std::ranges::any_of(kAxisNames, [&](const auto& axis) { return exposed[axis.first].ps > 0; });
+}
+
 std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, des::Duration duration,
                                                   des::Duration stretched, const step::Passes& passes,
                                                   std::span<const StageRank> members) {
@@ -107,25 +136,18 @@ const Transfers::Kept& Transfers::of_row(step::CommunicationId id, Stage stage, 
 
 Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage, des::Duration moving,
                                     std::span<const StageRank> members) {
+  if (!ranks::moves(row, members.size())) return {};
   switch (row.purpose) {
     case step::Purpose::kPass:
     case step::Purpose::kNormGradients:
-      return members.size() > 1 ? in_groups({{&row, 1}}, stage, moving, members) : Kept{};
+      return in_groups({{&row, 1}}, stage, moving, members);
     case step::Purpose::kActivations:
     case step::Purpose::kActivationGradients:
     case step::Purpose::kMovedActivations:
       return message(row, moving, members.front());
-    case step::Purpose::kGradients:
-    case step::Purpose::kParameters:
-      return members.size() > 1 ? collective(row, moving, members) : Kept{};
-    case step::Purpose::kTiedEmbedding:
-    case step::Purpose::kCopyGradients:
+    default:
       return collective(row, moving, members);
-    case step::Purpose::kHostCopy:      // its rate is its part of what the GPUs of the host share
-    case step::Purpose::kGradientNorm:  // one number
-      return {};
   }
-  contract_broken("every purpose moves in some way", __FILE__, __LINE__);
 }
 
 // A pass computes first, and then does all its exposed communication at once. The communication adds as much to the

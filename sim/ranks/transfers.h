@@ -28,6 +28,11 @@ class Transfers {
   /// `workload` is the folded step, lowered for flows. All arguments must outlive this object.
   Transfers(const job::Job& job, const step::Workload& workload, des::TaskGraph& graph);
 
+  /// Returns true when a task of `workload` moves bytes, carried out by `members` stage ranks. Its transfers then have
+  /// one leg or more. Routes are not laid for it.
+  [[nodiscard]] static bool moves(const step::Meaning& meaning, const step::Workload& workload,
+                                  const step::Passes& passes, std::size_t members);
+
   /// Returns the transfers of task `meaning`, one after another, when stage ranks `members` carry it out. Tasks that
   /// move no bytes have none. As one cost the task lasts `duration`, or `stretched` with its slowest member. The result
   /// is valid until the next call.

@@ -31,11 +31,15 @@ class MemoryBudget {
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
 
   void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks), ""); }
+  /// Refuses `flows` if they alone are too many. Counts nothing.
+  void check_flows(std::size_t flows) const {
+    check(bytes_ + (kTask + kFlow + kCrossing) * static_cast<double>(flows), kInstead);
+  }
   void add_flows(std::span<const Transfer> transfers, std::size_t times) {
     double bytes = 0;
     for (const Transfer& transfer : transfers)
       for (const Leg& leg : *transfer.legs) bytes += kTask + kFlow + kCrossing * static_cast<double>(leg.route.size());
-    add(static_cast<double>(times) * bytes, ", --collectives analytic");
+    add(static_cast<double>(times) * bytes, kInstead);
   }
 
  private:
@@ -44,10 +48,14 @@ class MemoryBudget {
   // 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
+  static constexpr const char* kInstead = ", --collectives analytic";
 
   void add(double bytes, const char* instead) {
     bytes_ += bytes;
-    if (bytes_ <= most_) return;
+    check(bytes_, instead);
+  }
+  void check(double bytes, const char* instead) const {
+    if (bytes <= most_) return;
     throw ConfigError(
         {{"", "/gpus",
           fmt::format("all {} GPUs together would take more than {:.3g} GB of memory; try a folded run (no "
@@ -73,6 +81,7 @@ class Unfolder {
     unfolded_.ranks = StageRanks(job.grid());
     const auto [tasks, dependencies] = count_instances();
     if (traffic == Traffic::kFlows) {
+      budget_.check_flows(least_flows());
       flows_.emplace(job, step.workload, unfolded_.graph);
       count_flows();
     }
@@ -104,6 +113,17 @@ class Unfolder {
       folded_.for_each_dependent({task}, [&](TaskId after) { dependencies += both({task}, after).count(); });
     budget_.add_tasks(tasks);
     return {tasks, dependencies};
+  }
+
+  // Counts one flow for each instance that moves bytes. So jobs far beyond memory are refused before any route is laid.
+  [[nodiscard]] std::size_t least_flows() {
+    std::size_t flows = 0;
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
+      const Teams& teams = teams_of({task});
+      const std::size_t members = teams.members(*teams.all().begin()).size();
+      if (Transfers::moves(meaning_[task], step_.workload, *step_.passes, members)) flows += teams.count();
+    }
+    return flows;
   }
 
   // Counts the flows of all tasks before any is built. Tasks of one kind, stage, length and payload move the same.

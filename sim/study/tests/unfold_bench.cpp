@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sim/base/process/keep_memory.h"
 #include "sim/io/hardware/read_nccl.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/ranks/nccl_flows.h"
@@ -15,6 +16,7 @@ const std::string kScenarios = std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/"
 
 void simulate_unfolded(benchmark::State& state, const job::Job& job, ranks::Traffic traffic) {
   const step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
+  keep_freed_memory();  // as the program does
   double tasks = 0;
   for (auto _ : state) {
     const ranks::UnfoldedStep every = ranks::unfold(step, job, traffic);

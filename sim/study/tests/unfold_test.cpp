@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/ranks/transfers.h"
 #include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
@@ -68,6 +69,25 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
     EXPECT_GE(ratio, 0.99);
     // Gradients reduced beside pipeline messages share their NICs, so that fabric has contention.
     EXPECT_LE(ratio, scenario.overlap.grad_reduce && scenario.parallelism.pipeline > 1 ? 1.03 : 1.01);
+  }
+}
+
+TEST(Unfold, TasksThatMoveBytesAreKnownBeforeTheirRoutes) {
+  for (const Layout& layout : kJobs) {
+    SCOPED_TRACE(text_of(layout));
+    const job::Job job = io::read_scenario_text(text_of(layout), "test", {}).job;
+    const step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
+    des::TaskGraph links;
+    ranks::Transfers transfers(job, step.workload, links);
+    const ranks::StageRanks ranks(job.grid());
+    for (std::uint32_t task = 0; task < step.workload.graph.tasks(); ++task) {
+      const step::Meaning& meaning = step.workload.meaning[task];
+      const auto members = ranks.teams(ranks::together(meaning, step)).members({0});
+      const des::Duration duration = step.workload.graph.duration({task});
+      const auto found = transfers.transfers_of(meaning, duration, duration, *step.passes, members);
+      EXPECT_EQ(ranks::Transfers::moves(meaning, step.workload, *step.passes, members.size()), !found.empty());
+      for (const ranks::Transfer& transfer : found) EXPECT_FALSE(transfer.legs->empty());
+    }
   }
 }
 
