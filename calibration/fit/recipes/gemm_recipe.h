@@ -47,6 +47,8 @@ struct GemmFitRecipe {
   Rows rows{};
   bool memory_and_launch = true;  ///< also fits bandwidth and launch
   bool corrections = true;        ///< also fits a grid of the law's errors
+  /// Brief runs, where `rows` are at the speed of long ones: their times over the law give the sustained factor.
+  std::optional<FactorOfRows> brief{};
 };
 
 struct GemmRecipe {

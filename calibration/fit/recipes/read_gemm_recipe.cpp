@@ -33,10 +33,12 @@ GemmStart read_start(const Node& node) {
 }
 
 GemmFitRecipe read_fit(const Node& node, const Inputs& inputs) {
-  node.allow_only({"rows", "memory_and_launch", "corrections", "source", "note"});
-  return {.rows = read_rows(node.object("rows"), inputs),
-          .memory_and_launch = node.find_boolean("memory_and_launch").value_or(true),
-          .corrections = node.find_boolean("corrections").value_or(true)};
+  node.allow_only({"rows", "brief", "memory_and_launch", "corrections", "source", "note"});
+  GemmFitRecipe recipe{.rows = read_rows(node.object("rows"), inputs),
+                       .memory_and_launch = node.find_boolean("memory_and_launch").value_or(true),
+                       .corrections = node.find_boolean("corrections").value_or(true)};
+  if (const auto brief = node.find_object("brief")) recipe.brief = read_factor_of_rows(*brief, inputs);
+  return recipe;
 }
 
 /// Complains about missing constants. Without a law to start from, every constant must be stated.
@@ -68,6 +70,8 @@ GemmEntry read_entry(const Node& node, const Inputs& inputs) {
     recipe.fit = read_fit(*fit, inputs);
     recipe.evidence.source = fit->text("source");
     if (node.has("evidence")) node.complain("evidence", "expected nothing beside \"fit\", which finds its own errors");
+    if (recipe.fit->brief && recipe.sustained)
+      node.complain("sustained_factor", "expected nothing beside \"brief\" of \"fit\", which gives the factor");
   } else {
     recipe.evidence = read_evidence(node.object("evidence"));
   }

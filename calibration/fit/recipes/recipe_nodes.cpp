@@ -85,6 +85,14 @@ FromProfile read_from(const Node& node) {
   return {node.text("profile"), place_of(node)};
 }
 
+FactorOfRows read_factor_of_rows(const Node& node, const Inputs& inputs) {
+  node.allow_only({"rows", "shortest_us", "least_dimension", "corrected", "note"});
+  return {.rows = read_rows(node.object("rows"), inputs),
+          .shortest = microseconds(node.find_number("shortest_us", io::kMicroseconds).value_or(0)),
+          .least_dimension = node.find_whole("least_dimension").value_or(0),
+          .corrected = node.find_boolean("corrected").value_or(false)};
+}
+
 std::optional<FactorRecipe> read_factor(const Node& node, std::string_view key, const Inputs& inputs) {
   if (!node.has(key)) return std::nullopt;
   const Node factor = node.child(key);
@@ -94,11 +102,7 @@ std::optional<FactorRecipe> read_factor(const Node& node, std::string_view key, 
     factor.allow_only({"products", "note"});
     return FactorOfProducts{read_precision(factor, "products")};
   }
-  factor.allow_only({"rows", "shortest_us", "least_dimension", "corrected", "note"});
-  return FactorOfRows{.rows = read_rows(factor.object("rows"), inputs),
-                      .shortest = microseconds(factor.find_number("shortest_us", io::kMicroseconds).value_or(0)),
-                      .least_dimension = factor.find_whole("least_dimension").value_or(0),
-                      .corrected = factor.find_boolean("corrected").value_or(false)};
+  return read_factor_of_rows(factor, inputs);
 }
 
 cost::Evidence read_evidence(const Node& node) {

@@ -22,8 +22,11 @@ void want_input(const io::Node& node, const Inputs& inputs, const std::string& t
 /// Reads {"profile": "a100-sxm4-80gb"}.
 [[nodiscard]] FromProfile read_from(const io::Node& node);
 
-/// Reads a number, {"profile": NAME}, or {"rows": ..., "shortest_us": 100, "least_dimension": 1024, "corrected": true}.
-/// Sustained factors may also have {"products": "bf16"}.
+/// Reads {"rows": ..., "shortest_us": 100, "least_dimension": 1024, "corrected": true}.
+[[nodiscard]] FactorOfRows read_factor_of_rows(const io::Node& node, const Inputs& inputs);
+
+/// Reads a number, {"profile": NAME}, or what read_factor_of_rows() reads. Sustained factors may also have
+/// {"products": "bf16"}.
 [[nodiscard]] std::optional<FactorRecipe> read_factor(const io::Node& node, std::string_view key, const Inputs& inputs);
 
 /// Reads an "evidence" object, which has the form that it has in profiles.

@@ -75,6 +75,8 @@ constexpr WrongRecipe kWrong[] = {
     {"a factor of products without one", "h100-sxm5-80gb",
      R"({"gemm": {"fp8": {"sustained_factor": {"products": "fp16"}}}})",
      "/gemm/fp8: \"sustained_factor\" expects \"products\" with a factor of their own here, found fp16"},
+    {"a factor beside brief runs", "a100-sxm4-80gb", R"({"gemm": {"bf16": {"sustained_factor": 1.1}}})",
+     "/gemm/bf16/sustained_factor: expected nothing beside \"brief\" of \"fit\", which gives the factor"},
     {"a half sum", "v100-sxm2-32gb", R"({"inputs": {"collectives.json": {"sha256": "20bc"}}})",
      "/inputs/collectives.json/sha256: expected 64 hexadecimal digits, found \"20bc\""},
     {"a series that nobody named", "h100-sxm5-80gb",

@@ -104,6 +104,12 @@ void set_factors(cost::GemmLaw& law, const Recipe& recipe, const GemmRecipe& gem
   }
 }
 
+/// Gives the compute of a law at the speed of long runs the speed of brief ones, and the factor between them.
+void split_speed(cost::TileWaveLaw& law, double factor) {
+  law.efficiency = rounded(law.efficiency * factor / law.sustained_factor, 5);
+  law.sustained_factor = factor;
+}
+
 cost::GemmLaw fit_rows_of(const Recipe& recipe, const GemmRecipe& gemm, Precision precision, cost::GemmLaw law,
                           const Tables& tables) {
   const auto products = tables.products(recipe, gemm.fit->rows, precision);
@@ -111,6 +117,7 @@ cost::GemmLaw fit_rows_of(const Recipe& recipe, const GemmRecipe& gemm, Precisio
     refuse(gemm.fit->rows.place,
            "no product with m of at least 128 and a multiple of 64, n and k of at least 64 among "
            "these rows: nothing to fit the law on");
+  split_speed(tiles_of(law, gemm.place), 1);  // rows have the clock that they have
   const GemmFit fit{.start = tiles_of(law, gemm.place),
                     .memory_and_launch = gemm.fit->memory_and_launch,
                     .correct = gemm.fit->corrections};
@@ -119,6 +126,10 @@ cost::GemmLaw fit_rows_of(const Recipe& recipe, const GemmRecipe& gemm, Precisio
     return product.shape.pass == GemmPass::kWeightGradient;
   });
   if (!weights) fitted.weight_gradient_factor = law.weight_gradient_factor;
+  if (const auto& brief = gemm.fit->brief) {
+    const auto runs = tables.products(recipe, brief->rows, precision);
+    split_speed(tiles_of(fitted, gemm.place), rounded(1 / median_over_law(runs, *brief, fitted), 3));
+  }
   return fitted;
 }
 

@@ -52,7 +52,8 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
     missing.insert(state.name);
     EXPECT_THAT(line_of(state), HasSubstr("missing: /nowhere/" + state.name + "; take it from https://"));
   }
-  std::set<std::string> expected{"a100_sglang.csv", "a100_int8.csv", "a100_attention_sglang.csv", "operators.csv"};
+  std::set<std::string> expected{"a100_sglang.csv", "a100_trtllm.csv", "a100_int8.csv", "a100_attention_sglang.csv",
+                                 "operators.csv"};
   for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
     for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full", "experts",
                               "deepep", "deepep_low_latency"})
@@ -176,6 +177,23 @@ TEST(Recipes, ProductsTakeTheSustainedFactorOfOtherProducts) {
   EXPECT_EQ(sustained_in(profile, Precision::kFp8Block), 1.3);
   recipe.kernel_tables.clear();
   EXPECT_EQ(sustained_in(fitted(recipe), Precision::kFp8), 1.3) << "a law without tables";
+}
+
+TEST(Recipes, BriefRunsSplitTheSpeedOfLongOnes) {
+  Recipe recipe = b300_of_excerpts();
+  recipe.kernel_tables.clear();
+  auto& gemm = std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8));
+  gemm.sustained = std::nullopt;
+  gemm.fit = GemmFitRecipe{.rows = {.table = "long_runs.csv"}};
+  const cost::Profile whole = fitted(recipe);
+  const Rows brief{
+      .table = "b300_gemm.csv", .choice = {.where = {{.column = "dtype", .one_of = {"fp8"}}}}, .less = "quant_us"};
+  gemm.fit->brief = FactorOfRows{.rows = brief, .corrected = true};
+  const cost::Profile split = fitted(recipe);
+  EXPECT_EQ(sustained_in(whole, Precision::kFp8), 1);
+  EXPECT_NEAR(sustained_in(split, Precision::kFp8), kLongRuns, 0.05);
+  const GemmShape shape{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::kFp8};
+  EXPECT_NEAR(cost::gemm_time(shape, split) / cost::gemm_time(shape, whole), 1, 1e-4) << "long runs stay as fitted";
 }
 
 TEST(Recipes, OtherRecipesTakeTheLawsThatTheKernelTablesGive) {
