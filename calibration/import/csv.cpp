@@ -17,6 +17,11 @@ namespace {
 constexpr std::size_t kTwice = static_cast<std::size_t>(-1);  // place of a name that two columns have
 constexpr std::int64_t kLargestDimension = std::int64_t{1} << 31;
 
+/// A column that no row has, or that every row has twice.
+struct WrongColumn : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -59,8 +64,8 @@ std::vector<std::string> split_csv(std::string_view line) {
 
 const std::string& CsvRow::text(const std::string& column) const {
   const auto found = columns_->find(column);
-  if (found == columns_->end()) throw std::invalid_argument(fmt::format("no column {}", column));
-  if (found->second == kTwice) throw std::invalid_argument(fmt::format("column {} stands twice; keep one", column));
+  if (found == columns_->end()) throw WrongColumn(fmt::format("no column {}", column));
+  if (found->second == kTwice) throw WrongColumn(fmt::format("column {} stands twice; keep one", column));
   if (found->second >= fields_.size())
     throw std::invalid_argument(fmt::format("{}: missing, the row has {} fields", column, fields_.size()));
   return fields_[found->second];
@@ -98,21 +103,28 @@ void read_csv(std::string_view text, const std::string& file, const std::functio
               const std::function<void(const CsvRow&)>& row) {
   Complaints complaints;
   std::optional<Columns> columns;
-  std::size_t rows = 0;
+  std::size_t rows = 0, header_line = 0;
+  const auto complain = [&](std::size_t line, const std::invalid_argument& error) {
+    complaints.push_back({fmt::format("{}:{}", file, line), "", error.what()});
+  };
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = take_line(text);
     if (line.empty() || line == "\r" || line.front() == '#') continue;
     const bool first = !columns;
     try {
       if (first) {
+        header_line = number;
         columns = columns_of(line);
         header(*columns);
       } else {
         ++rows;
         row(CsvRow(*columns, line));
       }
+    } catch (const WrongColumn& error) {
+      complain(header_line, error);
+      break;  // every row would say the same
     } catch (const std::invalid_argument& error) {
-      complaints.push_back({fmt::format("{}:{}", file, number), "", error.what()});
+      complain(number, error);
       if (first) break;
     }
   }

@@ -50,7 +50,8 @@ class CsvRow {
 };
 
 /// Calls `header` once and `row` for every line below it; blank lines and those that begin with # are left out. Throws
-/// ConfigError with every std::invalid_argument as "FILE:LINE: what", and when there is no row.
+/// ConfigError with every std::invalid_argument as "FILE:LINE: what", and when there is no row. A wrong column is said
+/// once, at the header.
 void read_csv(std::string_view text, const std::string& file, const std::function<void(const Columns&)>& header,
               const std::function<void(const CsvRow&)>& row);
 

@@ -176,6 +176,7 @@ TEST(GemmCsv, BrokenRowsAreRefusedByLine) {
   EXPECT_EQ(complaint("m,n,time_us\n"),
             "t.csv:1: no column k: expected m, n and k of products, or the columns of another kind of table");
   EXPECT_THAT(complaint("m,n,k\n"), HasSubstr("t.csv:1: no column with a time"));
+  EXPECT_EQ(complaint("\nm,n,k,m,us\n1,2,3,4,5\n1,2,3,4,5\n"), "t.csv:2: column m stands twice; keep one");
   EXPECT_EQ(complaint("m,n,k,us\n1,2,3\n"), "t.csv:2: us: missing, the row has 3 fields");
   EXPECT_EQ(complaint("m,n,k,us\n1,2,3,4\n1,2.5,3,4\n1,2,3,-4\n"),
             "t.csv:3: n: expected a whole number, found \"2.5\"\n"
