@@ -1,8 +1,8 @@
 # The libraries that the program links, and whether it is linked without any shared one.
 #
-# FORETOKEN_STATIC is AUTO, ON or OFF. AUTO links a release statically where all static libraries are found. Symbols
-# then need no search at the start of the program (docs/contributor/performance.md has the times). ON stops where one is
-# missing.
+# FORETOKEN_STATIC is AUTO, ON or OFF. AUTO links a release statically where all static libraries are found, and not with
+# sanitizers, which need shared libraries. Symbols then need no search at the start of the program
+# (docs/contributor/performance.md has the times). ON stops where one is missing.
 #
 # Rooms link foretoken_fmt, foretoken_pugixml, foretoken_zlib and foretoken_yaml. Debian ships fmt as a shared library
 # only; cmake/fmt_instances.cpp then makes a static one of its headers.
@@ -45,7 +45,7 @@ function(foretoken_check_static_link)
 endfunction()
 
 set(FORETOKEN_STATIC_BUILT OFF)
-if(FORETOKEN_STATIC STREQUAL "AUTO" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+if(FORETOKEN_STATIC STREQUAL "AUTO" AND (NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize"))
   set(FORETOKEN_STATIC_WANTED OFF)
 else()
   set(FORETOKEN_STATIC_WANTED ${FORETOKEN_STATIC})
