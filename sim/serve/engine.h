@@ -52,6 +52,7 @@ struct Engine {
   std::optional<std::vector<std::int64_t>> xqa_group_sizes{};
   bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
   Seconds kernel{};               ///< beyond each kernel's own time
+  Seconds launch{};               ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
   Seconds request{};              ///< HTTP and tokens of one request, before it can join the queue
   Seconds pass{};                 ///< host and sampling, once a pass
   Seconds sequence{};             ///< host and sampling, for each sequence of a pass

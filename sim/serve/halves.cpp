@@ -64,7 +64,7 @@ Seconds PassTimes::halves(const PassShape& pass) {
       cached_attention(core, sequences, 1, cached) + cached_attention(core, sequences, 1, encoded);
   Seconds sum = decoder_layers(sequences) + real(cached_layers(service_.model)) * attention + head(sequences);
   if (first) sum += encoder(pass.prompts.front());
-  return with_host(sum, sequences);
+  return with_host(sum, Seconds(0), sequences);
 }
 
 }  // namespace foretoken::serve

@@ -86,6 +86,8 @@ Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
     case WeightPrecision::kInt4:
       if (!profile.gemm.empty() && !profile.gemm.contains(Precision::kBf16)) return Precision::kFp16;
       return Precision::kBf16;
+    case WeightPrecision::kW8a8:
+      return Precision::kInt8;
     case WeightPrecision::kTf32:
       return Precision::kTf32;
     case WeightPrecision::kFp32:
@@ -104,6 +106,9 @@ std::optional<std::string> why_not(WeightPrecision precision, const Service& ser
   if (is_wide(precision) != (service.cache_bytes > 2) && !service.model.encoder)
     return fmt::format("expected weights and cache of 32 bits, or neither, found {} and {}", name_of(precision),
                        service.cache_precision);
+  if (precision == WeightPrecision::kW8a8 && !service.model.encoder)
+    return fmt::format("w8a8 is of encoders, and {} generates tokens; try int8 (weights alone) or fp8",
+                       service.model.name);
   if (precision == WeightPrecision::kMxfp4 && !service.model.experts)
     return fmt::format("mxfp4 is of experts' weights, and {} has no experts; try nvfp4 or int4", service.model.name);
   const Precision computes = computes_in(precision, profile);

@@ -150,6 +150,12 @@ GemmShape PassTimes::as_met(GemmShape shape, double all) const {
   return shape;
 }
 
+// Kernels between products in 8 bits read and write 8 bits, where the ops count 16.
+Seconds PassTimes::memory_bound(MemoryBoundShape kernel) const {
+  if (service_.precision == WeightPrecision::kW8a8) kernel.bytes = kernel.bytes / 2;
+  return service_.engine.kernel + cost::memory_bound_time(kernel, job_.profile);
+}
+
 Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
   const Engine& engine = service_.engine;
   if (const auto* product = std::get_if<GemmShape>(&op.work)) {
@@ -160,8 +166,7 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
                                                 : beside_experts(service_.precision);
     return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_);
   }
-  if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
-    return engine.kernel + cost::memory_bound_time(*kernel, job_.profile);
+  if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work)) return memory_bound(*kernel);
   const auto row = step::communication_of(job_, op);
   if (!row) return Seconds(0);
   const bool sums = row->collective == CollectiveKind::kAllReduce && row->site.group.nodes == 1;
@@ -193,8 +198,11 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) 
   model::LayerContext context = job_.layer_context();
   context.sequence = tokens;
   const Seconds unfused = unfused_kernels(real(tokens));
-  for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context))
-    times.layers.push_back(ops_time(served_layer(run.ops, context, job_.model, degrees_), real(all)) + unfused);
+  for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context)) {
+    const model::OpList ops = served_layer(run.ops, context, job_.model, degrees_);
+    times.layers.push_back(ops_time(ops, real(all)) + unfused);
+    times.kernels.push_back(1 + real(std::ssize(ops)));
+  }
   times.embedding = ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(all));
   return times;
 }
@@ -225,6 +233,14 @@ Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, st
   return ops_time(model::forward_kernels(block, context), 0);
 }
 
+// Integer products of cuBLASLt read tiles of 32 columns. One more kernel puts attention's outputs into them
+// (FasterTransformer df4a753, FusedAttentionLayerINT8.cu, invokeRowMajorToCOL32).
+Seconds PassTimes::tiled_outputs(const Core& core, std::int64_t tokens) const {
+  constexpr double kReadAndWritten = 2 * 2;  // bytes of an element in 16 bits
+  const double width = real(core.whole.output_width()) / degrees_.tensor;
+  return memory_bound({Bytes(kReadAndWritten * real(tokens) * width)});
+}
+
 // The new tokens of a chunk meet each other, of a decoder under a causal mask, and all tokens before them without one.
 // A window holds both: a token that meets many of its chunk meets few of the cache.
 Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const {
@@ -240,6 +256,7 @@ Seconds PassTimes::prompt(const Core& core, const PromptChunk& chunk, std::int64
       .kernel = service_.batching == Batching::kContinuous ? FlashKernel::kServing : FlashKernel::kFastest,
       .window = core.window < chunk.tokens ? core.window : 0};
   Seconds sum = service_.engine.kernel + cost::attention_time(shape, job_.profile);
+  if (service_.precision == WeightPrecision::kW8a8) sum += tiled_outputs(core, chunk.tokens * sequences);
   const double scores = real(shape.batch * core.heads) * real(chunk.tokens) * real(chunk.before + chunk.tokens);
   sum += traffic(service_.engine.score_traffic * scores);
   shape.kv_length = std::llround(cached_keys(chunk, core.window));
@@ -281,11 +298,20 @@ Seconds PassTimes::cached_attention(const Core& core, std::int64_t sequences, st
                                                        service_);
 }
 
-// A host that works while a pass runs is hidden behind it, unless it takes longer.
-Seconds PassTimes::with_host(Seconds device, std::int64_t sequences) const {
+/// Returns the host's time to launch the kernels of a stage one by one.
+Seconds PassTimes::launches(const Dense& parts, std::size_t stage) const {
+  double kernels = 0;
+  for (const model::LayerCount& run : layers_[stage])
+    kernels += real(run.count) * parts.kernels[static_cast<std::size_t>(run.kind)];
+  return kernels * service_.engine.launch;
+}
+
+// A host that works while a pass runs is hidden behind it, unless it takes longer. It launches the kernels of the next
+// pass after it has composed it.
+Seconds PassTimes::with_host(Seconds device, Seconds launches, std::int64_t sequences) const {
   const Engine& engine = service_.engine;
   const Seconds host = engine.pass + real(sequences) * engine.sequence;
-  return engine.overlaps_host ? std::max(device, host) : device + host;
+  return engine.overlaps_host ? std::max(device, host + launches) : std::max(device, launches) + host;
 }
 
 void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
@@ -304,7 +330,11 @@ void PassTimes::time(const PassShape& pass, std::vector<des::Duration>& times) {
       sum += real(run.count) * (parts.layers[kind] + attention_[kind]);
     }
     if (stage == 0) sum += parts.embedding;
-    if (stage + 1 == layers_.size()) sum = with_host(sum + head(a_group(pass.answered())), pass.sequences());
+    const Seconds launched = pass.prompts.empty() ? Seconds(0) : launches(parts, stage);
+    if (stage + 1 == layers_.size())
+      sum = with_host(sum + head(a_group(pass.answered())), launched, pass.sequences());
+    else
+      sum = std::max(sum, launched);
     times[stage] = step::duration_of(sum);
   }
 }

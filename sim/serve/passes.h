@@ -74,6 +74,7 @@ class PassTimes {
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
+    std::vector<double> kernels;  ///< of each kind of layer, with attention
     Seconds embedding{};
   };
 
@@ -83,9 +84,11 @@ class PassTimes {
   [[nodiscard]] GemmShape as_met(GemmShape shape, double all) const;
   [[nodiscard]] const Dense& dense(std::int64_t tokens, std::int64_t all);
   [[nodiscard]] Seconds traffic(double bytes) const;
+  [[nodiscard]] Seconds memory_bound(MemoryBoundShape kernel) const;
   [[nodiscard]] Seconds head(std::int64_t sequences);  ///< an encoder has none: its outputs are those of the last layer
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
+  [[nodiscard]] Seconds tiled_outputs(const Core& core, std::int64_t tokens) const;
   [[nodiscard]] Seconds unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds cached_attention(const Core& core, std::int64_t sequences, std::int64_t queries,
@@ -94,7 +97,8 @@ class PassTimes {
   [[nodiscard]] Seconds encoder(const PromptChunk& prompts) const;
   [[nodiscard]] Seconds decoder_layers(std::int64_t sequences);
   [[nodiscard]] Seconds unfused_kernels(double tokens) const;
-  [[nodiscard]] Seconds with_host(Seconds device, std::int64_t sequences) const;
+  [[nodiscard]] Seconds launches(const Dense& parts, std::size_t stage) const;
+  [[nodiscard]] Seconds with_host(Seconds device, Seconds launches, std::int64_t sequences) const;
   [[nodiscard]] std::int64_t a_group(std::int64_t count) const;
   [[nodiscard]] std::int64_t fullest_group(const PassShape& pass) const;
 

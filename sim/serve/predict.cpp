@@ -184,12 +184,15 @@ bool keeps_up(const Requests& requests, const Prediction& prediction) {
 std::vector<std::string> assumptions_of(const Service& service) {
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
-  if (is_wide(service.precision)) {
+  const bool integers = service.precision == WeightPrecision::kW8a8;
+  if (is_wide(service.precision) || integers) {
     const auto law = service.profile.gemm.find(computes_in(service.precision, service.profile));
     if (law != service.profile.gemm.end() && law->second.evidence.provenance == cost::Provenance::kScaled)
       assumptions.push_back(fmt::format("products in {} are scaled from {}: {}", name_of(service.precision),
                                         law->second.evidence.scaled_from, law->second.evidence.source));
-    assumptions.push_back(fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
+    assumptions.push_back(
+        integers ? "fused attention takes the time of 16 bits: no table has it in integers of 8 bits"
+                 : fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
   } else if (runs_unfused(service)) {
     assumptions.emplace_back("attention over prompts unfused: fused kernels do not read relative positions");
   }

@@ -1,4 +1,5 @@
 // Laws that every run must keep, and closed forms of small services.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,12 +9,15 @@
 
 #include "sim/cost/costs.h"
 #include "sim/cost/wide_products.h"
+#include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
+#include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
 #include "sim/serve/kernels.h"
 #include "sim/serve/memory.h"
 #include "sim/serve/predict.h"
 #include "sim/serve/run/static_batch.h"
+#include "sim/serve/served_ops.h"
 #include "sim/serve/test_service.h"
 
 namespace foretoken::serve {
@@ -237,6 +241,45 @@ TEST(Serve, AHostBehindThePassCountsWhereItIsLonger) {
   EXPECT_NEAR(time(), device, 1e-12) << "hidden behind the pass";
 }
 
+// A CUDA graph holds all passes but those with prompts.
+TEST(Serve, APassWithPromptsWaitsForTheHostToLaunchItsKernels) {
+  Service service = small_service();
+  const auto time = [&](const PassShape& shape) {
+    std::vector<des::Duration> stages;
+    PassTimes(service, service.pool.degrees).time(shape, stages);
+    return des::to_seconds(stages[0]).value();
+  };
+  const PassShape prompts{.prompts = {{.tokens = 100}}}, decoding{.prompts = {}, .decoding = 4, .cached = 400};
+  service.engine.pass = Seconds(0.5);
+  const double alone = time(decoding);
+  model::LayerContext context = job_of(service, service.pool.degrees).layer_context();
+  const auto layers = model::decoder_layers(service.model, context);
+  const std::size_t kernels = 1 + served_layer(layers[0].ops, context, service.model, service.pool.degrees).size();
+  const double launches = 4 * real(std::int64_t(kernels));  // of four layers, a second each
+
+  service.engine.launch = Seconds(1);
+  EXPECT_NEAR(time(prompts), launches + 0.5, 1e-9) << "the host launches, then samples";
+  EXPECT_EQ(time(decoding), alone);
+  service.engine.overlaps_host = true;
+  EXPECT_NEAR(time(prompts), launches + 0.5, 1e-9) << "the host composes the next pass, and launches it";
+  service.engine.pass = {};
+  service.engine.launch = microseconds(0.001);
+  const double hidden = time(prompts);
+  service.engine.launch = {};
+  EXPECT_EQ(time(prompts), hidden) << "hidden behind the device";
+}
+
+TEST(Serve, EveryStageLaunchesItsOwnKernels) {
+  Service service = small_service();
+  service.engine.pass = {};
+  service.engine.launch = Seconds(1);
+  service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
+  std::vector<des::Duration> stages;
+  PassTimes(service, service.pool.degrees).time({.prompts = {{.tokens = 100}}}, stages);
+  ASSERT_EQ(stages.size(), 2U);
+  EXPECT_EQ(stages[0], stages[1]);
+}
+
 TEST(Serve, UnfusedKernelsMoveTheirBytes) {
   Service service = small_service();
   const PassShape shape{.prompts = {{.sequences = 2, .tokens = 100, .before = 50}}};
@@ -372,6 +415,52 @@ TEST(Serve, EverythingOfAnEncoderIn32BitsHas4Bytes) {
   const auto needs = [](double tokens) { return 10 * 4 * 1024 * tokens + 4 * 16 * tokens * tokens; };
   EXPECT_LE(needs(longest), room);
   EXPECT_GT(needs(longest + 1), room);
+}
+
+// Products in integers, other kernels with half the bytes, and one kernel that puts attention's outputs into tiles.
+TEST(Serve, AnEncoderInW8a8HasIntegersThroughout) {
+  Service service = padded_encoder(0);
+  const auto latency = [&](WeightPrecision precision) {
+    service.precision = precision;
+    return predict(service).latency.mean;
+  };
+  const cost::Profile& profile = service.profile;
+  service.profile.gemm[Precision::kInt8] = profile.gemm.at(Precision::kBf16);
+  service.precision = WeightPrecision::kBf16;
+  const model::LayerContext context = [&] {
+    model::LayerContext of_pass = job_of(service, service.pool.degrees).layer_context();
+    of_pass.sequence = 200;
+    return of_pass;
+  }();
+  const auto moves = [&](double bytes) { return cost::memory_bound_time({Bytes(bytes)}, profile).value(); };
+  double apart = 4 * moves(2 * 200 * 1024);
+  const auto layers = model::decoder_layers(service.model, context);
+  for (const model::LayerOp& op : served_layer(layers[0].ops, context, service.model, service.pool.degrees)) {
+    if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
+      apart += 4 * (moves(kernel->bytes.value() / 2) - moves(kernel->bytes.value()));
+    if (const auto* product = std::get_if<GemmShape>(&op.work)) {
+      GemmShape narrow = *product;
+      narrow.precision = Precision::kInt8;
+      apart += 4 * (cost::gemm_time(narrow, profile) - cost::gemm_time(*product, profile)).value();
+    }
+  }
+  const model::BlockOps embedding = model::embedding_block(service.model, context);
+  for (const model::LayerOp& op : model::forward_kernels(embedding, context))
+    if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work))
+      apart += moves(kernel->bytes.value() / 2) - moves(kernel->bytes.value());
+  const double wide = latency(WeightPrecision::kBf16);
+  EXPECT_NEAR(latency(WeightPrecision::kW8a8) - wide, apart, 1e-10);
+  EXPECT_LT(latency(WeightPrecision::kW8a8), wide);
+}
+
+TEST(Serve, W8a8IsOfEncodersAndNeedsProductsInIntegers) {
+  Service encoder = padded_encoder(0);
+  encoder.profile.gemm.erase(Precision::kInt8);
+  EXPECT_THAT(why_not(WeightPrecision::kW8a8, encoder).value_or(""), testing::HasSubstr("has no products in int8"));
+  encoder.profile.gemm[Precision::kInt8] = encoder.profile.gemm.at(Precision::kBf16);
+  EXPECT_EQ(why_not(WeightPrecision::kW8a8, encoder), std::nullopt);
+  EXPECT_THAT(why_not(WeightPrecision::kW8a8, small_service()).value_or(""),
+              testing::HasSubstr("generates tokens; try int8 (weights alone) or fp8"));
 }
 
 /// A T5 of 2 + 2 layers with 16 heads of 64, whose memory-bound kernels take no time.

@@ -26,6 +26,8 @@ std::string_view name_of(WeightPrecision precision) {
       return "int8";
     case WeightPrecision::kInt4:
       return "int4";
+    case WeightPrecision::kW8a8:
+      return "w8a8";
     case WeightPrecision::kTf32:
       return "tf32";
     case WeightPrecision::kFp32:
@@ -46,6 +48,7 @@ double weight_bytes(WeightPrecision precision) {
       return 2;
     case WeightPrecision::kFp8:
     case WeightPrecision::kInt8:
+    case WeightPrecision::kW8a8:
       return 1;
     case WeightPrecision::kFp8Block:
       return bytes_per_element(Precision::kFp8Block);

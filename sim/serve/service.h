@@ -31,13 +31,25 @@ struct Degrees {
 };
 
 /// Bits of weights. kInt8 and kInt4 are weights only: products compute in 16 bits. kMxfp4 is so for experts, and leaves
-/// all other weights in 16 bits, as gpt-oss is published (arXiv:2508.10925, section 2.1). With kTf32 and kFp32
-/// everything has 32 bits.
-enum class WeightPrecision : std::uint8_t { kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kMxfp4, kInt8, kInt4, kTf32, kFp32 };
+/// all other weights in 16 bits, as gpt-oss is published (arXiv:2508.10925, section 2.1). With kW8a8 weights and
+/// activations are integers of 8 bits, and products compute so. With kTf32 and kFp32 everything has 32 bits.
+enum class WeightPrecision : std::uint8_t {
+  kFp16,
+  kBf16,
+  kFp8,
+  kFp8Block,
+  kNvfp4,
+  kMxfp4,
+  kInt8,
+  kInt4,
+  kW8a8,
+  kTf32,
+  kFp32
+};
 inline constexpr std::array kWeightPrecisions{
     WeightPrecision::kBf16,  WeightPrecision::kFp16,  WeightPrecision::kFp8,  WeightPrecision::kFp8Block,
     WeightPrecision::kNvfp4, WeightPrecision::kMxfp4, WeightPrecision::kInt8, WeightPrecision::kInt4,
-    WeightPrecision::kTf32,  WeightPrecision::kFp32};
+    WeightPrecision::kW8a8,  WeightPrecision::kTf32,  WeightPrecision::kFp32};
 [[nodiscard]] std::string_view name_of(WeightPrecision precision);
 [[nodiscard]] constexpr bool is_wide(WeightPrecision precision) {
   return precision == WeightPrecision::kTf32 || precision == WeightPrecision::kFp32;

@@ -27,7 +27,7 @@ constexpr ServiceKey kPlainKeys[] = {
     {"--cluster", "cluster", &ServiceOptions::cluster, "NAME", "Cluster: a name (foretoken clusters list) or a file"},
     {"--engine", "engine", &ServiceOptions::engine, "NAME", "Engine: vllm, sglang, trt-llm, fastertransformer, ..."},
     {"--precision", "precision", &ServiceOptions::precision, "NAME",
-     "Weights in bf16, fp16, fp8, nvfp4, mxfp4, int8, int4, tf32, fp32"},
+     "Weights in bf16, fp16, fp8, nvfp4, mxfp4, int8, int4, w8a8, tf32, fp32"},
     {"--input", "requests.input_tokens", &ServiceOptions::input, "N", "Tokens of a prompt: 1024, or 4k"},
     {"--output", "requests.output_tokens", &ServiceOptions::output, "N", "Tokens of an answer"}};
 

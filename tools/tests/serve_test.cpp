@@ -395,6 +395,19 @@ TEST(ServeCommand, AnEncoderRunsIn32Bits) {
             "--precisions tf32: expected 16 bits or fewer, found tf32: decoders are not served in 32 bits\n");
 }
 
+TEST(ServeCommand, AnEncoderRunsInIntegersOf8Bits) {
+  const auto answer = [](const char* precision) {
+    return json::parse(run_foretoken({"serve", "bert-base-a100", "--json", "--precision", precision}).out);
+  };
+  const json half = answer("fp16"), narrow = answer("w8a8");
+  EXPECT_LT(narrow["latency_s"]["mean"], half["latency_s"]["mean"]);
+  EXPECT_THAT(narrow["assumptions"].dump(), HasSubstr("no table has it in integers of 8 bits"));
+  const Ran decoder = run_foretoken({"serve", "gpt3-20b-a100", "--precision", "w8a8"});
+  EXPECT_EQ(decoder.status, 2);
+  EXPECT_THAT(decoder.err, HasSubstr("w8a8 is of encoders, and "));
+  EXPECT_THAT(decoder.err, HasSubstr("generates tokens; try int8 (weights alone) or fp8\n"));
+}
+
 TEST(ServeCommand, AnEncoderMayStateItsPadding) {
   const auto ask = [](const char* tokens) {
     return run_foretoken(

@@ -57,8 +57,9 @@ std::optional<double> read_noted(const Node& numbers, std::string_view key, Rang
 }
 
 void read_numbers(const Node& node, serve::Engine& engine) {
-  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "request_us",
-                   "pass_us", "sequence_us", "collective_us", "score_traffic", "layer_traffic", "product_factor"});
+  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "launch_us",
+                   "request_us", "pass_us", "sequence_us", "collective_us", "score_traffic", "layer_traffic",
+                   "product_factor"});
   constexpr Range kSmall{.low = 0, .high = 1e6};
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
@@ -75,6 +76,7 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   number("layer_traffic", kSmall, engine.layer_traffic);
   number("product_factor", {.low = 0.1, .high = 10}, engine.product_factor);
   time("kernel_us", engine.kernel);
+  time("launch_us", engine.launch);
   time("request_us", engine.request);
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);

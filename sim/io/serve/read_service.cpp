@@ -123,6 +123,7 @@ void read_precisions(const Node& root, Service& service) {
                                       {"mxfp4", WeightPrecision::kMxfp4},
                                       {"int8", WeightPrecision::kInt8},
                                       {"int4", WeightPrecision::kInt4},
+                                      {"w8a8", WeightPrecision::kW8a8},
                                       {"tf32", WeightPrecision::kTf32},
                                       {"fp32", WeightPrecision::kFp32}});
   const bool wide = is_wide(service.precision) && service.model.encoder_decoder;

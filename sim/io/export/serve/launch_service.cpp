@@ -54,6 +54,9 @@ const char* type_name(WeightPrecision precision) {
 /// Returns true for every version of vLLM: "vllm", "vllm-2026".
 bool is_vllm(std::string_view engine) { return engine == "vllm" || engine.starts_with("vllm-"); }
 
+/// Returns true for every version of TensorRT-LLM: "trt-llm", "trt-llm-2025".
+bool is_trt_llm(std::string_view engine) { return engine == "trt-llm" || engine.starts_with("trt-llm-"); }
+
 bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
 
 /// Requests that one instance has at most; nothing where they come by themselves. A closed loop has its users.
@@ -164,7 +167,7 @@ std::optional<std::string> why_no_command(const Service& service, const serve::P
     return fmt::format("vLLM deals experts out over all {} ranks or over none, not over {}", cut.stage_ranks(),
                        cut.expert);
   if (is_vllm(engine) && service.disaggregated && cut.pipeline > 1) return "vLLM's NixlConnector takes no pipeline";
-  if (engine == "trt-llm" && cut.attention_data > 1 && cut.tensor > 1)
+  if (is_trt_llm(engine) && cut.attention_data > 1 && cut.tensor > 1)
     return fmt::format("TensorRT-LLM has attention data of all ranks or none, not {} beside tensor {}",
                        cut.attention_data, cut.tensor);
   return std::nullopt;
@@ -175,7 +178,7 @@ using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, 
 Writer writer_of(std::string_view engine) {
   if (is_vllm(engine)) return vllm;
   if (engine == "sglang") return sglang;
-  if (engine == "trt-llm") return trt_llm;
+  if (is_trt_llm(engine)) return trt_llm;
   return nullptr;
 }
 
@@ -188,7 +191,7 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   std::vector<std::string> remarks{
       fmt::format("{} stands for the path or the hub's name of the weights", service.model.name)};
   if (!has_16_bits(service.precision) &&
-      (service.precision != WeightPrecision::kFp8 || service.engine.name == "trt-llm"))
+      (service.precision != WeightPrecision::kFp8 || is_trt_llm(service.engine.name)))
     remarks.push_back(fmt::format("the weights must be a checkpoint in {}", name_of(service.precision)));
   if (service.disaggregated)
     remarks.emplace_back("a router in front sends each request to a prefill process, then to a decode process");
@@ -203,7 +206,7 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   if (service.cache_precision == "int8")
     remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");
   // vLLM and SGLang send requests back when the cache is full, and have no other policy.
-  const bool has_policies = service.engine.name == "trt-llm";
+  const bool has_policies = is_trt_llm(service.engine.name);
   if (!has_policies && service.engine.capacity_policy != serve::CapacityPolicy::kMaxUtilization)
     remarks.push_back(fmt::format("the command cannot ask for {}: {} has no flag for it, and runs by {}",
                                   name_of(service.engine.capacity_policy), service.engine.name,

@@ -46,6 +46,13 @@ TEST(LaunchService, ALaterVllmHasTheSameCommandWithItsOwnTokens) {
   EXPECT_EQ(value_of(later, "--max-num-batched-tokens"), "8192");
 }
 
+TEST(LaunchService, ALaterTensorRtLlmHasTheSameCommand) {
+  const auto words_of = [](const char* engine) {
+    return commands_of(service_with({std::string("engine=") + engine})).launches.at(0).words;
+  };
+  EXPECT_EQ(words_of("trt-llm-2025"), words_of("trt-llm"));
+}
+
 TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   const std::vector<std::string> mixture{"model=mixtral-8x7b",
                                          R"(parallelism={"tensor": 2, "attention_data": 4, "expert": 8})"};
