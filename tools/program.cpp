@@ -3,15 +3,18 @@
 // The parser collects unknown words instead of refusing them. The complaint can then suggest the word that was
 // probably meant.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/error.h"
@@ -266,11 +269,33 @@ class SaysHiddenFiles {
   }
 };
 
+constexpr std::string_view kOutOfMemory =
+    "foretoken: out of memory; try fewer GPUs or threads, a folded run (no --unfolded), --collectives analytic or "
+    "--fidelity stage\n";
+
+// A failure is ignored: without standard error there is no place for a message.
+void say_out_of_memory() { (void)!::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size()); }
+
+// Ends the program where no handler is reached. A destructor of nlohmann::json takes memory; where none is left, its
+// exception cannot leave it.
+[[noreturn]] void end_outside_handlers() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    say_out_of_memory();
+    std::_Exit(kWrongInput);
+  } catch (...) {
+    std::abort();
+  }
+  std::abort();
+}
+
 }  // namespace
 
 std::string_view version() { return FORETOKEN_VERSION; }
 
 int run_program(int argc, const char* const* argv) {
+  std::set_terminate(end_outside_handlers);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that reaches the limit of its size
   hold_standard_streams();
@@ -283,9 +308,7 @@ int run_program(int argc, const char* const* argv) {
     print_complaints(error);
     return kWrongInput;
   } catch (const std::bad_alloc&) {
-    print_error(
-        "foretoken: out of memory; try fewer GPUs or threads, a folded run (no --unfolded), --collectives analytic or "
-        "--fidelity stage");
+    say_out_of_memory();
     return kWrongInput;
   } catch (const std::exception& error) {
     print_error(fmt::format("foretoken: internal error: {}", error.what()));

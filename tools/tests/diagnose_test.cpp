@@ -173,6 +173,7 @@ TEST(DiagnoseCommand, OtherFilesAreOneLine) {
            {"no file",
             {"diagnose", folder.file("none.log")},
             "cannot be read: No such file or directory; expected the log"},
+           {"a device without end", {"diagnose", "/dev/zero"}, "/dev/zero: its first 256 MiB state no step"},
            {"RLHF", {"diagnose", kLogFolder + "rlhf.log"}, "reinforcement learning"},
            {"a key without a scenario",
             {"diagnose", kLogFolder + "nemo.log", "--set", "gpus=8"},

@@ -84,6 +84,30 @@ TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
 #endif
 }
 
+// Memory may end anywhere, also inside a destructor, which cannot throw.
+TEST(Limits, OfMemoryEndInOneLineWhereverTheyAreMet) {
+#ifdef FORETOKEN_SANITIZED
+  GTEST_SKIP() << "sanitizers need all addresses";
+#endif
+  const TemporaryFolder folder;
+  const std::string said = folder.file("said");
+  const auto status_within = [&](int kib) {
+    const std::string line =
+        "ulimit -v " + std::to_string(kib) +
+        "; cd " FORETOKEN_SOURCE_DIR "; exec " FORETOKEN_BINARY " simulate llama-2-7b-8-a100 > /dev/null 2> " + said;
+    const int status = std::system(line.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  };
+  constexpr int kStep = 256, kSteps = 64;
+  int first = 4096;  // KiB in which main() is reached
+  while (status_within(first) != 2) first += kStep;
+  for (int limit = first; limit < first + kSteps * kStep; limit += kStep) {
+    const int status = status_within(limit);
+    ASSERT_THAT(status, testing::AnyOf(0, 2)) << limit << " KiB: " << contents(said);
+    EXPECT_EQ(lines_of(contents(said)).size(), status == 0 ? 0U : 1U) << limit << " KiB: " << contents(said);
+  }
+}
+
 TEST(Limits, OfThreadsAreThoseOfTheSystem) {
 #ifdef FORETOKEN_SANITIZED
   GTEST_SKIP() << "sanitizers start a thread of their own";

@@ -247,13 +247,12 @@ StaticMemory JobMemory::held(Stage stage, const job::StageContents& contents) co
 
   const Working working = working_set(stage, contents, contents.layers);
   const double versions = versions_.empty() ? 1 : versions_[stage];
-  const double resident = shards.weights * (1 - shards.weights_away);
   const bool shares_narrow = job_.optimizer.zero_stage >= (job_.runtime.fully_sharded ? 2 : 3);
   const double narrow = (layers_->has_narrow ? narrow_.of_stage(stage, contents) : 0) /
                         (shares_narrow ? replicas_ : 1) * (1 - shards.weights_away);
   const double moments = job_.optimizer.paged ? 0 : recipe.moment_bytes;
-  return {.weights =
-              Bytes(versions * weight_bytes(resident, narrow) + working.weights + quantised_weights(contents.layers)),
+  return {.weights = Bytes(versions * weight_bytes(shards.weights * (1 - shards.weights_away), narrow) +
+                           working.weights + quantised_weights(contents.layers)),
           .gradients = Bytes(gradient * gradients + working.gradients),
           .optimizer = Bytes(
               ((recipe.master_bytes + moments + correction_bytes(job_)) * shards.states + factored_moments(stage)) *
@@ -264,22 +263,21 @@ StaticMemory JobMemory::held(Stage stage, const job::StageContents& contents) co
 // Gradients wait on the host for the update, whatever place its states have.
 Outside JobMemory::outside(Stage stage) const {
   const auto& recipe = job_.recipe;
-  const job::Offload& offload = job_.offload;
   const Shards shards = shards_of(stage, layout_.contents(stage));
   Outside outside;
   const auto place = [&](const job::Offloaded& part) -> OutsideMemory& {
     return part.to == job::Tier::kHost ? outside.host : outside.disk;
   };
   const double updated = shards.states * shards.states_away;
-  place(offload.optimizer).optimizer =
+  place(job_.offload.optimizer).optimizer =
       Bytes((recipe.master_bytes + recipe.moment_bytes) * updated + factored_moments(stage) * shards.states_away);
   outside.host.gradients = Bytes(recipe.gradient_bytes * updated);
-  place(offload.parameters).parameters = Bytes(recipe.weight_bytes * shards.weights * shards.weights_away);
+  place(job_.offload.parameters).parameters = Bytes(recipe.weight_bytes * shards.weights * shards.weights_away);
   for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) {
     Bytes away;
     for (int layer = 0; layer < layout_.layers(stage, chunk); ++layer)
       away += offloaded_activations(stage, chunk, layer);
-    Bytes& most = place(offload.activations).activations;
+    Bytes& most = place(job_.offload.activations).activations;
     most = std::max(most, away);
   }
   return outside;
@@ -288,8 +286,7 @@ Outside JobMemory::outside(Stage stage) const {
 // Returns the bytes that a layer stores for its backward pass.
 double JobMemory::stored_by(int kind) const {
   const Kind& one = layers_->kinds[static_cast<std::size_t>(kind)];
-  const bool full = job_.recompute.granularity == model::RecomputeGranularity::kFull;
-  return full ? one.input : one.saved_as_asked;
+  return job_.recompute.granularity == model::RecomputeGranularity::kFull ? one.input : one.saved_as_asked;
 }
 
 Bytes JobMemory::offloaded_activations(Stage stage, Chunk chunk, int layer) const {
@@ -350,6 +347,7 @@ PassMemory JobMemory::of_layers(const std::vector<model::LayerCount>& layers) co
 PassMemory JobMemory::of_pass(Stage stage, Chunk chunk, const job::StageContents& of_stage) const {
   const job::ChunkContents& contents = of_stage.chunks[chunk];
   PassMemory pass = of_layers(contents.layers);
+  const Bytes of_a_layer = pass.transient;
   for (const model::LayerCount& run : contents.layers) pass.for_weights += Bytes(run.count * kind(run).for_weights);
   pass.stash += Bytes(largest(contents.layers, [&](const auto& run) { return kind(run).shared; }));
   if (contents.embedding) pass.stash += layers_->embedding_saved;
@@ -361,10 +359,13 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk, const job::StageContents
   }
   take_away(pass, stage, chunk);
   // Gradients grow while activations are freed. They are counted from the start, so activations count beyond them only.
+  // When the last layer runs backward, all gradients are there and the head is long freed.
   if (job_.runtime.drops_gradients && job_.parallelism.pipeline == 1 && job_.microbatches() == 1) {
-    const Bytes later =
-        held(stage, of_stage).gradients - Bytes(working_set(stage, of_stage, contents.layers).gradients);
-    pass.stash = std::max(Bytes(0), pass.stash - later);
+    const Bytes beyond =
+        pass.stash + Bytes(working_set(stage, of_stage, contents.layers).gradients) - held(stage, of_stage).gradients;
+    const Bytes peak = std::max(beyond + pass.transient, of_a_layer + pass.returned);
+    pass.stash = std::max(Bytes(0), beyond);
+    pass.transient = peak - pass.stash;
   }
   return pass;
 }
@@ -388,9 +389,8 @@ Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage, const job::StageConte
   return passes;
 }
 
-// Between GPUs that cannot reach each other's memory, NCCL's buffers lie in the memory of the host: NCCL 2.7 failed to
-// make the 9.6 MB of each connection in /dev/shm there (https://github.com/NVIDIA/nccl/issues/342). Between nodes they
-// are taken to stay.
+// Between GPUs that cannot reach each other's memory, NCCL's buffers lie in the memory of the host: the 9.6 MB of each
+// connection in /dev/shm (https://github.com/NVIDIA/nccl/issues/342). Between nodes they are taken to stay.
 Bytes outside_allocator(const job::Job& job) {
   const bool in_host = !job.cluster.peer_to_peer && job.gpus <= job.cluster.gpus_per_node;
   return Bytes(kCudaContext + (job.gpus > 1 && !in_host ? kNccl : 0));

@@ -121,6 +121,23 @@ TEST(Memory, FullRecomputationKeepsInputsAndBuildsOneGroupAgain) {
   EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 4 * tokens * (10 * h + 24 * h / t));
 }
 
+// A loop that drops gradients before each step: activations count beyond the gradients only, and the last layer's
+// backward pass meets all gradients.
+TEST(Memory, LongerSequencesNeedNoLessWhereGradientsAreDropped) {
+  job::Job s = gpt(12, 1024, 16);
+  s.batch.global = s.batch.micro * s.parallelism.data;
+  s.runtime.drops_gradients = true;
+  ASSERT_EQ(s.microbatches(), 1);
+  double before = 0;
+  for (const int tokens : {32, 64, 128, 256, 512, 1024, 2048}) {
+    s.batch.sequence_length = tokens;
+    const PassMemory pass = pass_memory(s, Stage{0}, Chunk{0});
+    const double now = (pass.stash + pass.transient).value();
+    EXPECT_GT(now, before) << tokens << " tokens";
+    before = now;
+  }
+}
+
 TEST(Memory, OnlyTheEndsOfThePipelineHoldEmbeddingAndLoss) {
   job::Job s = gpt(8, 1024, 16);
   s.parallelism.pipeline = 2;

@@ -237,6 +237,18 @@ void warn_of_unfused_softmax(const Job& job, std::vector<std::string>& warnings)
       job.runtime.name, kSoftmaxBlock, context.micro_batch * heads, kSoftmaxBlock / std::gcd(kSoftmaxBlock, heads)));
 }
 
+// Says where a step takes less time than its operations at the GPU's peak. Counts causal attention once, as kernels do.
+// Frozen weights need fewer operations than MFU counts.
+void warn_of_more_than_the_peak(const Job& job, report::Metrics& metrics) {
+  if (job.model.tuning.freezes() || metrics.megatron_log_tflops_per_gpu <= metrics.mfu_peak_tflops) return;
+  metrics.warnings.push_back(
+      fmt::format("the step needs {:.4g} TFLOP/s of a GPU with {:.4g}: no kernel is as fast; check the factors and "
+                  "rates of profile "
+                  "{} and runtime {}",
+                  metrics.megatron_log_tflops_per_gpu, metrics.mfu_peak_tflops, in_quotes(job.profile.name),
+                  in_quotes(job.runtime.name)));
+}
+
 }  // namespace
 
 void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
@@ -251,6 +263,7 @@ void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   warn_of_inputs_kept_twice(job, metrics.warnings);
   warn_of_recomputation_that_saves_nothing(job, metrics.warnings);
   warn_of_unfused_softmax(job, metrics.warnings);
+  warn_of_more_than_the_peak(job, metrics);
 }
 
 }  // namespace foretoken::study

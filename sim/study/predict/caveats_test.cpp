@@ -166,5 +166,23 @@ TEST(Caveats, SlowSoftmaxOfUnfusedAttentionIsNamed) {
   EXPECT_THAT(with(1, "flash"), Not(HasSubstr("score matrices")));
 }
 
+TEST(Caveats, NoStepIsFasterThanThePeakOfItsGpus) {
+  const auto warned = [](const std::string& factor) {
+    const job::Job job = io::read_scenario_text(R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 1,
+            "batch": {"micro": 8, "global": 8, "sequence_length": 1024},
+            "profile": {"base": "h100-sxm5-80gb", "gemm": {"bf16": {"sustained_factor": )" +
+                                                    factor + R"(}}, "attention": {"sustained_factor": )" + factor +
+                                                    R"(}, "memory_bound": {"gb_per_s": 1e6}}})",
+                                                "test", {})
+                             .job;
+    const auto warnings = predict(job).metrics.warnings;
+    return std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+      return warning.find("TFLOP/s of a GPU with 989: no kernel is as fast") != warning.npos;
+    });
+  };
+  EXPECT_FALSE(warned("1.14"));
+  EXPECT_TRUE(warned("0.01"));
+}
+
 }  // namespace
 }  // namespace foretoken::study

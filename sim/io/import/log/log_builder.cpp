@@ -32,6 +32,12 @@ std::string_view name_of(Format format) {
   return kNames[static_cast<std::size_t>(format)];
 }
 
+bool LogBuilder::has_steps() const {
+  return !bars_.empty() || std::any_of(logs_.begin(), logs_.end(), [](const TrainingLog& log) {
+    return !log.entries.empty() || log.broken_lines > 0;
+  });
+}
+
 void LogBuilder::add(Format format, Entry entry) {
   TrainingLog& log = of(format);
   entry.line = line_;

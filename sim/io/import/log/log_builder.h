@@ -52,6 +52,8 @@ class LogBuilder {
   void add_rank_timer(Format format, std::string_view name, double seconds);
 
   [[nodiscard]] TrainingLog& of(Format format) { return logs_[static_cast<std::size_t>(format)]; }
+  /// True when a line of a step or of a progress bar was added.
+  [[nodiscard]] bool has_steps() const;
   /// True when a line can only be of training with generation inside (RLHF).
   bool generates = false;
   /// The kind of table that the following lines belong to: empty, "minmax", "max" or "all".

@@ -195,7 +195,7 @@ std::optional<TrainingLog> read_log_file(const std::filesystem::path& path, Find
   std::string block(kBlock, '\0');
   LogBuilder builder;
   LineCutter cutter(builder);
-  std::size_t lines = 0;
+  std::size_t lines = 0, bytes = 0;
   while (in.read(block.data(), static_cast<std::streamsize>(kBlock)), in.gcount() > 0) {
     const std::string_view read(block.data(), static_cast<std::size_t>(in.gcount()));
     if (lines == 0 && is_gzip(read)) {
@@ -204,6 +204,14 @@ std::optional<TrainingLog> read_log_file(const std::filesystem::path& path, Find
     }
     lines += lines_in(read);
     cutter.add(read);
+    bytes += read.size();
+    if (bytes >= kLongestFront && !builder.has_steps()) {
+      findings.complaints.push_back({name, "",
+                                     fmt::format("its first {} MiB state no step; expected the log of a training run; "
+                                                 "try the part with its steps",
+                                                 kLongestFront >> 20U)});
+      return std::nullopt;
+    }
   }
   cutter.finish_line();
   return finish(builder, lines, name, findings);
