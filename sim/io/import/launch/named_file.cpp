@@ -179,6 +179,15 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
   return files;
 }
 
+void note_configuration(const NamedFile& named, Report& report) {
+  if (named.keys_alone)
+    report.approximate("the configuration",
+                       "it is not there; the words behind the program at " + named.place + " are read alone");
+  else
+    report.approximate(printable(named.paths.front().filename().string(), 100),
+                       named.place + " names it; it is read in its place");
+}
+
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands)
     for (std::size_t i = 1; i < command.words.size(); ++i) {

@@ -153,11 +153,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   if (launch.row.empty()) note_left_out(number, count, report);
   const NamedFile& named = all[static_cast<std::size_t>(number - 1)];
   const fs::path& first = named.paths.front();
-  if (named.keys_alone)
-    report.approximate("the configuration",
-                       "it is not there; the words behind the program at " + named.place + " are read alone");
-  else
-    report.approximate(printable(first.filename().string(), 100), named.place + " names it; it is read in its place");
+  note_configuration(named, report);
   note_empty_words(named.command, report);
   Launch inner = launch;
   inner.words = named.overrides;
