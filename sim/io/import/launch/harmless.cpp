@@ -39,7 +39,8 @@ constexpr std::string_view kCostly =
     "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute ref reference reft "
     "relora "
     "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
-    "sparse sparsity spectrum speculative speech stage student swa switch sync teacher topk tower tp tpable triton "
+    "sparse sparsity spectrum speculative speech stage student swa switch sync teacher tensor topk tower tp tpable "
+    "triton "
     "tune tuned ulysses unet unfreeze unfrozen unsloth vae vera video videos vision vocab vocabulary weight weights "
     "width "
     "window world xformers xla zero ";

@@ -36,14 +36,15 @@ Words without_container(Words words) {
 
 // mpirun -np 16 [options] python ...: every process has a GPU. It may also start one torchrun a node.
 Words without_mpi(Words words, const std::string& place, std::vector<Argument>& counts) {
-  if (words.empty() || !is_named(words[0], {"mpirun", "mpiexec", "orterun"})) return words;
+  const bool flux = words.size() > 1 && words[0] == "flux" && words[1] == "run";  // flux-run(1)
+  if (words.empty() || (!flux && !is_named(words[0], {"mpirun", "mpiexec", "orterun"}))) return words;
   const auto program = std::ranges::find_if(words, [](const std::string& word) {
     const std::string name = std::filesystem::path(word).filename().string();
     return name.starts_with("python") || name.starts_with("torchrun") || name.ends_with(".py");
   });
   const bool torchrun = program != words.end() && program->find("torchrun") != std::string::npos;
   for (auto word = words.begin(); word != program; ++word)
-    if ((*word == "-np" || *word == "-n" || *word == "--np" || *word == "-c") && word + 1 != program)
+    if ((*word == "-np" || *word == "-n" || *word == "--np" || (*word == "-c" && !flux)) && word + 1 != program)
       counts.push_back({torchrun ? "nnodes" : "nproc-per-node", {*(word + 1)}, place + kMpi});
   words.erase(words.begin(), program);
   return words;

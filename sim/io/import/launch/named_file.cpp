@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -168,7 +169,23 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     file.command = command;
     files.push_back(std::move(file));
   }
+  if (files.empty())
+    if (auto file = file_of_variable(script, folder)) files.push_back(std::move(*file));
+  if (files.empty())
+    for (NamedFile& one : keys_of_programs(script, folder)) {
+      one.gpus = gpus_of(one.command);
+      files.push_back(std::move(one));
+    }
   return files;
+}
+
+void note_configuration(const NamedFile& named, Report& report) {
+  if (named.keys_alone)
+    report.approximate("the configuration",
+                       "it is not there; the words behind the program at " + named.place + " are read alone");
+  else
+    report.approximate(printable(named.paths.front().filename().string(), 100),
+                       named.place + " names it; it is read in its place");
 }
 
 std::string missing_configuration(const shell::Script& script) {
@@ -183,6 +200,8 @@ std::string missing_configuration(const shell::Script& script) {
       return fmt::format("{} names {}, which is not there", command.place(),
                          printable(word.substr(word.find('=') + 1), 100));
     }
+  if (const std::string name = experiment_of(script); !name.empty())
+    return "the variable EXP names " + printable(name, 100) + ", which is not there";
   return "";
 }
 

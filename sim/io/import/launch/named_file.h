@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/import/launch/report.h"
 #include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::launch {
@@ -19,12 +20,17 @@ struct NamedFile {
   std::optional<std::int64_t> gpus{};          ///< of the launcher
   std::string place{};                         ///< "run.sh:12"
   shell::Command command{};                    ///< that names it
+  bool keys_alone = false;                     ///< the configuration below the overrides is not there
 };
 
 /// Returns the YAML or TOML files that commands name and that are there: written by the script, below `folder`, or
 /// beside the script by their own names. Files of accelerate say how to launch, and are passed over, as are commands
-/// that prepare data.
+/// that prepare data. Where there is none: the experiment of Primus in the variable EXP, or the KEY=VALUE words behind
+/// a program of NeMo or Megatron-Bridge.
 [[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
+
+/// Notes that a file is read in place of the script, or words alone in place of a file that is not there.
+void note_configuration(const NamedFile& named, Report& report);
 
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
 /// no command names a configuration.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 
 namespace foretoken::io::launch {
@@ -53,6 +54,10 @@ void apply_overrides(const std::vector<std::string>& words, DocumentJson& docume
     if (place == nullptr) {
       findings.complaints.push_back(
           {"behind --", "", fmt::format("expected KEY=VALUE for a key of the file, found {}", in_quotes(shown))});
+      continue;
+    }
+    if (shell::is_unknown(given->value)) {
+      *place = given->value;  // its reader asks for it
       continue;
     }
     const auto value = read_yaml("value: " + given->value, shown, findings);

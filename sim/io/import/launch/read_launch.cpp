@@ -24,6 +24,7 @@
 #include "sim/io/import/launch/olmo/read_olmo.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
+#include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
@@ -152,7 +153,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   if (launch.row.empty()) note_left_out(number, count, report);
   const NamedFile& named = all[static_cast<std::size_t>(number - 1)];
   const fs::path& first = named.paths.front();
-  report.approximate(printable(first.filename().string(), 100), named.place + " names it; it is read in its place");
+  note_configuration(named, report);
   note_empty_words(named.command, report);
   Launch inner = launch;
   inner.words = named.overrides;
@@ -167,7 +168,9 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
     else
       read_text(first, *content, inner, report, findings);
   }
-  if (stated_gpus(launch)) return;
+  if (named.keys_alone) complete_keys(named, report);
+  if (stated_gpus(launch) || (named.keys_alone && report.has("gpus"))) return;
+  if (named.gpus && !report.has("gpus")) report.map("gpus", *named.gpus, "");
   for (Mapped& one : report.mapped)
     if (one.key == "gpus") one.from = "the launcher (" + named.place + ")";
 }

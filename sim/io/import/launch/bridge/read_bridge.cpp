@@ -136,6 +136,19 @@ void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
     arguments.push_back({"fine-grained-activation-offloading", {}, "model.fine_grained_activation_offloading"});
 }
 
+// Overrides turn off what their recipe may turn on.
+void map_switched_off(const Settings& settings) {
+  constexpr std::pair<const char*, const char*> kSwitches[] = {
+      {"model.sequence_parallel", "parallelism.sequence_parallel"},
+      {"ddp.overlap_grad_reduce", "overlap.grad_reduce"},
+      {"ddp.overlap_param_gather", "overlap.param_gather"},
+      {"comm_overlap.tp_comm_overlap", "overlap.tensor_parallel"}};
+  Report& report = settings.report();
+  for (const auto& [name, key] : kSwitches)
+    if (const auto text = settings.text({name}); text && switch_of(*text) == false && !report.has(key))
+      report.map(key, false, name);
+}
+
 void refuse_tuning(const Settings& settings) {
   if (const Json* const peft = settings.at("peft"); peft != nullptr && !peft->is_null())
     settings.report().refuse("peft", "LoRA trains adapters beside frozen weights, which is not read here");
@@ -171,7 +184,9 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   report.framework = "Megatron-Bridge";
   refuse_tuning(settings);
   settings.sort_rest(kKeys);
-  if (!whole) report.drop_assumptions("the recipe that the overrides belong to decides");
+  if (whole) return;
+  report.drop_assumptions("the recipe that the overrides belong to decides");
+  map_switched_off(settings);
 }
 
 }  // namespace foretoken::io::launch::bridge

@@ -50,11 +50,27 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
   return std::nullopt;
 }
 
+namespace {
+
+// Flags decide. What none of them states, the configuration does.
+void fill_from_config(const Settings& settings, Report& report) {
+  for (const auto& [name, key] :
+       {std::pair("train_micro_batch_size_per_gpu", "batch.micro"), std::pair("train_batch_size", "batch.global")})
+    if (const auto value = settings.whole({name}); value && *value > 0 && !report.has(key))
+      report.map(key, *value, std::string(name) + " of the DeepSpeed configuration");
+  (void)settings.at("gradient_accumulation_steps");
+  const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});
+  if (report.at("precision") == "fp32" && half != brain)
+    report.map("precision", half ? "fp16" : "bf16",
+               half ? "fp16.enabled of the DeepSpeed configuration" : "bf16.enabled of the DeepSpeed configuration");
+}
+
+}  // namespace
+
 void map_deepspeed_config(const Json& config, Report& report) {
   Report own;
   const Settings settings(config, own);
-  for (const char* batch : {"train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps"})
-    (void)settings.at(batch);  // the flags decide
+  fill_from_config(settings, report);
   const Names kKept = {"data_types.grad_accum_dtype"};
   if (settings.text(kKept).value_or("") == "fp32")  // beside the 16 bits that the backward pass makes
     report.map("precision_recipe.gradients", 6, settings.from(kKept));

@@ -78,12 +78,13 @@ constexpr Row kNoted[] = {
     {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
-    {"train-mode", "a step of fine-tuning all weights costs what one of pre-training does"},
+    {"train-mode training-phase", "a step of fine-tuning all weights costs what one of pre-training does"},
     {"variable-seq-lengths is-instruction-dataset data-type",
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
     {"embedding-weights-in-fp32", "the embedding has the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
-    {"trace trace-dir trace-interval trace-granularity continuous-trace-iterations", "tracing costs no time"},
+    {"trace do-trace trace-start trace-dir trace-interval trace-granularity continuous-trace-iterations",
+     "tracing costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
@@ -165,6 +166,12 @@ constexpr Row kRefused[] = {
     {"mlp-type", "experts of several sizes by layer"},
     {"standalone-embedding-stage", "a stage for the embedding alone"},
     {"fp4-param", "weights of 4 bits"},
+    {"batch-invariant-mode", "kernels whose sums do not depend on the batch are slower"},
+    {"fake-process-group is-scaling-mode", "no communication: one process plays all of them"},
+    {"recompute-method-per-stage recompute-granularity-per-stage recompute-num-layers-per-stage "
+     "recompute-granularity-per-stage-micro-batch recompute-method-per-stage-micro-batch "
+     "recompute-num-layers-per-stage-micro-batch",
+     "recomputing that differs by stage"},
     {"checkpoint-in-cpu", "activations that move to the host's memory"},
     {"ds-sequence-parallel-fpdt ds-sequence-parallel-fpdt-chunk-size ds-sequence-parallel-fpdt-offloading",
      "chunks of the sequence that move to the host"},
@@ -232,6 +239,7 @@ constexpr Row kPrefixes[] = {{"inference-", "inference, not a training step"},
                              {"actor-", "a step of reinforcement learning"},
                              {"critic-", "a step of reinforcement learning"},
                              {"sglang-", "a step of reinforcement learning"},
+                             {"fake-", "no communication: one process plays all of them"},
                              {"mm-", "a multimodal model"},
                              {"dpo-", "training on preferences"},
                              {"simpo-", "training on preferences"},

@@ -92,6 +92,11 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
   constexpr std::pair<const char*, const char*> kCases[] = {
       {"--linear-fp8", "Lumen"},
       {"--noop-layers 22,23", "--noop-layers"},
+      {"--batch-invariant-mode", "do not depend on the batch"},
+      {"--fake-process-group", "no communication"},
+      {"--fake-pp 16", "no communication"},
+      {"--recompute-method-per-stage 3 0 1 1", "differs by stage"},
+      {"--enable-tensor-cache", "--enable-tensor-cache: an unknown flag"},
       {"--reuse-fp32-param", "--reuse-fp32-param"},
       {"--moe-alltoall-overlap-comm", "--moe-alltoall-overlap-comm"},
       {"--swap-attention", "host's memory"},

@@ -76,10 +76,16 @@ void map_gpus(const Flags& flags) {
   double least = 1;  // products of three counts may not fit into 64 bits
   for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"})
     least *= static_cast<double>(report.whole(key).value_or(1));
-  if (static_cast<double>(*gpus) < least)
-    return report.ask("gpus", fmt::format("{} GPUs are stated, but tensor x pipeline x context is {:g}: the number of "
-                                          "nodes is a place to fill in",
-                                          *gpus, least));
+  const auto degree = [&](const char* key) { return static_cast<double>(report.whole(key).value_or(1)); };
+  const double experts =
+      degree("parallelism.expert") * degree("parallelism.pipeline") *
+      (report.has("parallelism.expert_tensor") ? degree("parallelism.expert_tensor") : degree("parallelism.tensor"));
+  const bool of_experts = degree("parallelism.expert") > 1 && experts > least;
+  if (static_cast<double>(*gpus) < (of_experts ? experts : least))
+    return report.ask(
+        "gpus", fmt::format("{} GPUs are stated, but {} is {:g}: the number of nodes is a place to fill in", *gpus,
+                            of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
+                            of_experts ? experts : least));
   report.map("gpus", *gpus, from);
 }
 

@@ -90,7 +90,9 @@ inline constexpr std::string_view kIgnoredFlags =
     "yarn-beta-slow yarn-original-max-position-embeddings zero-allgather-bucket-size zero-contigious-gradients "
     "zero-reduce-bucket-size zero-reduce-scatter rank dist-url use-mpi hf-tokenizer-path rope-theta "
     "tokenizer-not-use-fast prompt-type no-shared-storage norm-topk-prob layernorm-epsilon layernorm-init-weight "
-    "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id model-name model-type reproduce "
+    "enable-hf2mg-convert model-type-hf "
+    "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id "
+    "model-name model-type reproduce "
     "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling "
     "use-glm-rope ai-framework pad-to-multiple-of no-cut-token cut-max-seqlen scale-emb dim-model-base scale-depth "
     "load-checkpoint-loosely return-document-ids no-shuffle padded-samples full-shuffle-instruction-dataset "
@@ -100,6 +102,6 @@ inline constexpr std::string_view kIgnoredFlags =
     "history-turns "
     "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
     "md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters keep-last tp-only-amax-red "
-    "low-freq-factor high-freq-factor ";
+    "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod ";
 
 }  // namespace foretoken::io::launch::megatron

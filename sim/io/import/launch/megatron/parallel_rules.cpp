@@ -130,6 +130,10 @@ void map_chunks(const Flags& flags) {
     from = flags.from(stages_flag);
   } else if (const auto each = flags.whole(kLayers, "parallelism.virtual_pipeline"); each && *each > 0 && stages > 0) {
     from = flags.from(kLayers);
+    if (layers == 0 || !report.has("parallelism.pipeline"))
+      return report.ask(
+          "parallelism.virtual_pipeline",
+          std::string("--") + kLayers + " states the layers of a chunk; the layers or the pipeline are open");
     const std::int64_t of_stage = (layers + counted) / stages;
     chunks = of_stage / *each;
     if ((layers + counted) % stages != 0 || chunks * *each != of_stage || chunks < 1)

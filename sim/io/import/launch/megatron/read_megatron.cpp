@@ -11,11 +11,13 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/launcher_words.h"
+#include "sim/io/import/launch/megatron/counts_by_name.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
+#include "sim/io/import/launch/model_names.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -123,12 +125,14 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   constexpr std::ptrdiff_t kFewest = 4;
   Chosen chosen;
   std::ptrdiff_t most = 0;
+  std::set<std::vector<std::string>> counted;  // branches may hold the same command
   for (const shell::Command& command : script.commands) {
     if (!other_program_of(command).empty()) continue;
     std::ptrdiff_t known = 0;
     for (const Argument& argument : arguments_of(command.words, ""))
       if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
     if ((known < kFewest || !states_a_shape(command)) && !is_swift_command(command)) continue;
+    if (!counted.insert(command.words).second) continue;
     ++chosen.all;
     if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
@@ -175,27 +179,19 @@ void add_degrees_by_name(const shell::Script& script, std::vector<Argument>& sto
       stored.push_back({flag, *value, name});
 }
 
-// DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
-const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words) {
-  if (words.empty() || std::filesystem::path(words[0]).filename() != "deepspeed" || !script.scheduler.empty())
-    return nullptr;
-  const shell::Texts* const count = script.variables.find("NUM_GPUS");
-  return count != nullptr && count->size() == 1 && whole_of(count->front()) ? count : nullptr;
-}
-
-// python alone is one process, unless mpirun or another script starts it on every GPU: flags say so, or variables that
-// come from outside.
-bool starts_elsewhere(const shell::Script& script, const std::vector<Argument>& arguments) {
-  for (const Argument& one : arguments)
-    if (one.name == "use-mpi" || one.name == "world-size" || one.name == "rank") return true;
-  return std::ranges::any_of(std::array{"WORLD_SIZE", "RANK", "LOCAL_RANK", "NUM_GPUS"}, [&](const char* name) {
-    const shell::Texts* const values = script.variables.find(name);
-    return values != nullptr && std::ranges::any_of(*values, shell::is_unknown);
-  });
-}
-
-void drop_bare_count(std::vector<Argument>& counts) {
-  std::erase_if(counts, [](const Argument& one) { return one.place.ends_with(kWithoutLauncher); });
+// Programs around Megatron-LM hold sizes by name: --model-name of Baidu's AIAK, --config-file configs/models/NAME.yaml
+// of LoongForge.
+void map_model_by_name(const std::vector<Argument>& arguments, Report& report) {
+  const bool named = last_of(arguments, "model-name") != nullptr;
+  std::string name = value_of(arguments, named ? "model-name" : "config-file");
+  if (!named && name.find("models/") == std::string::npos) return;
+  if (!named) name = std::filesystem::path(name).stem().string();
+  if (name.empty() || shell::is_unknown(name)) return;
+  if (last_of(arguments, "num-layers") != nullptr || last_of(arguments, "hidden-size") != nullptr) return;
+  const auto of_model = [](const std::string& key) { return key == "model" || key.starts_with("model."); };
+  report.forget("model");
+  std::erase_if(report.asked, [&](const Asked& one) { return of_model(one.key); });
+  map_named_model(name, named ? "--model-name" : "--config-file", report);
 }
 
 void note_unknown_words(const shell::Command& command, Report& report) {
@@ -327,7 +323,14 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     for (const shell::Command& other : script.commands)
       if (!other.words.empty() && std::filesystem::path(other.words.front()).filename() == "torchrun")
         refuse_entry_point(other.words, other.place(), report);
-    return read_arguments(with_flags(std::move(stored)), report, true);
+    const bool tensor = last_of(stored, "tensor-model-parallel-size") != nullptr ||
+                        last_of(arguments_of(flags, ""), "tensor-model-parallel-size") != nullptr;
+    read_arguments(with_flags(std::move(stored)), report, true);
+    if (!tensor && report.at("parallelism.sequence_parallel") == true) {
+      report.forget("parallelism.tensor");
+      report.ask("parallelism.tensor", "tensor ranks share the sequence, and another script states how many they are");
+    }
+    return;
   }
   const std::string place = command->place();
   const LaunchedProgram launched = launched_program(command->words, place, [](std::string_view flag) {
@@ -335,9 +338,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     return rule && rule->effect == Effect::kRead;
   });
   std::vector<Argument> arguments = counts_of(*command, launched);
-  if (starts_elsewhere(script, arguments_of(launched.program, place))) drop_bare_count(arguments);
-  if (const shell::Texts* const count = gpus_by_name(script, command->words))
-    arguments.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
+  add_counts_by_name(script, *command, arguments_of(launched.program, place), arguments);
   for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
   arguments = with_flags(std::move(arguments));
   const bool swift = is_swift_command(*command);
@@ -347,7 +348,9 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   std::vector<Argument> missing;  // ZeRO of a file that is not there
   if (!config && last_of(arguments, "deepspeed-config") != nullptr) missing = arguments;
   std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
+  const std::vector<Argument> named = arguments;
   read_arguments(std::move(arguments), report, false, program_of(command->words));
+  map_model_by_name(named, report);
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);

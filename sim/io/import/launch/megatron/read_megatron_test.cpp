@@ -316,7 +316,8 @@ TEST(ReadMegatron, FlagsOfAContainerAreNotOfTheTraining) {
 }
 
 TEST(ReadMegatron, SaysThatOtherTrainingsAreLeftOut) {
-  const Report report = read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py ") + kRun + "; done");
+  const Report report =
+      read_script(std::string("for i in 1 2 3; do torchrun pretrain_gpt.py --seed $i ") + kRun + "; done");
   std::string assumed;
   for (const Assumed& one : report.assumed) assumed += one.because + "\n";
   EXPECT_THAT(assumed, HasSubstr("the first of 3 commands that start a training"));

@@ -107,7 +107,8 @@ Era era_of(const Flags& flags) {
   if (flags.on("deepspeed") || flags.find("zero-stage") != nullptr) return Era::kDeepSpeed;
   if (flags.on("use-torch-fsdp2")) return Era::kTorchFsdp;
   if (any(flags, {"use-megatron-fsdp", "use-custom-fsdp"})) return Era::kMegatronFsdp;
-  const bool core = any(flags, {"use-mcore-models", "transformer-impl", "overlap-param-gather", "attention-backend"});
+  const bool core = any(flags, {"use-mcore-models", "transformer-impl", "overlap-param-gather", "attention-backend",
+                                "expert-model-parallel-size", "context-parallel-size", "moe-router-topk"});
   if (core) return Era::kCore;
   if (flags.find("DDP-impl") != nullptr || flags.on("checkpoint-activations")) return Era::k2021;
   for (const char* name : {"activations-checkpoint-method", "activations-checkpoint-granularity"})

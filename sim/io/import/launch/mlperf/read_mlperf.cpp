@@ -1,6 +1,6 @@
 // Makes a scenario of a submission's variables.
 //
-// Names: mlcommons/training_results_v3.0 to v5.1, NVIDIA/benchmarks/*/implementations: config_common.sh, conf/*.yaml.
+// Names: mlcommons/training_results_v3.0 to v6.0, NVIDIA/benchmarks/*/implementations: config_common.sh, conf/*.yaml.
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
 
 #include <fmt/format.h>
@@ -80,22 +80,30 @@ std::int64_t map_degree(const Settings& settings, Report& report, std::string_vi
 
 struct Benchmark {
   std::string_view folder, model;
-  std::int64_t sequence;
+  std::int64_t sequence = 0;  ///< 0: a variable states it
 };
 /// Sequences: mlcommons/training, large_language_model and llama rules. Dropout is 0 in every conf (custom.yaml).
 constexpr Benchmark kBenchmarks[] = {{"llama31_405b", "llama-3-405b", 8192},
                                      {"llama31_8b", "llama-3-8b", 8192},
                                      {"llama2_70b_lora", "llama-2-70b", 8192},
-                                     {"gpt3", "gpt3-175b", 2048}};
+                                     {"gpt3", "gpt3-175b", 2048},
+                                     {"gpt_oss", "gpt-oss-20b"},
+                                     {"gpt-oss", "gpt-oss-20b"}};
 
-void map_model(const Settings& settings, const std::string& path, Report& report) {
+/// Folders of benchmarks whose programs are others. Source: mlcommons/training_results_v0.5 to v6.0.
+constexpr std::string_view kOtherBenchmarks[] = {
+    "bert", "dlrm",      "flux", "gnn", "graph_neural_network", "gnmt",        "maskrcnn", "minigo", "ncf", "resnet",
+    "rgat", "retinanet", "rnnt", "ssd", "stable_diffusion",     "transformer", "unet3d",   "unet"};
+
+// A default does not count where a file that may set the variable is not there.
+void map_model(const Settings& settings, const std::string& path, bool incomplete, Report& report) {
   const auto size = settings.find({"MODEL_SIZE"});
   for (const Benchmark& benchmark : kBenchmarks) {
     if (path.find(benchmark.folder) == path.npos) continue;
     const bool llama31 = benchmark.folder.starts_with("llama31");
     std::string model(benchmark.model), from = "the benchmark " + std::string(benchmark.folder);
     // Folders of the 8B benchmark also hold files of 405B.
-    if (llama31 && size && (size->value == "8b" || size->value == "405b")) {
+    if (llama31 && size && !(size->is_default && incomplete) && (size->value == "8b" || size->value == "405b")) {
       model = "llama-3-" + size->value;
       from = size->from;
     }
@@ -111,6 +119,8 @@ void map_model(const Settings& settings, const std::string& path, Report& report
     const auto tokens = length ? whole_of(length->value) : std::nullopt;
     if (tokens && *tokens > 0)
       write(report, "batch.sequence_length", *tokens, *length);
+    else if (benchmark.sequence == 0)
+      report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
     else
       report.assume("batch.sequence_length", benchmark.sequence, "rules of the benchmark");
     report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
@@ -118,6 +128,18 @@ void map_model(const Settings& settings, const std::string& path, Report& report
   }
   report.ask("model", "the folders of the file name no known benchmark");
   report.ask("batch.sequence_length", "the folders of the file name no known benchmark");
+}
+
+bool refuse_other_benchmark(const std::string& path, Report& report) {
+  constexpr std::string_view kFolder = "/benchmarks/";
+  const std::size_t at = path.find(kFolder);
+  if (at == path.npos) return false;
+  const std::string name = path.substr(at + kFolder.size(), path.find('/', at + kFolder.size()) - at - kFolder.size());
+  const bool other = std::ranges::any_of(kOtherBenchmarks, [&](auto one) { return name.starts_with(one); });
+  if (other)
+    report.refuse(printable(name, 60),
+                  "this benchmark of MLPerf has a program of its own; those of gpt3, llama and gpt_oss are read");
+  return other;
 }
 
 struct Machine {
@@ -135,6 +157,27 @@ void map_machine(const std::string& file, Report& report) {
     if (file.find(amd) != file.npos) return report.refuse(amd, "GPUs of AMD are not modelled", printable(file));
 }
 
+// Names: Cisco/benchmarks/gpt_oss_20b of round 6.0, config_common.sh.
+void map_experts(const Settings& settings, Report& report) {
+  const Json model = report.at("model");
+  if (model.is_string() && model.get_ref<const std::string&>().find("gpt-oss") == std::string::npos)
+    return report.assume("parallelism.expert", 1, "the benchmark's model has no experts");
+  (void)map_degree(settings, report, "parallelism.expert", {"EXPERT_PARALLEL", "EP"});
+  if (report.whole("parallelism.expert").value_or(1) > 1 || settings.find({"EXPERT_TENSOR_PARALLEL", "ETP"}))
+    (void)map_degree(settings, report, "parallelism.expert_tensor", {"EXPERT_TENSOR_PARALLEL", "ETP"});
+  if (!model.is_string()) return;
+  const auto type = settings.find({"MOE_TOKEN_DISPATCHER_TYPE"});
+  const auto backend = settings.find({"MOE_FLEX_DISPATCHER_BACKEND"});
+  if (type && type->value == "flex" && backend)
+    write(report, "moe.dispatcher", backend->value == "hybridep" ? "hybridep" : "deepep", *backend);
+  else if (type && type->value != "flex")
+    write(report, "moe.dispatcher", type->value == "allgather" ? "all-gather" : "all-to-all", *type);
+  const auto factor = settings.find({"MOE_EXPERT_CAPACITY_FACTOR"});
+  if (const auto number = factor ? number_of_text(factor->value) : std::nullopt; number && *number > 0)
+    write(report, "moe.capacity_factor", *number, *factor);
+  if (settings.on({"MOE_EP_A2A_OVERLAP"})) report.map("moe.overlap", true, "MOE_EP_A2A_OVERLAP");
+}
+
 void map_shape(const Settings& settings, Report& report) {
   const std::int64_t nodes = map_degree(settings, report, "gpus", {"DGXNNODES"});
   constexpr std::int64_t kUsualGpus = 8;
@@ -147,7 +190,7 @@ void map_shape(const Settings& settings, Report& report) {
   (void)map_degree(settings, report, "parallelism.virtual_pipeline", {"INTERLEAVED_PIPELINE", "VP"});
   if (stages == 1) report.assume("parallelism.virtual_pipeline", 1, "one stage has no chunks");
   (void)map_degree(settings, report, "batch.micro", {"MICRO_BATCH_SIZE", "MBS"});
-  report.assume("parallelism.expert", 1, "the benchmarks' models have no experts");
+  map_experts(settings, report);
   const double replica = static_cast<double>(tensor) * static_cast<double>(stages) * static_cast<double>(context);
   const auto minibatch = settings.find({"MINIBS"});
   const auto sequences = minibatch ? whole_of(minibatch->value) : std::nullopt;
@@ -267,9 +310,10 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
   report.framework = "MLPerf training";
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).lexically_normal().generic_string();
+  if (refuse_other_benchmark(whole, report)) return;
   const Defaults defaults = defaults_beside(path, script);
   const Settings settings(script, defaults);
-  map_model(settings, whole, report);
+  map_model(settings, whole, !script.missing.empty(), report);
   map_machine(path.filename().string(), report);
   map_shape(settings, report);
   map_switches(settings, report);

@@ -116,7 +116,8 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   if (!known)
     settings.report().refuse("model.activation", "the activation " + in_quotes(activation) + " is not modelled");
   const std::string norm = settings.text({"model.normalization"}).value_or("layernorm");
-  arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "model.normalization"});
+  if (settings.has({"model.normalization"}))
+    arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "model.normalization"});
   if (norm != "rmsnorm" && norm != "layernorm" && norm != "layernorm1p")
     settings.report().refuse("model.normalization", in_quotes(norm) + " is not modelled");
   if (settings.has({"model.num_query_groups"}))
@@ -124,8 +125,14 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   const Names kPositions = {"model.position_embedding_type"};
   if (const auto type = settings.text(kPositions))
     arguments.push_back({"position-embedding-type", {*type}, settings.from(kPositions)});
-  if (settings.on({"model.use_flash_attention", "model.transformer_engine", "model.mcore_gpt"}))
+  // Without Transformer Engine, Megatron-Core's layers have its plain attention (get_specs of megatron_gpt_model.py).
+  const Names kEngine = {"model.transformer_engine"};
+  const bool local = settings.has(kEngine) && !settings.on(kEngine) && !settings.has({"model.name"});
+  if (settings.on({"model.use_flash_attention"}) || settings.on(kEngine) ||
+      (settings.on({"model.mcore_gpt"}) && !local))
     arguments.push_back({"use-flash-attn", {}, "model.use_flash_attention"});
+  else if (local)
+    arguments.push_back({"transformer-impl", {"local"}, "model.transformer_engine"});
 }
 
 // "bf16", "bf16-mixed", 16; megatron_amp_O2 keeps weights in 16 bits.

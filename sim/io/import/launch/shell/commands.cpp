@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/io/import/launch/shell/inner_shell.h"
 #include "sim/io/import/launch/shell/interpreter.h"
 
 namespace foretoken::io::shell {
@@ -240,14 +241,6 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   return Outcome::kYes;
 }
 
-// mpirun -n 4 bash -c '...': the number of processes before the shell, each with a GPU.
-std::optional<std::string> processes_of_mpi(const Texts& words, std::size_t end) {
-  if (!is_one_of(fs::path(words[0]).filename().string(), {"mpirun", "mpiexec", "orterun"})) return std::nullopt;
-  for (std::size_t i = 1; i + 1 < end; ++i)
-    if (is_one_of(words[i], {"-np", "-n", "--np", "-c"})) return words[i + 1];
-  return std::nullopt;
-}
-
 Outcome Interpreter::perform(const Texts& words, Mode mode) {
   bool known = false;
   const Outcome outcome = builtin(words, mode, known);
@@ -271,13 +264,14 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   if (name == "sbatch" || name == "srun" || name == "salloc") scheduler_options(words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool shell = is_one_of(fs::path(words[i]).filename().string(), {"bash", "sh"});
-    if (shell && i + 2 < words.size() && words[i + 1].starts_with('-') && words[i + 1].ends_with('c')) {
+    if (const auto text = shell ? text_of_shell(words, i) : std::nullopt) {
       const auto outer_job = job_;
       if (const auto processes = processes_of_mpi(words, i))
         job_.insert_or_assign(
-            std::string(kOfMpi) + (words[i + 2].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
+            std::string(kOfMpi) + (words[*text].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
             *processes);
-      inner_text(words[i + 2], mode, true);
+      if (starts_processes(words[0])) job_.insert_or_assign(std::string(kStartedBy), words[0]);
+      inner_text(words[*text], mode, true);
       job_ = outer_job;
       return Outcome::kOpen;
     }

@@ -148,13 +148,38 @@ bool Interpreter::start_piped_job(const Texts& words, const std::string& text, M
 }
 
 void Interpreter::scheduler_options(const Texts& words) {
+  // Options of sbatch and srun whose value may be the next word (sbatch(1), srun(1), pyxis).
+  constexpr std::string_view kCounts[] = {"--nodes", "--ntasks",        "--ntasks-per-node", "--gpus",
+                                          "--gres",  "--gpus-per-node", "--gpus-per-task",   "--cpus-per-task"};
+  constexpr std::string_view kOthers[] = {"--account",
+                                          "--chdir",
+                                          "--constraint",
+                                          "--container-image",
+                                          "--container-mounts",
+                                          "--container-name",
+                                          "--error",
+                                          "--export",
+                                          "--job-name",
+                                          "--container-workdir",
+                                          "--mem",
+                                          "--mpi",
+                                          "--nodelist",
+                                          "--output",
+                                          "--partition",
+                                          "--qos",
+                                          "--time"};
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (!words[i].starts_with('-')) break;
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
-    const bool short_name = equals == std::string::npos && name.size() == 2 && i + 1 < words.size();
+    const bool alone = equals == std::string::npos && i + 1 < words.size();
+    const bool short_name = alone && name.size() == 2;
     if (equals != std::string::npos)
       script_.scheduler[name] = words[i].substr(equals + 1);
+    else if (alone && std::ranges::find(kCounts, name) != std::end(kCounts))
+      script_.scheduler[name] = words[++i];
+    else if (alone && std::ranges::find(kOthers, name) != std::end(kOthers))
+      ++i;
     else if (short_name && std::string_view("NnG").find(name[1]) != std::string_view::npos)
       script_.scheduler[name] = words[++i];
     else if (short_name && std::string_view("pAJoet").find(name[1]) != std::string_view::npos)

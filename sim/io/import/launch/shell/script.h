@@ -38,6 +38,9 @@ struct Alternatives {
 /// Stands before the name of a count that mpirun states, among the options of a scheduler.
 inline constexpr std::string_view kOfMpi = "mpirun ";
 
+/// Names the program that starts the shell of a command on other machines, among the options of a scheduler.
+inline constexpr std::string_view kStartedBy = "started-by";
+
 /// A script as read.
 struct Script {
   std::vector<Command> commands{};

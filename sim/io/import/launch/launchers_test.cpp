@@ -1,0 +1,283 @@
+// Tests launches that state their GPUs, keys and models outside the flags of the training.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kPlainModel =
+    "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+    "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 50304 --bf16 ";
+
+Report read_plain(const std::string& before, const std::string& behind = "") {
+  return read_test_launch(before + " " + kPlainModel + behind, "train.sh");
+}
+
+std::string why_asked(const Report& report, const char* key) {
+  const auto found = std::ranges::find(report.asked, key, &Asked::key);
+  return found == report.asked.end() ? "" : found->because;
+}
+
+struct GpuCase {
+  const char *what, *before, *behind, *gpus;
+};
+
+constexpr GpuCase kGpuCases[] = {
+    {"options before -c", "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun bash -x -c \"cd /a && python", "\"",
+     "16"},
+    {"an option with a value", "mpirun -np 4 bash -eo pipefail -c \"python", "\"", "4"},
+    {"a job in a here document",
+     "sbatch <<EOF\n#!/bin/bash\n\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\nsrun --mpi=pmix bash -l -c \"python",
+     "\"\nEOF", "8"},
+    {"srun's counts between words", "srun -l --container-image a.sqsh --ntasks 16 sh -c \"python", "\"", "16"},
+    {"srun without counts", "srun -l --container-image a.sqsh sh -c \"cd /a && python", "\"", "null"},
+    {"Flux counts tasks", "flux run -N 4 -n 16 -g1 bash -c \"python", "\"", "16"},
+    {"also without a shell", "flux run -N 4 -n 16 -g1 python", "", "16"},
+    {"the world of one process", "export WORLD_SIZE=128\nexport RANK=0\npython", "", "128"},
+    {"also in a container", "export WORLD_SIZE=128 RANK=0\napptainer exec --nv a.sif python", "", "128"},
+    {"a world that a launcher makes", "export WORLD_SIZE=128 RANK=0\ntorchrun --nproc_per_node 8", "", "8"},
+    {"a number of nodes by that name", "WORLD_SIZE=4\npython", "", "1"}};
+
+TEST(Launchers, StateTheGpus) {
+  for (const GpuCase& one : kGpuCases) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(read_plain(one.before, one.behind).at("gpus").dump(), one.gpus);
+  }
+}
+
+TEST(Launchers, FewerGpusThanTheExpertsNeedAreAPlaceToFillIn) {
+  const char* const kExperts = "--num-experts 8 --expert-model-parallel-size 8 --pipeline-model-parallel-size 2 ";
+  EXPECT_THAT(why_asked(read_plain("torchrun --nproc_per_node 8", kExperts), "gpus"),
+              HasSubstr("8 GPUs are stated, but expert tensor x expert x pipeline is 16"));
+  EXPECT_EQ(read_plain("torchrun --nproc_per_node 8 --nnodes 2", kExperts).at("gpus"), 16);
+}
+
+TEST(Launchers, TheSameCommandInSeveralBranchesCountsOnce) {
+  const std::string command = std::string("torchrun --nproc_per_node 8 ") + kPlainModel;
+  const Report report =
+      read_test_launch("case ${LOCAL_RANK} in\n[0]) " + command + ";;\n[1]) " + command + ";;\nesac", "train.sh");
+  EXPECT_TRUE(std::ranges::none_of(report.assumed, [](const Assumed& one) { return one.key == "the training"; }));
+}
+
+TEST(Launchers, ChunksOfAnOpenPipelineAreAskedFor) {
+  const char* const kChunks = " --num-layers-per-virtual-pipeline-stage 3";
+  const Report open =
+      read_plain("torchrun --nproc_per_node 8", std::string("--pipeline-model-parallel-size $1") + kChunks);
+  EXPECT_TRUE(open.at("parallelism.virtual_pipeline").is_null());
+  EXPECT_NE(why_asked(open, "parallelism.virtual_pipeline"), "");
+  const Report known =
+      read_plain("torchrun --nproc_per_node 8", std::string("--pipeline-model-parallel-size 4") + kChunks);
+  EXPECT_EQ(known.at("parallelism.virtual_pipeline"), 2);
+}
+
+TEST(Launchers, FlagsOfCoreNameItsGeneration) {
+  const char* const kRun = "torchrun --nproc_per_node 8";
+  EXPECT_EQ(read_plain(kRun, "--data-impl mmap").at("runtime"), "megatron-2022");
+  EXPECT_EQ(read_plain(kRun, "--data-impl mmap --num-experts 8 --expert-model-parallel-size 8").at("runtime"),
+            "megatron-core");
+}
+
+TEST(Launchers, NamedSizesAreTakenInPlaceOfDefaults) {
+  const auto named = [](const std::string& name) {
+    return read_test_launch("torchrun --nproc_per_node 8 --nnodes 8 train.py --model-name " + name +
+                                " --training-phase pretrain --tensor-model-parallel-size 2 --seq-length 1024 "
+                                "--micro-batch-size 1 --global-batch-size 64 --bf16",
+                            "train.sh");
+  };
+  const Report known = named("mixtral-8x22b");
+  EXPECT_EQ(known.at("model").at("num_hidden_layers"), 56);
+  EXPECT_EQ(refused_lines(known), "");
+  EXPECT_TRUE(known.asked.empty());
+  EXPECT_THAT(why_asked(named("house-9b"), "model"), HasSubstr("the sizes of house-9b are not known here"));
+}
+
+TEST(Launchers, ADeepSpeedFileStatesWhatNoFlagDoes) {
+  const Report report = read_test_launch(
+      "cat <<END > ds.json\n{\"train_micro_batch_size_per_gpu\": 2, \"train_batch_size\": 32, "
+      "\"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 1}}\nEND\n"
+      "deepspeed --num_nodes 1 --num_gpus 4 train.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+      "--seq-length 512 --vocab-size 50304 --pipe-parallel-size 2 --deepspeed --deepspeed_config ds.json",
+      "train.sh");
+  EXPECT_EQ(report.at("batch.micro"), 2);
+  EXPECT_EQ(report.at("batch.global"), 32);
+  EXPECT_EQ(report.at("precision"), "bf16");
+}
+
+TEST(Launchers, KeysBehindAProgramOfNemoAreReadWithoutItsConfiguration) {
+  const Report report = read_test_launch(
+      "N=$1\ntorchrun --nproc-per-node 8 /opt/nemo/megatron_gpt_pretraining.py trainer.precision=bf16 "
+      "trainer.devices=8 trainer.num_nodes=2 model.pipeline_model_parallel_size=4 model.micro_batch_size=1 "
+      "model.global_batch_size=$N +model.optim.name=distributed_fused_adam",
+      "train.sh");
+  EXPECT_EQ(report.framework, "NeMo");
+  EXPECT_EQ(report.at("gpus"), 16);
+  EXPECT_EQ(report.at("parallelism.pipeline"), 4);
+  EXPECT_EQ(report.at("precision"), "bf16");
+  EXPECT_EQ(report.at("optimizer.zero_stage"), 1);
+  EXPECT_TRUE(report.at("model.activation").is_null()) << "the configuration that is not there states it";
+  EXPECT_NE(why_asked(report, "model.num_layers"), "");
+  EXPECT_THAT(why_asked(report, "batch.global"), HasSubstr("argument 1"));
+}
+
+TEST(Launchers, TheMissingConfigurationDecidesWhatNoKeyStates) {
+  const Report report = read_test_launch(
+      "python -m torch.distributed.run --nproc_per_node 8 tune.py trainer.devices=8 trainer.num_nodes=1 "
+      "trainer.precision=bf16 model.micro_batch_size=1 model.tensor_model_parallel_size=2 "
+      "model.sequence_parallel=False",
+      "train.sh");
+  EXPECT_NE(why_asked(report, "batch.global"), "");
+  EXPECT_TRUE(report.at("batch.global").is_null());
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), false);
+}
+
+TEST(Launchers, KeysOfNemosLauncherHaveASectionOfTheirOwn) {
+  const Report report = read_test_launch(
+      "for M in 8 9; do\nfor OVERLAP in true false; do\npython3 launcher/main.py training=gpt/house base_dir=/a "
+      "training.trainer.num_nodes=16 training.trainer.devices=8 training.model.global_batch_size=$((M*2)) "
+      "training.model.micro_batch_size=1 training.model.tensor_model_parallel_size=8 "
+      "++training.model.overlap_p2p_comm_warmup_flush=${OVERLAP}\ndone\ndone",
+      "train.sh");
+  EXPECT_EQ(report.at("gpus"), 128);
+  EXPECT_EQ(report.at("batch.global"), 16);
+  EXPECT_EQ(report.at("parallelism.tensor"), 8);
+  EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "the training"; }));
+}
+
+TEST(Launchers, KeysBehindARecipeOfBridgeAreReadWithoutIt) {
+  const Report report = read_test_launch(
+      "srun bash -c \"torchrun --nnodes=2 --nproc-per-node=4 recipes/pretrain_house.py --data=/a "
+      "train.global_batch_size=8 train.micro_batch_size=1 model.tensor_model_parallel_size=1 "
+      "model.expert_model_parallel_size=8 model.sequence_parallel=False model.seq_length=2048\"",
+      "train.sh");
+  EXPECT_EQ(report.framework, "Megatron-Bridge");
+  EXPECT_EQ(report.at("gpus"), 8);
+  EXPECT_EQ(report.at("batch.global"), 8);
+  EXPECT_EQ(report.at("batch.sequence_length"), 2048);
+  EXPECT_EQ(report.at("parallelism.expert"), 8);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), false);
+  EXPECT_NE(why_asked(report, "precision"), "");
+  EXPECT_TRUE(report.at("recompute.granularity").is_null()) << "the recipe decides";
+}
+
+TEST(Launchers, AFragmentWhoseTensorRanksShareTheSequenceAsksForThem) {
+  const std::string model = std::string("MODEL_ARGS=\"") + (std::strchr(kPlainModel, ' ') + 1);
+  EXPECT_NE(why_asked(read_test_launch(model + " --sequence-parallel\"", "conf.sh"), "parallelism.tensor"), "");
+  EXPECT_EQ(why_asked(read_test_launch(model + "\"", "conf.sh"), "parallelism.tensor"), "");
+  const Report known = read_test_launch(model + " --sequence-parallel --tensor-model-parallel-size 2\"", "conf.sh");
+  EXPECT_EQ(known.at("parallelism.tensor"), 2);
+}
+
+TEST(Launchers, AConfigurationOfTheModelStandsInPlaceOfDefaults) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 forge/train.py --config-file /a/configs/models/house/house_9b.yaml --training-phase "
+      "pretrain --tensor-model-parallel-size 2 --seq-length 1024 --micro-batch-size 1 --global-batch-size 64 --bf16",
+      "train.sh");
+  EXPECT_THAT(why_asked(report, "model"), HasSubstr("the sizes of house_9b are not known here"));
+  EXPECT_TRUE(report.at("model").is_null());
+}
+
+TEST(Launchers, NemoWithoutTransformerEngineHasPlainAttention) {
+  const auto attention = [](const std::string& keys) {
+    return read_test_launch(
+               "trainer: {devices: 8, num_nodes: 1, precision: bf16}\nmodel: {mcore_gpt: true, micro_batch_size: 1, "
+               "num_layers: 2, hidden_size: 64, num_attention_heads: 4, encoder_seq_length: 64" +
+                   keys + "}",
+               "gpt.yaml")
+        .at("attention");
+  };
+  EXPECT_EQ(attention(""), "flash");
+  EXPECT_EQ(attention(", transformer_engine: true"), "flash");
+  EXPECT_EQ(attention(", transformer_engine: false"), "unfused");
+  EXPECT_EQ(attention(", transformer_engine: false, use_flash_attention: true"), "flash");
+}
+
+TEST(Launchers, OverridesOfBridgeTurnOff) {
+  const Report report = read_test_launch(
+      "model: {tensor_model_parallel_size: 1, sequence_parallel: false, seq_length: 4096}\n"
+      "train: {global_batch_size: 64, micro_batch_size: 1, train_iters: 10}\n"
+      "ddp: {overlap_grad_reduce: true, overlap_param_gather: false}",
+      "sft.yaml");
+  EXPECT_EQ(report.at("overlap.grad_reduce"), true);
+  EXPECT_EQ(report.at("overlap.param_gather"), false);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), false);
+  EXPECT_TRUE(report.at("overlap.tensor_parallel").is_null()) << "the recipe decides";
+}
+
+class LaunchFolders : public testing::Test {
+ protected:
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+  Report read(const std::string& name) {
+    Launch launch;
+    launch.files = {folder_ / name};
+    Findings findings;
+    Report report = read_launch(launch, findings);
+    complaints_ = lines_of(findings.complaints);
+    return report;
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("launch-folders-" + std::to_string(::getpid()));
+  std::string complaints_;
+};
+
+TEST_F(LaunchFolders, AnExperimentOfPrimusIsNamedByAVariable) {
+  const std::string config =
+      "export GPUS_PER_NODE=8 NNODES=2\nexport EXP=/workspace/conf/small.yaml\nexport PRIMUS_BATCH=4\n";
+  write("config.sh", config);
+  (void)read("config.sh");
+  EXPECT_THAT(complaints_, HasSubstr("the variable EXP names /workspace/conf/small.yaml, which is not there"));
+  write("conf/small.yaml",
+        "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      num_layers: 4\n"
+        "      hidden_size: 512\n      num_attention_heads: 8\n      seq_length: 512\n      bf16: true\n"
+        "      micro_batch_size: ${PRIMUS_BATCH:1}\n      global_batch_size: ${PRIMUS_GLOBAL:64}\n");
+  const Report report = read("config.sh");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.at("gpus"), 16);
+  EXPECT_EQ(report.at("batch.micro"), 4) << "the script sets it";
+  EXPECT_EQ(report.at("batch.global"), 64) << "the default of the file";
+}
+
+constexpr const char* kOfExperts =
+    "export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=2\nexport MICRO_BATCH_SIZE=1\n"
+    "export TENSOR_MODEL_PARALLEL=2\nexport EXPERT_PARALLEL=4\nexport EXPERT_TENSOR_PARALLEL=1\n"
+    "export MOE_TOKEN_DISPATCHER_TYPE=flex\nexport MOE_FLEX_DISPATCHER_BACKEND=deepep\n"
+    "export MOE_EXPERT_CAPACITY_FACTOR=1.25\n";
+
+TEST_F(LaunchFolders, ABenchmarkWithExpertsHasTheirDegrees) {
+  write("benchmarks/gpt_oss_20b/config_DGXH100_2x8x2.sh", kOfExperts);
+  const Report report = read("benchmarks/gpt_oss_20b/config_DGXH100_2x8x2.sh");
+  EXPECT_EQ(report.at("model"), "gpt-oss-20b");
+  EXPECT_EQ(report.at("parallelism.expert"), 4);
+  EXPECT_EQ(report.at("parallelism.expert_tensor"), 1);
+  EXPECT_EQ(report.at("moe.dispatcher"), "deepep");
+  EXPECT_EQ(report.at("moe.capacity_factor"), 1.25);
+  EXPECT_EQ(report.at("batch.global"), 2 * (16 / 2));
+  EXPECT_THAT(why_asked(report, "batch.sequence_length"), HasSubstr("MAX_SEQLEN"));
+  write("benchmarks/llama31_8b/config_DGXH100_2x8x2.sh", kOfExperts);
+  EXPECT_EQ(read("benchmarks/llama31_8b/config_DGXH100_2x8x2.sh").at("parallelism.expert"), 1);
+}
+
+TEST_F(LaunchFolders, OtherBenchmarksAreRefusedByName) {
+  write("benchmarks/bert/implementations/a/config_DGXA100_1x8x56x1.sh", "export DGXNNODES=1\nexport BATCHSIZE=56\n");
+  EXPECT_THAT(refused_lines(read("benchmarks/bert/implementations/a/config_DGXA100_1x8x56x1.sh")),
+              HasSubstr("bert: this benchmark of MLPerf has a program of its own"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,117 @@
+// Finds trainings whose configuration no word of a command names.
+#include "sim/io/import/launch/program_keys.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/shell/unknown.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ${NAME:default} of Primus, where the script sets NAME.
+std::string with_variables(std::string text, const shell::Variables& variables) {
+  for (std::size_t at = text.find("${"); at != text.npos; at = text.find("${", at + 1)) {
+    const std::size_t colon = text.find(':', at), close = text.find('}', at);
+    if (close == text.npos) break;
+    if (colon > close) continue;
+    const shell::Texts* const value = variables.find(std::string_view(text).substr(at + 2, colon - at - 2));
+    if (value != nullptr && value->size() == 1 && !shell::is_unknown(value->front()))
+      text.replace(at, close - at + 1, value->front());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string experiment_of(const shell::Script& script) {
+  const shell::Texts* const value = script.variables.find("EXP");
+  const bool one = value != nullptr && value->size() == 1 && !shell::is_unknown(value->front());
+  return one && value->front().ends_with(".yaml") ? value->front() : "";
+}
+
+std::optional<NamedFile> file_of_variable(const shell::Script& script, const std::string& folder) {
+  const std::string name = experiment_of(script);
+  auto path = name.empty() ? std::nullopt : near_file(name, folder);
+  // The container mounts the folder of the script: /workspace/conf/a.yaml is conf/a.yaml.
+  const fs::path whole(name);
+  if (!name.empty() && !path) path = near_file((whole.parent_path().filename() / whole.filename()).string(), folder);
+  Findings unread;
+  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
+  if (!text) return std::nullopt;
+  NamedFile file;
+  file.paths = {*path};
+  file.text = with_variables(*text, script.variables);
+  file.place = "the variable EXP";
+  file.command.words = {"primus"};
+  const auto count = [&](const char* variable) -> std::optional<std::int64_t> {
+    const shell::Texts* const value = script.variables.find(variable);
+    return value != nullptr && value->size() == 1 ? whole_of(value->front()) : std::nullopt;
+  };
+  const auto each = count("GPUS_PER_NODE"), nodes = count("NNODES");
+  if (each && nodes) file.gpus = *each * *nodes;
+  return file;
+}
+
+std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::string& folder) {
+  constexpr std::string_view kSections[] = {"model.", "trainer.",        "exp_manager.",  "run.",      "train.",
+                                            "ddp.",   "mixed_precision", "comm_overlap.", "optimizer."};
+  constexpr std::string_view kOfMegatron[] = {"model.tensor_model_parallel_size", "model.micro_batch_size",
+                                              "model.global_batch_size"};
+  constexpr std::string_view kOfBridge[] = {"train.micro_batch_size", "train.global_batch_size"};
+  constexpr std::string_view kOfLauncher = "training.";  // of NeMo's launcher: training.model.num_layers=12
+  std::vector<NamedFile> files;
+  for (const shell::Command& command : script.commands) {
+    NamedFile file;
+    bool megatron = false, trainer = false, bridge = false;
+    std::string program = "program.py";
+    for (const std::string& word : command.words) {
+      if (word.ends_with(".py")) program = fs::path(word).filename().string();
+      std::string plain = word.substr(std::min(word.find_first_not_of('+'), word.size()));
+      if (plain.starts_with(kOfLauncher)) plain.erase(0, kOfLauncher.size());
+      const std::string key = plain.substr(0, plain.find('='));
+      const bool known = plain.find('=') != plain.npos && !shell::is_unknown(key);
+      const auto begins = [&](std::string_view section) { return key.starts_with(section); };
+      if (!known || !std::ranges::any_of(kSections, begins)) continue;
+      file.overrides.push_back(plain);
+      trainer = trainer || key.starts_with("trainer.");
+      megatron = megatron || std::ranges::find(kOfMegatron, key) != std::end(kOfMegatron);
+      bridge = bridge || std::ranges::find(kOfBridge, key) != std::end(kOfBridge);
+    }
+    const auto same = [&](const NamedFile& other) { return other.overrides == file.overrides; };
+    if (!megatron || trainer == bridge || std::ranges::any_of(files, same)) continue;
+    file.paths = {fs::path(folder) / (fs::path(program).stem().string() + ".yaml")};
+    file.text = bridge ? "train: {}\nmodel: {}\n" : "trainer: {}\nmodel: {}\n";
+    file.place = command.place();
+    file.command = command;
+    file.keys_alone = true;
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void complete_keys(const NamedFile& named, Report& report) {
+  if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions
+    report.drop_assumptions("the configuration of the program decides, which is not there");
+  if (!report.has("precision")) report.ask("precision", "no word behind the program states it");
+  if (!report.has("batch.global")) report.ask("batch.global", "no word behind the program states the global batch");
+  constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
+      {"model.sequence_parallel", "parallelism.sequence_parallel"},
+      {"model.optim.overlap_grad_sync", "overlap.grad_reduce"},
+      {"model.optim.overlap_param_sync", "overlap.param_gather"}};
+  for (const std::string& word : named.overrides)
+    for (const auto& [name, key] : kSwitches)
+      if (word.starts_with(name) && word.find('=') == name.size() && switch_of(word.substr(name.size() + 1)) == false)
+        report.map(key, false, printable(word, 80));
+  for (const std::string& word : named.command.words)
+    if (word.find("neuronx") != word.npos)
+      return report.refuse("neuronx", "a program for AWS Trainium, whose kernels and memory are others", named.place);
+}
+
+}  // namespace foretoken::io::launch
