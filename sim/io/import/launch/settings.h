@@ -34,8 +34,9 @@ enum class Unknown : std::uint8_t { kRefused, kByName };
 [[nodiscard]] Json as_texts(const Json& document);
 
 /// Replaces "${a.b}", "${.b}" and the functions multiply, divide_floor and oc.env, and "${NAME:value}", inside one
-/// document. A reference that leads nowhere, or to itself, stays as it is.
-void resolve_references(Json& document);
+/// document. A reference that leads nowhere, or to itself, stays as it is. Returns the dotted keys that references lead
+/// to.
+std::set<std::string> resolve_references(Json& document);
 
 class Settings {
  public:

@@ -2,6 +2,9 @@
 //
 // Names and defaults: pytorch/torchtune, recipes/configs and
 // recipes/{full,lora}_finetune_{distributed,single_device}.py.
+#include <algorithm>
+#include <set>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/model_names.h"
@@ -104,6 +107,17 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
   report.map("compile", settings.on({"compile"}), "compile");
 }
 
+// Keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". Those count.
+void ignore_variables(const Settings& settings, const std::set<std::string>& variables, Report& report) {
+  for (const std::string& name : variables) {
+    const bool ruled =
+        std::ranges::any_of(kTorchtuneKeys, [&](const KeyRule& rule) { return lists_key(rule.keys, name); });
+    if (ruled || settings.was_asked(name)) continue;
+    (void)settings.at(name);
+    report.ignore(printable(name, 80), "");
+  }
+}
+
 }  // namespace
 
 bool is_torchtune(const Json& document) {
@@ -117,13 +131,14 @@ bool is_torchtune(const Json& document) {
 void read_torchtune(const Json& document, std::string_view text, std::optional<std::int64_t> gpus, Report& report) {
   report.framework = "torchtune";
   Json resolved = document;
-  resolve_references(resolved);
+  const std::set<std::string> variables = resolve_references(resolved);
   leave_out_datasets(resolved, report);
   const Settings settings(std::move(resolved), report);
   const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
   refuse_other_recipes(settings, text, report);
   map_named_model(builder, "model._component_", report);
-  if (!settings.map_whole({"tokenizer.max_seq_len"}, "batch.sequence_length"))
+  // Up to 0.2 the dataset cut the sequences: torchtune/datasets/_instruct.py.
+  if (!settings.map_whole({"tokenizer.max_seq_len", "dataset.max_seq_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "tokenizer.max_seq_len is null: sequences are as long as the data");
   const auto distributed = gpus_in_comments(text);
   const bool single = !distributed && single_device(text);
@@ -145,7 +160,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   else
     report.refuse("tensor_parallel_dim", "it cuts the model in other ways");
   if (!settings.on({"dataset.packed"})) report.approximate("dataset.packed", kNotPacked);
-  settings.sort_rest(kTorchtuneKeys);
+  ignore_variables(settings, variables, report);
+  settings.sort_rest(kTorchtuneKeys, Unknown::kByName);
 }
 
 }  // namespace foretoken::io::launch::tuning
