@@ -291,8 +291,8 @@ std::string plain_name(std::string_view name) {
     for (const std::string_view prefix :
          {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
-    for (const std::string_view suffix :
-         {"bnb4bit", "fp8", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
+    for (const std::string_view suffix : {"bnb4bit", "fp8", "fp16", "bf16", "instruct", "chat", "base", "hf", "it",
+                                          "mcore", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }

@@ -26,6 +26,9 @@ struct NamedFile {
 /// that prepare data.
 [[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
 
+/// Returns the YAML and TOML files that here documents of the script write, for scripts that start nothing themselves.
+[[nodiscard]] std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder);
+
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);

@@ -67,6 +67,21 @@ TEST_F(NamedFiles, MayBeWrittenByTheScriptItself) {
   EXPECT_THAT(complaints_, HasSubstr("is not there"));
 }
 
+TEST_F(NamedFiles, MayBeAllThatAScriptWrites) {
+  const Report report = read(std::string("cat > sft.yaml <<END\n") + kFactory + "END\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
+TEST_F(NamedFiles, AValueThatNobodySetsIsAskedFor) {
+  const Report report = read(
+      "cat > a.toml <<END\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = $SIZE\n"
+      "seq_len = 8192\nEND\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.micro"; }));
+}
+
 TEST_F(NamedFiles, ModulesAndOtherLaunchersHaveTheirGpus) {
   write("sft.yaml", kFactory);
   for (const char* launch :

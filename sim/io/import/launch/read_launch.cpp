@@ -216,8 +216,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       if (const std::string method = word.ends_with(".py") ? tuning::other_method_of(word) : ""; !method.empty())
         return report.refuse(method, "the script starts " + printable(word, 80) +
                                          ": preferences, rewards or distillation, not plain training");
-  read_named_file(path, *script, files_of_script(*script, folder), missing_configuration(*script), flags, launch,
-                  report, findings);
+  const std::string missing = missing_configuration(*script);
+  std::vector<NamedFile> files = files_of_script(*script, folder);
+  // A script that only writes a configuration, which another one starts.
+  if (files.empty() && missing.empty() && programs_of(*script).empty()) files = files_written(*script, folder);
+  read_named_file(path, *script, files, missing, flags, launch, report, findings);
 }
 
 // Documents of all frameworks differ in their sections.
