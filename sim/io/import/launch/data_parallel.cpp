@@ -106,8 +106,12 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
     if (!gpus) map_ranks_of_batch(batch, replica, report);
     return;
   }
-  if (!micro || !batch.accumulation)
+  if (!batch.accumulation)
     return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
+  if (!micro)
+    return report.ask("batch.global", fmt::format("it follows from the micro-batch and --gpus: {} micro-batches for "
+                                                  "each data rank",
+                                                  *batch.accumulation));
   if (ranks == 0)
     return report.ask("batch.global", fmt::format("{} sequences x {} micro-batches for each data rank; it follows from "
                                                   "--gpus",
@@ -202,6 +206,8 @@ NamedZero zero_in_name(const std::string& file) {
   if (!holds(file, "offload") || none) return named;
   const std::string_view rest = std::string_view(file).substr(file.rfind("offload"));
   const bool parameters = rest.find("param") != rest.npos, optimizer = rest.find("opt") != rest.npos;
+  // Parameters leave the GPU at stage 3 only: deepspeed.ai, "DeepSpeed Configuration JSON", offload_param.
+  if (parameters && !named.stage) named.stage = 3;
   named.offloads_optimizer = optimizer || !parameters;
   named.offloads_parameters = parameters || (named.stage == 3 && !optimizer);
   return named;

@@ -1,7 +1,8 @@
 // Renames the arguments of programs that train as the Trainer does.
 //
-// Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py; meta-llama/llama-recipes,
-// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py; tloen/alpaca-lora, finetune.py.
+// Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py (before and after its flags were grouped);
+// meta-llama/llama-recipes, src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py;
+// tloen/alpaca-lora, finetune.py.
 #include "sim/io/import/launch/tuning/other_programs.h"
 
 #include <algorithm>
@@ -12,13 +13,15 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/tuning/own_programs.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
 
 using Renamed = std::pair<std::string_view, const char*>;
 
-constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training";
+constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training",
+                           kOldBatch = "per-gpu-train-batch-size";
 
 bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
   const Argument* const found = last_of(arguments, name);
@@ -45,22 +48,60 @@ struct Taken {
   }
 };
 
+// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path.
+bool has_groups(const std::vector<Argument>& arguments) {
+  return std::ranges::any_of(std::array{"train.micro-batch-size", "model.model-name-or-path", "ds.zero-stage"},
+                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
+}
+
+// The type of the weights is bf16 in versions that state it; without --bf16 older ones take that of the model's files.
+void take_precision_of_rlhf(const Taken& taken) {
+  const bool grouped = has_groups(taken.arguments);
+  constexpr Renamed kType[] = {{"ds.param-dtype", "dtype"}, {"param-dtype", "dtype"}};
+  taken.rename(kType);
+  if (last_of(taken.arguments, "dtype") != nullptr || is_on(taken.arguments, "bf16")) return;
+  if (grouped)
+    taken.add_default("dtype", {"bf16"});
+  else
+    taken.arguments.push_back({"dtype", {"auto"}, ""});
+}
+
 void take_open_rlhf(const Taken& taken) {
   std::vector<Argument>& arguments = taken.arguments;
   taken.origins.program = "OpenRLHF";
   std::erase_if(arguments, [](const Argument& one) {  // rank 0 is none
-    return one.name == "lora-rank" && !one.values.empty() && one.values.front() == "0";
+    return (one.name == "lora-rank" || one.name == "ds.lora.rank") && !one.values.empty() && one.values.front() == "0";
   });
+  take_precision_of_rlhf(taken);
   constexpr Renamed kRlhfNames[] = {{kRlhfBatch, "per-device-train-batch-size"},
+                                    {"train.micro-batch-size", "per-device-train-batch-size"},
                                     {"train-batch-size", "global-train-batch-size"},
+                                    {"train.batch-size", "global-train-batch-size"},
                                     {"max-len", "max-seq-length"},
+                                    {"data.max-len", "max-seq-length"},
                                     {"pretrain", "model-name-or-path"},
+                                    {"model.model-name-or-path", "model-name-or-path"},
+                                    {"model.gradient-checkpointing-enable", "gradient-checkpointing"},
                                     {"packing-samples", "packing"},
+                                    {"ds.packing-samples", "packing"},
                                     {"lora-rank", "lora-r"},
+                                    {"ds.lora.rank", "lora-r"},
+                                    {"ds.lora.target-modules", "target-modules"},
+                                    {"ds.load-in-4bit", "load-in-4bit"},
+                                    {"ds.zero-stage", "zero-stage"},
+                                    {"ds.adam-offload", "adam-offload"},
+                                    {"ds.ring-attn-size", "ring-attn-size"},
+                                    {"ds.zpg", "zpg"},
+                                    {"ds.tensor-parallel-size", "ds-tensor-parallel-size"},
+                                    {"ds.attn-implementation", "attn-implementation"},
+                                    {"ds.use-liger-kernel", "use-liger-kernel"},
                                     {"flash-attn", "use-flash-attn"}};
   taken.rename(kRlhfNames);
   if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
   taken.add_default("zero-stage", {"2"});
+  taken.add_default("per-device-train-batch-size", {"8"});
+  taken.add_default("global-train-batch-size", {"128"});
+  taken.add_default("max-seq-length", {"2048"});
 }
 
 // The batch of a step and rank is cut into micro-batches in old versions.
@@ -167,7 +208,35 @@ void take_alpaca_lora(const Taken& taken) {
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
 
-bool is_open_rlhf(const std::vector<Argument>& arguments) { return last_of(arguments, kRlhfBatch) != nullptr; }
+// Until version 4.0 the Trainer's batch was per_gpu_train_batch_size: transformers, training_args.py.
+bool is_old_trainer(const std::vector<Argument>& arguments) {
+  return last_of(arguments, kOldBatch) != nullptr && last_of(arguments, "model-name-or-path") != nullptr;
+}
+
+void take_old_trainer(const Taken& taken) {
+  constexpr Renamed kOld[] = {{kOldBatch, "per-device-train-batch-size"},
+                              {"per-gpu-eval-batch-size", "per-device-eval-batch-size"}};
+  taken.rename(kOld);
+}
+
+// A program that is called after QLoRA: its frozen weights have 4 bits unless it states others.
+void take_name_of_qlora(const std::vector<std::string>& program, const Taken& taken) {
+  const std::string file = std::filesystem::path(program.front()).filename().string();
+  const auto words = words_of_name(std::filesystem::path(file).stem().string());
+  const bool stated =
+      std::ranges::any_of(std::array{"bits", "load-in-4bit", "load-in-8bit", "quantization-bit", "full-finetune"},
+                          [&](const char* name) { return last_of(taken.arguments, name) != nullptr; });
+  if (stated || std::ranges::find(words, "qlora") == words.end() || last_of(taken.arguments, "lora-r") == nullptr)
+    return;
+  taken.origins.program = printable(file, 60) + ", by its name";
+  taken.add_default("load-in-4bit", {"true"});
+}
+
+bool is_open_rlhf(const std::vector<Argument>& arguments) {
+  const bool bare = last_of(arguments, "pretrain") != nullptr &&
+                    (last_of(arguments, "max-len") != nullptr || last_of(arguments, "input-key") != nullptr);
+  return last_of(arguments, kRlhfBatch) != nullptr || has_groups(arguments) || bare;
+}
 
 bool is_llama_recipes(const std::vector<Argument>& arguments) {
   if (last_of(arguments, "per-device-train-batch-size") != nullptr) return false;
@@ -179,19 +248,25 @@ bool is_llama_recipes(const std::vector<Argument>& arguments) {
 }  // namespace
 
 bool is_other_program(const std::vector<Argument>& arguments) {
-  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments);
+  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments) ||
+         is_old_trainer(arguments) || is_own_program(arguments);
 }
 
-Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
+Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments,
+                              Report& report) {
   Origins origins;
   const Taken taken{arguments, origins};
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
+  if (is_old_trainer(arguments)) take_old_trainer(taken);
+  if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (is_open_rlhf(arguments))
     take_open_rlhf(taken);
   else if (is_llama_recipes(arguments))
     take_llama_recipes(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
     take_alpaca_lora(taken);
+  else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_own_program(arguments))
+    take_own_names(arguments, origins, report);
   return origins;
 }
 
