@@ -332,6 +332,13 @@ constexpr NamedCase kQuietCases[] = {
      "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\ntokenizer: {_component_: x.llama3_tokenizer, "
      "path: \"${model_dir}/a.model\", max_seq_len: 2048}\nmodel_dir: models/a\nlr: 1e-6\n"
      "optimizer: {_component_: torch.optim.AdamW, lr: \"${lr}\"}\nbatch_size: 2\nclean: True\n"},
+    {"variables of llm-foundry", "a.yaml",
+     "max_seq_len: 2048\nattn_impl: flash\nsharding_strategy: FULL_SHARD\nmodel_size: 13b\nglobal_train_batch_size: "
+     "64\n"
+     "device_train_microbatch_size: 2\nmodel: {name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12, "
+     "vocab_size: 50368, max_seq_len: \"${max_seq_len}\", attn_config: {attn_impl: \"${attn_impl}\"}}\n"
+     "optimizer: {name: decoupled_adamw}\nprecision: amp_bf16\nrun_name: \"mpt-${model_size}\"\n"
+     "fsdp_config: {sharding_strategy: \"${sharding_strategy}\"}\n"},
     {"datasets of a torchtune recipe of one's own", "a.yaml",
      "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\ntokenizer: {_component_: x.llama3_tokenizer, "
      "max_seq_len: 2048}\nbatch_size: 2\nval_known_dataset: {_component_: torchtune.datasets.instruct_dataset, "

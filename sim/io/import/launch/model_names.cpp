@@ -296,6 +296,7 @@ std::string plain_name(std::string_view name) {
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
+  if (plain.starts_with("qwen3moe")) plain.erase(std::string_view("qwen3").size(), 3);                   // torchtune
   if (plain.starts_with("qwen1half")) plain.replace(0, std::string_view("qwen1half").size(), "qwen15");  // ms-swift
   if (plain.starts_with("bloomz")) plain.erase(std::string_view("bloom").size(), 1);  // the same sizes
   return plain;

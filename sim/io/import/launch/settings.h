@@ -66,6 +66,10 @@ class Settings {
   /// Likewise; takes `fallback` for a reason where it is not stated.
   std::int64_t map_or(Names names, std::string_view key, std::int64_t fallback, std::string_view because) const;
 
+  /// Ignores keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". Those count. Keys
+  /// with a rule stay.
+  void ignore_variables(const std::set<std::string>& variables, std::span<const KeyRule> rules) const;
+
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is
   /// refused where it is on. A parallel degree of 1 is off.
   void sort_rest(std::span<const KeyRule> rules, Unknown unknown = Unknown::kRefused) const;

@@ -163,6 +163,16 @@ TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
   EXPECT_THAT(report.asked[1].because, HasSubstr("6 micro-batches for each data rank"));
 }
 
+TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {
+  const Report report = read_script(
+      "python -m torch.distributed.launch --nproc_per_node 8 finetune.py --model_path=bigcode/starcoder --seq_length "
+      "2048 "
+      "--max_steps 1000 --batch_size 1 --gradient_accumulation_steps 16 --learning_rate 1e-4");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model"; }));
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {
   const Report report = read_script(
       "torchrun --nproc_per_node 4 my_sft.py --model Qwen/Qwen2.5-7B --seq_len 4096 --per_gpu_train_batch_size 2 "

@@ -50,6 +50,10 @@ constexpr Renamed kNames[] = {{"per-device-batch-size", kEach},
                               {"seq-len", "max-seq-length"},
                               {"sequence-length", "max-seq-length"},
                               {"max-sequence-length", "max-seq-length"}};
+/// Beside these a model of any name is one of language.
+constexpr std::string_view kLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
+                                         "context-length",  "cutoff-len",         "seq-length",       "seq-len",
+                                         "sequence-length", "max-sequence-length"};
 /// Of one GPU in one program, of a step in another.
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
@@ -71,8 +75,9 @@ const Argument* open_batch(const std::vector<Argument>& arguments) {
 }  // namespace
 
 bool is_own_program(const std::vector<Argument>& arguments) {
-  const bool model = std::ranges::any_of(
+  const bool known = std::ranges::any_of(
       kModels, [&](std::string_view name) { return model_of_name(value_of(arguments, name)).has_value(); });
+  const bool model = known || (has_any(arguments, kModels) && has_any(arguments, kLengths));
   if (!model || has_any(arguments, kMegatrons)) return false;
   const bool each = std::ranges::any_of(kNames, [&](const Renamed& one) {
     return std::string_view(one.second) == kEach && last_of(arguments, one.first) != nullptr;

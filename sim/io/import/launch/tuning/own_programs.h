@@ -1,4 +1,4 @@
-// Training programs of the user's own: a known model and a batch, under names that are not the Trainer's.
+// Training programs of the user's own: a model and a batch, under names that are not the Trainer's.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Returns true for arguments that name a known model, a batch, and a learning rate or a number of steps.
+/// Returns true for arguments that name a known model, or any model and a length of sequences, beside a batch and a
+/// learning rate or a number of steps.
 [[nodiscard]] bool is_own_program(const std::vector<Argument>& arguments);
 
 /// Gives such arguments the Trainer's names. Asks for a batch whose name does not say whether a GPU or all have it.

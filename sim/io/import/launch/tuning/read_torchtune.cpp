@@ -2,7 +2,6 @@
 //
 // Names and defaults: pytorch/torchtune, recipes/configs and
 // recipes/{full,lora}_finetune_{distributed,single_device}.py.
-#include <algorithm>
 #include <set>
 
 #include "sim/base/text.h"
@@ -107,17 +106,6 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
   report.map("compile", settings.on({"compile"}), "compile");
 }
 
-// Keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". Those count.
-void ignore_variables(const Settings& settings, const std::set<std::string>& variables, Report& report) {
-  for (const std::string& name : variables) {
-    const bool ruled =
-        std::ranges::any_of(kTorchtuneKeys, [&](const KeyRule& rule) { return lists_key(rule.keys, name); });
-    if (ruled || settings.was_asked(name)) continue;
-    (void)settings.at(name);
-    report.ignore(printable(name, 80), "");
-  }
-}
-
 }  // namespace
 
 bool is_torchtune(const Json& document) {
@@ -160,7 +148,7 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   else
     report.refuse("tensor_parallel_dim", "it cuts the model in other ways");
   if (!settings.on({"dataset.packed"})) report.approximate("dataset.packed", kNotPacked);
-  ignore_variables(settings, variables, report);
+  settings.ignore_variables(variables, kTorchtuneKeys);
   settings.sort_rest(kTorchtuneKeys, Unknown::kByName);
 }
 
