@@ -299,6 +299,10 @@ constexpr RefusedCase kRefusedCases[] = {
     {"a part of NeoX's settings", "a.yml",
      "{\"checkpoint_activations\": true, \"synchronize_each_layer\": true, \"train_micro_batch_size_per_gpu\": 4}",
      "part of a configuration"},
+    {"images in torchtune", "a.yaml",
+     "model: {_component_: own.docev_phi4_mini, encoder_trainable: True}\ntokenizer: {_component_: own.transform}\n"
+     "batch_size: 1\n",
+     "model.encoder_trainable: a multimodal model"},
     {"tensor ranks of torchtune", "a.yaml",
      "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer}\n"
      "batch_size: 2\ntensor_parallel_dim: 8\ntensor_parallel_plan: {_component_: x}\n",

@@ -216,6 +216,21 @@ std::string missing_configuration(const shell::Script& script) {
   return "";
 }
 
+std::string missing_script(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const bool ends = word.ends_with(".sh") || word.ends_with(".slurm") || word.ends_with(".sbatch");
+      const std::string before = i == 0 ? "bash" : fs::path(command.words[i - 1]).filename().string();
+      const bool starts = before == "bash" || before == "sh" || before == "sbatch";
+      // The commands of a script that is there stand in its place.
+      if (ends && starts)
+        return fmt::format("{} starts {}, which is not there", command.place(),
+                           printable(shell::shown_unknown(word), 100));
+    }
+  return "";
+}
+
 std::string programs_of(const shell::Script& script) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> programs;

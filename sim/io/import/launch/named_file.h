@@ -33,6 +33,10 @@ struct NamedFile {
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
+/// Words the complaint where a script that is started is not there: "run.sh:8 starts train.sh, which is not there";
+/// empty where all are.
+[[nodiscard]] std::string missing_script(const shell::Script& script);
+
 /// Returns the programs of Python that a script starts, up to three: "torchrun_main.py". Empty for none.
 [[nodiscard]] std::string programs_of(const shell::Script& script);
 

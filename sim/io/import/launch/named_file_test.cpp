@@ -73,6 +73,11 @@ TEST_F(NamedFiles, MayBeAllThatAScriptWrites) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
 }
 
+TEST_F(NamedFiles, AScriptThatIsNotThereIsNamed) {
+  (void)read("export MODEL=Qwen/Qwen1.5-14B\nbash scripts/train_sft.sh\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts scripts/train_sft.sh, which is not there"));
+}
+
 TEST_F(NamedFiles, AValueThatNobodySetsIsAskedFor) {
   const Report report = read(
       "cat > a.toml <<END\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = $SIZE\n"

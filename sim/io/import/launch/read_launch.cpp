@@ -140,7 +140,9 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   if (all.empty()) {
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
-    const std::string programs = programs_of(script);
+    const std::string programs = programs_of(script), started = missing_script(script);
+    if (programs.empty() && !started.empty())
+      return complain(findings, path, started + "; put the file there, below the folder of the script or above it");
     return complain(findings, path,
                     (programs.empty() ? std::string("the script starts no training that can be read; ")
                                       : "the script starts " + programs + ", which no reader here knows; ") +

@@ -146,6 +146,8 @@ void take_llama_recipes(const Taken& taken) {
   if (is_on(arguments, "quantization")) {
     const bool four = value_of(arguments, "quantization").starts_with("4");
     arguments.push_back({four ? "load-in-4bit" : "load-in-8bit", {}, ""});
+    // Source: peft/utils/other.py, prepare_model_for_kbit_training, which recomputes unless told otherwise.
+    taken.add_default("gradient-checkpointing", {});
   }
   take_precision_of_recipes(taken);
   if (is_on(arguments, "use-peft")) taken.add_default("target-modules", {"q_proj,v_proj"});
@@ -204,6 +206,7 @@ void take_alpaca_lora(const Taken& taken) {
                                    {"lora-r", "8"},
                                    {"lora-target-modules", "q_proj,v_proj"},
                                    {"load-in-8bit", "true"},
+                                   {"gradient-checkpointing", "true"},
                                    {"fp16", "true"}};
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
@@ -230,6 +233,22 @@ void take_name_of_qlora(const std::vector<std::string>& program, const Taken& ta
     return;
   taken.origins.program = printable(file, 60) + ", by its name";
   taken.add_default("load-in-4bit", {"true"});
+}
+
+// The defaults of DeepSpeed-Chat's first step: DeepSpeedExamples, applications/DeepSpeed-Chat,
+// training/step1_supervised_finetuning/main.py.
+void take_deepspeed_chat(const Taken& taken) {
+  taken.origins.program = "DeepSpeed-Chat";
+  constexpr Renamed kLength[] = {{"max-seq-len", "max-seq-length"}};
+  taken.rename(kLength);
+  taken.add_default("per-device-train-batch-size", {"16"});
+  taken.add_default("max-seq-length", {"512"});
+}
+
+bool is_deepspeed_chat(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  const Argument* const bare = last_of(arguments, "deepspeed");
+  return std::filesystem::path(program.front()).filename() == "main.py" && bare != nullptr && bare->values.empty() &&
+         last_of(arguments, "zero-stage") != nullptr;
 }
 
 bool is_open_rlhf(const std::vector<Argument>& arguments) {
@@ -265,6 +284,8 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
     take_llama_recipes(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
     take_alpaca_lora(taken);
+  else if (!program.empty() && is_deepspeed_chat(program, arguments))
+    take_deepspeed_chat(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_own_program(arguments))
     take_own_names(arguments, origins, report);
   return origins;

@@ -71,6 +71,26 @@ TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
   EXPECT_EQ(origin_of(stated, "precision"), "bf16");
 }
 
+TEST(OtherPrograms, DefaultsOfDeepSpeedChatAreAssumed) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 2 main.py --model_name_or_path facebook/opt-1.3b --gradient_accumulation_steps 4 "
+      "--disable_dropout --zero_stage 2 --deepspeed --output_dir a");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("batch.global"), 2 * 16 * 4);
+  for (const char* key : {"batch.micro", "batch.sequence_length"})
+    EXPECT_EQ(origin_of(report, key), "assumed: the default of DeepSpeed-Chat") << key;
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+}
+
+// peft/utils/other.py: weights of few bits are prepared with recomputing.
+TEST(OtherPrograms, QuantisedWeightsOfLlamaRecipesAreRecomputed) {
+  const Report report = read_script(
+      "python finetuning.py --use_peft --peft_method lora --model_name meta-llama/Llama-2-7b-hf --context_length 2048 "
+      "--batch_size_training 1 --quantization 4bit");
+  EXPECT_EQ(origin_of(report, "recompute.granularity"), "assumed: the default of llama-recipes");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+}
+
 TEST(OtherPrograms, ProductsOfDeepSpeedChatAreAssumedWhereNobodyStatesThem) {
   const std::string start =
       "deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 4 "

@@ -15,6 +15,8 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr KeyRule kTorchtuneKeys[] = {
+    {"model.encoder_trainable model.fusion_trainable model.decoder_trainable model.image_* tokenizer.image_*",
+     "a multimodal model", true},
     {"quantizer.* fake_quant*", "QAT: fake quantisation in training", true},
     {"ref_model.* ref_checkpointer.* reward_* policy_* value_* ppo_*", "a reference or reward model runs as well",
      true},

@@ -25,6 +25,7 @@ constexpr KeyRule kTrainerKeys[] = {
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
+    {"disable_dropout", "dropout is small beside the products"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
     {"quantization_type", "the type of 4-bit weights is NF4"},
     {"train_mm_proj_only tune_mm_mlp_adapter freeze_mm_mlp_adapter pretrain_mm_mlp_adapter vision_tower mm_projector* "
