@@ -134,6 +134,7 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
   report.map("optimizer.name", "adam", from);
   if (holds(lower, "8bit") || holds(lower, "8_bit") || holds(lower, "fp8") || holds(lower, "4bit"))
     report.map("precision_recipe.moments", 1, from);
+  if (holds(lower, "4bit")) report.approximate(from, "a moment of 4 bits is counted as a byte");
   if (holds(lower, "lion")) {
     report.map("precision_recipe.moments", 2, from);
     report.approximate(from, "Lion has one moment of 4 bytes; two of 2 bytes take as much memory");

@@ -220,11 +220,10 @@ std::string missing_script(const shell::Script& script) {
   for (const shell::Command& command : script.commands)
     for (std::size_t i = 0; i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
-      const bool ends = word.ends_with(".sh") || word.ends_with(".slurm") || word.ends_with(".sbatch");
       const std::string before = i == 0 ? "bash" : fs::path(command.words[i - 1]).filename().string();
       const bool starts = before == "bash" || before == "sh" || before == "sbatch";
       // The commands of a script that is there stand in its place.
-      if (ends && starts)
+      if (starts && shell::is_script_name(word))
         return fmt::format("{} starts {}, which is not there", command.place(),
                            printable(shell::shown_unknown(word), 100));
     }

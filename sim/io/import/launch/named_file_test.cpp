@@ -197,6 +197,20 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }
 
+TEST_F(NamedFiles, AreScriptsByTheirEndings) {
+  write("start.bash", "llamafactory-cli train sft.yaml\n");
+  write("sft.yaml", kFactory);
+  EXPECT_EQ(read("NPROC_PER_NODE=4 bash start.bash\n").whole("gpus"), 4);
+  Launch launch;
+  launch.files = {folder_ / "start.bash"};
+  for (const char* ending : {".sh", ".bash", ".zsh", ".slurm", ".slrm", ".sbatch", ".job"})
+    EXPECT_TRUE(is_launch_file(std::string("train") + ending)) << ending;
+  EXPECT_TRUE(is_launch_file("a.toml"));
+  EXPECT_FALSE(is_launch_file("scenario.json"));
+  Findings findings;
+  EXPECT_EQ(read_launch(launch, findings).framework, "Hugging Face Trainer");
+}
+
 TEST_F(NamedFiles, OfUnknownNamesAndValuesAreReadAsFarAsKnown) {
   const Report report = read(std::string("OUT=configs/sft_$(date +%s).yaml\ncat <<END > $OUT\n") + kFactory +
                              "dataset: $1\nseed: $2\nEND\ntorchrun --nproc_per_node 8 src/train.py $OUT\n");

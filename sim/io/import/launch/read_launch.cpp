@@ -296,17 +296,19 @@ void read_toml_file(const fs::path& path, const std::string& text, const Launch&
   complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
 }
 
-using FileReader = void (*)(const fs::path&, const std::string&, const Launch&, Report&, Findings&);
-constexpr std::pair<std::string_view, FileReader> kReaders[] = {
-    {".yaml", read_yaml_file}, {".yml", read_yaml_file},  {".toml", read_toml_file},    {".json", read_json_file},
-    {".csv", read_csv_file},   {".sh", read_script_file}, {".slurm", read_script_file}, {".sbatch", read_script_file}};
+using Kind =
+    std::pair<std::string_view, void (*)(const fs::path&, const std::string&, const Launch&, Report&, Findings&)>;
+constexpr Kind kReaders[] = {
+    {".yaml", read_yaml_file}, {".yml", read_yaml_file}, {".toml", read_toml_file}, {".csv", read_csv_file}};
 
 void read_text(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                Findings& findings) {
   const std::string extension = path.extension().string();
   for (const auto& [ending, reader] : kReaders)
     if (extension == ending) return reader(path, text, launch, report, findings);
-  if (text.starts_with("#!")) return read_script_file(path, text, launch, report, findings);
+  if (extension == ".json") return read_json_file(path, text, launch, report, findings);
+  if (shell::is_script_name(extension) || text.starts_with("#!"))
+    return read_script_file(path, text, launch, report, findings);
   complain(findings, path, fmt::format("unknown kind of file {}; {}", in_quotes(extension), kExpected));
 }
 
@@ -390,9 +392,7 @@ Report read_launch(const Launch& launch, Findings& findings) {
 
 bool is_launch_file(const fs::path& path) {
   const std::string extension = path.extension().string();
-  for (const char* known : {".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", ".csv"})
-    if (extension == known) return true;
-  return false;
+  return shell::is_script_name(extension) || std::ranges::find(kReaders, extension, &Kind::first) != std::end(kReaders);
 }
 
 bool is_launch_document(const nlohmann::json& document) { return deepspeed::is_deepspeed(Json(document)); }

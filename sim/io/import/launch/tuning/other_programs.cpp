@@ -95,6 +95,7 @@ void take_open_rlhf(const Taken& taken) {
                                     {"ds.tensor-parallel-size", "ds-tensor-parallel-size"},
                                     {"ds.attn-implementation", "attn-implementation"},
                                     {"ds.use-liger-kernel", "use-liger-kernel"},
+                                    {"optimizer", "optim"},
                                     {"flash-attn", "use-flash-attn"}};
   taken.rename(kRlhfNames);
   if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
@@ -191,7 +192,8 @@ void add_defaults_of_qlora(const Taken& taken) {
 // tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
 bool is_alpaca_lora(const std::vector<Argument>& arguments) {
   return last_of(arguments, "base-model") != nullptr && last_of(arguments, "num-layers") == nullptr &&
-         (last_of(arguments, "micro-batch-size") != nullptr || last_of(arguments, "cutoff-len") != nullptr);
+         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"},
+                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
 }
 
 void take_alpaca_lora(const Taken& taken) {
@@ -305,12 +307,13 @@ void name_origins(const Origins& origins, Report& report) {
     if (keys.empty() && !one.values.empty())
       report.approximate(name, one.values.front() + " is the default of " + origins.program);
   }
-  for (Mapped& mapped : report.mapped)
-    for (const auto& [name, own] : origins.names)
-      if (mapped.from == key_of(name)) {
-        mapped.from = key_of(own);
-        break;
-      }
+  const auto take_own = [&](std::string& key) {
+    const auto own = std::ranges::find(origins.names, key, [&](const auto& one) { return key_of(one.first); });
+    if (own != origins.names.end()) key = key_of(own->second);
+  };
+  for (Mapped& mapped : report.mapped) take_own(mapped.from);
+  for (Assumed& assumed : report.assumed) take_own(assumed.key);
+  for (Refused& refused : report.refused) take_own(refused.setting);
 }
 
 std::string other_method_of(const std::string& program) {

@@ -57,6 +57,10 @@ TEST(OtherPrograms, DefaultsOfAlpacaLoraAreAssumedAndItsFlagsNamed) {
   EXPECT_EQ(origin_of(stated, "batch.sequence_length"), "cutoff_len");
   EXPECT_EQ(origin_of(stated, "training.rank"), "lora_r");
   EXPECT_EQ(origin_of(stated, "training.targets"), "lora_target_modules");
+  const Report few =
+      read_script("python finetune.py --base_model ../llama-13b/ --data_path a.json --lora_target_modules ['q_proj']");
+  EXPECT_EQ(few.at("model").value("num_hidden_layers", 0), 40);
+  EXPECT_EQ(origin_of(few, "batch.micro"), "assumed: the default of alpaca-lora");
 }
 
 TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
@@ -152,6 +156,16 @@ TEST(OtherPrograms, DefaultsOfOpenRlhfAreAssumed) {
   EXPECT_EQ(report.whole("batch.global"), 128);
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
   EXPECT_EQ(origin_of(report, "batch.micro"), "assumed: the default of OpenRLHF");
+}
+
+// Forks let the optimizer be chosen.
+TEST(OtherPrograms, OptimizersOfOpenRlhfHaveTheirMoments) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 4 --module openrlhf.cli.train_sft --pretrain facebook/opt-1.3b --input_key a --bf16 "
+      "--optimizer adamw_torchao_4bit");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("precision_recipe.moments"), 1);
+  EXPECT_EQ(origin_of(report, "optimizer"), "assumed: a moment of 4 bits is counted as a byte");
 }
 
 // A stage such as 2moe of a fork is no number.

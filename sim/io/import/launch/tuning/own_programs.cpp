@@ -16,52 +16,52 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
-using Renamed = std::pair<std::string_view, const char*>;
+using OwnName = std::pair<std::string_view, const char*>;
 
-constexpr std::string_view kModels[] = {"model-name-or-path",
-                                        "model-name",
-                                        "model-id",
-                                        "model-path",
-                                        "base-model",
-                                        "pretrained-model-name-or-path",
-                                        "pretrained-model",
-                                        "pretrained-model-path",
-                                        "model"};
-constexpr const char* kEach = "per-device-train-batch-size";
-constexpr const char* kSteps = "gradient-accumulation-steps";
-constexpr Renamed kNames[] = {{"per-device-batch-size", kEach},
-                              {"per-gpu-train-batch-size", kEach},
-                              {"per-gpu-batch-size", kEach},
-                              {"train-micro-batch-size-per-gpu", kEach},
-                              {"micro-batch-size-per-gpu", kEach},
-                              {"train-batch-size-per-gpu", kEach},
-                              {"batch-size-per-gpu", kEach},
-                              {"batch-size-per-device", kEach},
-                              {"micro-batch-size", kEach},
-                              {"global-batch-size", "global-train-batch-size"},
-                              {"accumulation-steps", kSteps},
-                              {"grad-accumulation-steps", kSteps},
-                              {"grad-accum-steps", kSteps},
-                              {"grad-accum", kSteps},
-                              {"accum-steps", kSteps},
-                              {"gradient-accumulation", kSteps},
-                              {"gradient-accumulate-every", kSteps},
-                              {"seq-length", "max-seq-length"},
-                              {"seq-len", "max-seq-length"},
-                              {"sequence-length", "max-seq-length"},
-                              {"max-sequence-length", "max-seq-length"}};
+constexpr std::string_view kOwnModels[] = {"model-name-or-path",
+                                           "model-name",
+                                           "model-id",
+                                           "model-path",
+                                           "base-model",
+                                           "pretrained-model-name-or-path",
+                                           "pretrained-model",
+                                           "pretrained-model-path",
+                                           "model"};
+constexpr const char* kOwnEach = "per-device-train-batch-size";
+constexpr const char* kOwnSteps = "gradient-accumulation-steps";
+constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
+                                 {"per-gpu-train-batch-size", kOwnEach},
+                                 {"per-gpu-batch-size", kOwnEach},
+                                 {"train-micro-batch-size-per-gpu", kOwnEach},
+                                 {"micro-batch-size-per-gpu", kOwnEach},
+                                 {"train-batch-size-per-gpu", kOwnEach},
+                                 {"batch-size-per-gpu", kOwnEach},
+                                 {"batch-size-per-device", kOwnEach},
+                                 {"micro-batch-size", kOwnEach},
+                                 {"global-batch-size", "global-train-batch-size"},
+                                 {"accumulation-steps", kOwnSteps},
+                                 {"grad-accumulation-steps", kOwnSteps},
+                                 {"grad-accum-steps", kOwnSteps},
+                                 {"grad-accum", kOwnSteps},
+                                 {"accum-steps", kOwnSteps},
+                                 {"gradient-accumulation", kOwnSteps},
+                                 {"gradient-accumulate-every", kOwnSteps},
+                                 {"seq-length", "max-seq-length"},
+                                 {"seq-len", "max-seq-length"},
+                                 {"sequence-length", "max-seq-length"},
+                                 {"max-sequence-length", "max-seq-length"}};
 /// Beside these a model of any name is one of language.
-constexpr std::string_view kLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
-                                         "context-length",  "cutoff-len",         "seq-length",       "seq-len",
-                                         "sequence-length", "max-sequence-length"};
+constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
+                                            "context-length",  "cutoff-len",         "seq-length",       "seq-len",
+                                            "sequence-length", "max-sequence-length"};
 /// Of one GPU in one program, of a step in another.
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
-constexpr std::string_view kRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
-                                      "max-train-steps", "max-steps", "train-steps",      kSteps};
+constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
+                                         "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
 constexpr std::string_view kMegatrons[] = {"num-layers", "hidden-size", "tensor-model-parallel-size", "train-iters",
                                            "train-samples"};
 
-bool has_any(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
+bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
   return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
 }
 
@@ -76,25 +76,25 @@ const Argument* open_batch(const std::vector<Argument>& arguments) {
 
 bool is_own_program(const std::vector<Argument>& arguments) {
   const bool known = std::ranges::any_of(
-      kModels, [&](std::string_view name) { return model_of_name(value_of(arguments, name)).has_value(); });
-  const bool model = known || (has_any(arguments, kModels) && has_any(arguments, kLengths));
-  if (!model || has_any(arguments, kMegatrons)) return false;
-  const bool each = std::ranges::any_of(kNames, [&](const Renamed& one) {
-    return std::string_view(one.second) == kEach && last_of(arguments, one.first) != nullptr;
+      kOwnModels, [&](std::string_view name) { return model_of_name(value_of(arguments, name)).has_value(); });
+  const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
+  if (!model || has_any_of(arguments, kMegatrons)) return false;
+  const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
+    return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });
-  return (each || open_batch(arguments) != nullptr) && has_any(arguments, kRuns);
+  return (each || open_batch(arguments) != nullptr) && has_any_of(arguments, kOwnRuns);
 }
 
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {
   for (Argument& argument : arguments) {
-    const auto* const found = std::ranges::find(kNames, std::string_view(argument.name), &Renamed::first);
-    if (found == std::end(kNames)) continue;
+    const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &OwnName::first);
+    if (found == std::end(kOwnNames)) continue;
     origins.names.emplace_back(found->second, argument.name);
     argument.name = found->second;
   }
   const Argument* const open = open_batch(arguments);
   if (open == nullptr) return;
-  const bool each = last_of(arguments, kEach) != nullptr;
+  const bool each = last_of(arguments, kOwnEach) != nullptr;
   std::string flag = open->name;
   std::ranges::replace(flag, '-', '_');
   report.ask(each ? "batch.global" : "batch.micro",
@@ -104,7 +104,7 @@ void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& 
   std::erase_if(arguments, [](const Argument& one) {
     return std::ranges::find(kOpenBatches, one.name) != std::end(kOpenBatches);
   });
-  if (each) arguments.push_back({kSteps, {"auto"}, ""});  // it depends on that batch
+  if (each) arguments.push_back({kOwnSteps, {"auto"}, ""});  // it depends on that batch
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -100,10 +100,11 @@ void refuse_other_stages(const Settings& settings, Report& report) {
 
 // Older scripts limit the question and the answer each.
 void map_length(const Settings& settings, Report& report) {
-  if (settings.map_whole(
-          {"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len", "context_length"},
-          "batch.sequence_length"))
-    return;
+  const Names limits = {"cutoff_len", "max_seq_length", "max_length",    "model_max_length",
+                        "block_size", "max_len",        "context_length"};
+  if (const auto length = settings.whole(limits); length && *length < 1)
+    return report.ask("batch.sequence_length", settings.from(limits) + " " + std::to_string(*length) + " is no limit");
+  if (settings.map_whole(limits, "batch.sequence_length")) return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
              target = settings.whole({"max_target_length", "target_max_len"});
   constexpr std::int64_t kLongest = 1 << 30;
