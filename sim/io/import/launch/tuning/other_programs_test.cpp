@@ -152,6 +152,8 @@ TEST(OtherPrograms, RingAttentionOfOpenRlhfIsAContextDegree) {
 TEST(OtherPrograms, DefaultsOfOpenRlhfAreAssumed) {
   const Report report = read_script(
       "deepspeed --module --num_gpus 4 openrlhf.cli.train_sft --pretrain facebook/opt-1.3b --input_key a --bf16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("gpus"), 4);
   EXPECT_EQ(report.whole("batch.micro"), 8);
   EXPECT_EQ(report.whole("batch.global"), 128);
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
