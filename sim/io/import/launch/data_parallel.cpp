@@ -106,8 +106,12 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
     if (!gpus) map_ranks_of_batch(batch, replica, report);
     return;
   }
-  if (!micro || !batch.accumulation)
+  if (!batch.accumulation)
     return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
+  if (!micro)
+    return report.ask("batch.global", fmt::format("it follows from the micro-batch and --gpus: {} micro-batches for "
+                                                  "each data rank",
+                                                  *batch.accumulation));
   if (ranks == 0)
     return report.ask("batch.global", fmt::format("{} sequences x {} micro-batches for each data rank; it follows from "
                                                   "--gpus",
@@ -130,6 +134,7 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
   report.map("optimizer.name", "adam", from);
   if (holds(lower, "8bit") || holds(lower, "8_bit") || holds(lower, "fp8") || holds(lower, "4bit"))
     report.map("precision_recipe.moments", 1, from);
+  if (holds(lower, "4bit")) report.approximate(from, "a moment of 4 bits is counted as a byte");
   if (holds(lower, "lion")) {
     report.map("precision_recipe.moments", 2, from);
     report.approximate(from, "Lion has one moment of 4 bytes; two of 2 bytes take as much memory");
@@ -202,6 +207,8 @@ NamedZero zero_in_name(const std::string& file) {
   if (!holds(file, "offload") || none) return named;
   const std::string_view rest = std::string_view(file).substr(file.rfind("offload"));
   const bool parameters = rest.find("param") != rest.npos, optimizer = rest.find("opt") != rest.npos;
+  // Parameters leave the GPU at stage 3 only: deepspeed.ai, "DeepSpeed Configuration JSON", offload_param.
+  if (parameters && !named.stage) named.stage = 3;
   named.offloads_optimizer = optimizer || !parameters;
   named.offloads_parameters = parameters || (named.stage == 3 && !optimizer);
   return named;

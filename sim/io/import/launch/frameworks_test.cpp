@@ -166,6 +166,11 @@ constexpr FrameworkCase kFrameworkCases[] = {
      "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: 8192}\n"
      "optimizer: {_component_: torch.optim.AdamW}\nbatch_size: 2\ngradient_accumulation_steps: 4\ndtype: bf16\n",
      "batch.global", "32"},
+    {"the dataset of old torchtune cuts the sequences", "a.yaml",
+     "model: {_component_: torchtune.models.llama3.llama3_8b}\n"
+     "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\n"
+     "dataset: {_component_: own.my_dataset, max_seq_len: 1024}\nbatch_size: 2\n",
+     "batch.sequence_length", "1024"},
     {"LLaMA-Factory recomputes by default", "a.yaml",
      "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
      "per_device_train_batch_size: 1\nbf16: true\ndeepspeed: examples/ds_z3_config.json\n",
@@ -294,6 +299,10 @@ constexpr RefusedCase kRefusedCases[] = {
     {"a part of NeoX's settings", "a.yml",
      "{\"checkpoint_activations\": true, \"synchronize_each_layer\": true, \"train_micro_batch_size_per_gpu\": 4}",
      "part of a configuration"},
+    {"images in torchtune", "a.yaml",
+     "model: {_component_: own.docev_phi4_mini, encoder_trainable: True}\ntokenizer: {_component_: own.transform}\n"
+     "batch_size: 1\n",
+     "model.encoder_trainable: a multimodal model"},
     {"tensor ranks of torchtune", "a.yaml",
      "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer}\n"
      "batch_size: 2\ntensor_parallel_dim: 8\ntensor_parallel_plan: {_component_: x}\n",
@@ -323,6 +332,17 @@ constexpr NamedCase kQuietCases[] = {
      "model: {_component_: torchtune.models.llama3.llama3_70b}\ntokenizer: {_component_: x.llama3_tokenizer, "
      "max_seq_len: 2048}\nbatch_size: 2\ntensor_parallel_dim: 1\ntensor_parallel_plan: {_component_: x}\n"
      "context_parallel_dim: 1\ndata_parallel_replicate_dim: 1\ndata_parallel_shard_dim: 8\nnum_workers: 4\n"},
+    {"variables of a torchtune recipe", "a.yaml",
+     "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\ntokenizer: {_component_: x.llama3_tokenizer, "
+     "path: \"${model_dir}/a.model\", max_seq_len: 2048}\nmodel_dir: models/a\nlr: 1e-6\n"
+     "optimizer: {_component_: torch.optim.AdamW, lr: \"${lr}\"}\nbatch_size: 2\nclean: True\n"},
+    {"variables of llm-foundry", "a.yaml",
+     "max_seq_len: 2048\nattn_impl: flash\nsharding_strategy: FULL_SHARD\nmodel_size: 13b\nglobal_train_batch_size: "
+     "64\n"
+     "device_train_microbatch_size: 2\nmodel: {name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12, "
+     "vocab_size: 50368, max_seq_len: \"${max_seq_len}\", attn_config: {attn_impl: \"${attn_impl}\"}}\n"
+     "optimizer: {name: decoupled_adamw}\nprecision: amp_bf16\nrun_name: \"mpt-${model_size}\"\n"
+     "fsdp_config: {sharding_strategy: \"${sharding_strategy}\"}\n"},
     {"datasets of a torchtune recipe of one's own", "a.yaml",
      "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\ntokenizer: {_component_: x.llama3_tokenizer, "
      "max_seq_len: 2048}\nbatch_size: 2\nval_known_dataset: {_component_: torchtune.datasets.instruct_dataset, "

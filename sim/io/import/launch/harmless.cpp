@@ -47,13 +47,24 @@ constexpr std::string_view kCostly =
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
+constexpr std::string_view kBeside = " eval evaluation test val valid validation ";
+
+// What runs beside the steps, and where files go: val_batch_size, lora_output_dir.
+bool is_beside_training(std::string_view name) {
+  for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
+    if (name.ends_with(end)) return true;
+  return std::ranges::any_of(words_of_name(name), [](const std::string& word) { return holds_word(kBeside, word); });
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
+  if (is_beside_training(name)) return false;
   return std::ranges::any_of(words_of_name(name), [](const std::string& word) { return holds_word(kCostly, word); });
 }
 
 bool is_harmless_name(std::string_view name) {
+  if (is_beside_training(name)) return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

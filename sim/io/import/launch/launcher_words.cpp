@@ -94,12 +94,27 @@ std::optional<std::size_t> unknown_program_at(const Words& words) {
   return std::nullopt;
 }
 
+// --module is a switch, behind which more of the launcher's own options may stand: deepspeed --module --num_gpus 4
+// NAME.
+std::size_t module_behind(const Words& words, std::size_t at) {
+  constexpr std::string_view kSwitches[] = {"no-python",   "no-local-rank", "standalone", "run-path",
+                                            "force-multi", "save-pid",      "no-ssh",     "multi-gpu"};
+  for (++at; at < words.size() && words[at].starts_with('-');) {
+    const auto flag = arguments_of({words[at]}, "");
+    const bool alone = flag.empty() || !flag.front().values.empty() ||
+                       std::ranges::find(kSwitches, flag.front().name) != std::end(kSwitches);
+    at += alone ? 1 : 2;
+  }
+  return at;
+}
+
 // The place of the program among the words, or nothing.
 std::optional<std::size_t> program_at(const Words& words, const std::function<bool(std::string_view)>& is_programs) {
   std::optional<std::size_t> program;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if ((words[i] == "-m" || words[i] == "--module") && i + 1 < words.size() && !is_launcher_module(words[i + 1]))
-      return i + 1;
+    if (words[i] == "-m" || words[i] == "--module")
+      if (const std::size_t at = module_behind(words, i); at < words.size() && !is_launcher_module(words[at]))
+        return at;
     // Command lines that start their program by themselves: swift sft.
     const bool verb = i + 1 < words.size() && !words[i + 1].starts_with("-");
     if (!program && verb && is_named(words[i], {"swift", "megatron"})) return std::nullopt;

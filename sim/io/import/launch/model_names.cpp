@@ -292,11 +292,12 @@ std::string plain_name(std::string_view name) {
     for (const std::string_view prefix :
          {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
-    for (const std::string_view suffix :
-         {"bnb4bit", "fp8", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
+    for (const std::string_view suffix : {"bnb4bit", "fp8", "fp16", "bf16", "instruct", "chat", "base", "hf", "it",
+                                          "mcore", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
+  if (plain.starts_with("qwen3moe")) plain.erase(std::string_view("qwen3").size(), 3);                   // torchtune
   if (plain.starts_with("qwen1half")) plain.replace(0, std::string_view("qwen1half").size(), "qwen15");  // ms-swift
   if (plain.starts_with("bloomz")) plain.erase(std::string_view("bloom").size(), 1);  // the same sizes
   return plain;

@@ -68,6 +68,8 @@ TEST(ModelNames, FoldersOfTheHubAndKindsInsideOfANameMeanTheModel) {
   EXPECT_EQ(layers("/data/llama/models--meta-llama--Llama-3.2-1B/snapshots/4e20de362430"), 16);
   EXPECT_EQ(layers("llama_hf_7b"), 32);
   EXPECT_EQ(layers("mistralai/Mistral-7B-Instruct-v0.3"), 32);
+  EXPECT_EQ(layers("/data/Llama-2-13B-fp16"), 40);
+  EXPECT_EQ(layers("qwen3_moe_235b_a22b"), 94);
 }
 
 TEST(ModelNames, ASizeWithAPointIsNotThatOfALargerModel) {

@@ -55,13 +55,29 @@ std::string with_open_values(const std::string& text, bool quoted) {
   return known;
 }
 
+// A variable that nobody sets leaves "key = " behind, which is no TOML.
+std::string with_empty_values(const std::string& text) {
+  std::string known;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    const std::size_t last = line.find_last_not_of(" \t\r");
+    const bool empty = last != line.npos && line[last] == '=' && line.find('#') == line.npos;
+    known += line + (empty ? " \"<...>\"\n" : "\n");
+    at = end + 1;
+  }
+  return known;
+}
+
 // The configuration that the script has written before, in a here document: its text.
 std::optional<std::string> written_by(const shell::Script& script, const std::string& word) {
   const std::string name = word.substr(word.starts_with("-") ? word.find('=') + 1 : 0);
   const bool ends = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
   const auto found = std::ranges::find_if(script.documents, [&](const auto& one) { return one.first == name; });
   if (!ends || found == script.documents.end()) return std::nullopt;
-  return with_open_values(found->second, name.ends_with(".toml"));
+  const bool quoted = name.ends_with(".toml");
+  const std::string text = with_open_values(found->second, quoted);
+  return quoted ? with_empty_values(text) : text;
 }
 
 bool is_of_accelerate(const std::string& text) {
@@ -188,6 +204,20 @@ void note_configuration(const NamedFile& named, Report& report) {
                        named.place + " names it; it is read in its place");
 }
 
+std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder) {
+  std::vector<NamedFile> files;
+  for (const auto& [name, content] : script.documents) {
+    const auto text = written_by(script, name);
+    const bool known = std::ranges::any_of(files, [&name = name](const NamedFile& one) {
+      return one.paths.front().filename() == fs::path(name).filename();
+    });
+    if (!text || known || is_of_accelerate(*text)) continue;
+    files.push_back({.paths = {fs::path(folder) / shell::shown_unknown(name)}, .text = text});
+    files.back().place = "the script";
+  }
+  return files;
+}
+
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands)
     for (std::size_t i = 1; i < command.words.size(); ++i) {
@@ -202,6 +232,20 @@ std::string missing_configuration(const shell::Script& script) {
     }
   if (const std::string name = experiment_of(script); !name.empty())
     return "the variable EXP names " + printable(name, 100) + ", which is not there";
+  return "";
+}
+
+std::string missing_script(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const std::string before = i == 0 ? "bash" : fs::path(command.words[i - 1]).filename().string();
+      const bool starts = before == "bash" || before == "sh" || before == "sbatch";
+      // The commands of a script that is there stand in its place.
+      if (starts && shell::is_script_name(word))
+        return fmt::format("{} starts {}, which is not there", command.place(),
+                           printable(shell::shown_unknown(word), 100));
+    }
   return "";
 }
 

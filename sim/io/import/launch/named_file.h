@@ -32,9 +32,16 @@ struct NamedFile {
 /// Notes that a file is read in place of the script, or words alone in place of a file that is not there.
 void note_configuration(const NamedFile& named, Report& report);
 
+/// Returns the YAML and TOML files that here documents of the script write, for scripts that start nothing themselves.
+[[nodiscard]] std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder);
+
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
+
+/// Words the complaint where a script that is started is not there: "run.sh:8 starts train.sh, which is not there";
+/// empty where all are.
+[[nodiscard]] std::string missing_script(const shell::Script& script);
 
 /// Returns the programs of Python that a script starts, up to three: "torchrun_main.py". Empty for none.
 [[nodiscard]] std::string programs_of(const shell::Script& script);

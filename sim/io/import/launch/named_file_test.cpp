@@ -67,6 +67,26 @@ TEST_F(NamedFiles, MayBeWrittenByTheScriptItself) {
   EXPECT_THAT(complaints_, HasSubstr("is not there"));
 }
 
+TEST_F(NamedFiles, MayBeAllThatAScriptWrites) {
+  const Report report = read(std::string("cat > sft.yaml <<END\n") + kFactory + "END\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
+TEST_F(NamedFiles, AScriptThatIsNotThereIsNamed) {
+  (void)read("export MODEL=Qwen/Qwen1.5-14B\nbash scripts/train_sft.sh\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts scripts/train_sft.sh, which is not there"));
+}
+
+TEST_F(NamedFiles, AValueThatNobodySetsIsAskedFor) {
+  const Report report = read(
+      "cat > a.toml <<END\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = $SIZE\n"
+      "seq_len = 8192\nEND\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.micro"; }));
+}
+
 TEST_F(NamedFiles, ModulesAndOtherLaunchersHaveTheirGpus) {
   write("sft.yaml", kFactory);
   for (const char* launch :
@@ -175,6 +195,20 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts train.py, which no reader here knows"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
+}
+
+TEST_F(NamedFiles, AreScriptsByTheirEndings) {
+  write("start.bash", "llamafactory-cli train sft.yaml\n");
+  write("sft.yaml", kFactory);
+  EXPECT_EQ(read("NPROC_PER_NODE=4 bash start.bash\n").whole("gpus"), 4);
+  Launch launch;
+  launch.files = {folder_ / "start.bash"};
+  for (const char* ending : {".sh", ".bash", ".zsh", ".slurm", ".slrm", ".sbatch", ".job"})
+    EXPECT_TRUE(is_launch_file(std::string("train") + ending)) << ending;
+  EXPECT_TRUE(is_launch_file("a.toml"));
+  EXPECT_FALSE(is_launch_file("scenario.json"));
+  Findings findings;
+  EXPECT_EQ(read_launch(launch, findings).framework, "Hugging Face Trainer");
 }
 
 TEST_F(NamedFiles, OfUnknownNamesAndValuesAreReadAsFarAsKnown) {

@@ -141,7 +141,9 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   if (all.empty()) {
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
-    const std::string programs = programs_of(script);
+    const std::string programs = programs_of(script), started = missing_script(script);
+    if (programs.empty() && !started.empty())
+      return complain(findings, path, started + "; put the file there, below the folder of the script or above it");
     return complain(findings, path,
                     (programs.empty() ? std::string("the script starts no training that can be read; ")
                                       : "the script starts " + programs + ", which no reader here knows; ") +
@@ -219,8 +221,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       if (const std::string method = word.ends_with(".py") ? tuning::other_method_of(word) : ""; !method.empty())
         return report.refuse(method, "the script starts " + printable(word, 80) +
                                          ": preferences, rewards or distillation, not plain training");
-  read_named_file(path, *script, files_of_script(*script, folder), missing_configuration(*script), flags, launch,
-                  report, findings);
+  const std::string missing = missing_configuration(*script);
+  std::vector<NamedFile> files = files_of_script(*script, folder);
+  // A script that only writes a configuration, which another one starts.
+  if (files.empty() && missing.empty() && programs_of(*script).empty()) files = files_written(*script, folder);
+  read_named_file(path, *script, files, missing, flags, launch, report, findings);
 }
 
 // Documents of all frameworks differ in their sections.
@@ -294,17 +299,19 @@ void read_toml_file(const fs::path& path, const std::string& text, const Launch&
   complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
 }
 
-using FileReader = void (*)(const fs::path&, const std::string&, const Launch&, Report&, Findings&);
-constexpr std::pair<std::string_view, FileReader> kReaders[] = {
-    {".yaml", read_yaml_file}, {".yml", read_yaml_file},  {".toml", read_toml_file},    {".json", read_json_file},
-    {".csv", read_csv_file},   {".sh", read_script_file}, {".slurm", read_script_file}, {".sbatch", read_script_file}};
+using Kind =
+    std::pair<std::string_view, void (*)(const fs::path&, const std::string&, const Launch&, Report&, Findings&)>;
+constexpr Kind kReaders[] = {
+    {".yaml", read_yaml_file}, {".yml", read_yaml_file}, {".toml", read_toml_file}, {".csv", read_csv_file}};
 
 void read_text(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                Findings& findings) {
   const std::string extension = path.extension().string();
   for (const auto& [ending, reader] : kReaders)
     if (extension == ending) return reader(path, text, launch, report, findings);
-  if (text.starts_with("#!")) return read_script_file(path, text, launch, report, findings);
+  if (extension == ".json") return read_json_file(path, text, launch, report, findings);
+  if (shell::is_script_name(extension) || text.starts_with("#!"))
+    return read_script_file(path, text, launch, report, findings);
   complain(findings, path, fmt::format("unknown kind of file {}; {}", in_quotes(extension), kExpected));
 }
 
@@ -388,9 +395,7 @@ Report read_launch(const Launch& launch, Findings& findings) {
 
 bool is_launch_file(const fs::path& path) {
   const std::string extension = path.extension().string();
-  for (const char* known : {".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", ".csv"})
-    if (extension == known) return true;
-  return false;
+  return shell::is_script_name(extension) || std::ranges::find(kReaders, extension, &Kind::first) != std::end(kReaders);
 }
 
 bool is_launch_document(const nlohmann::json& document) { return deepspeed::is_deepspeed(Json(document)); }

@@ -29,8 +29,7 @@ struct Launch {
 [[nodiscard]] Report read_launch_text(const std::string& text, const std::filesystem::path& name, const Launch& launch,
                                       Findings& findings);
 
-/// Returns true for the name of a file that may be a launch: it ends in .sh, .slurm, .sbatch, .yaml, .yml, .toml or
-/// .csv.
+/// Returns true for the name of a file that may be a launch: a script, or one that ends in .yaml, .yml, .toml or .csv.
 [[nodiscard]] bool is_launch_file(const std::filesystem::path& path);
 
 /// Returns true for a DeepSpeed configuration, whose name ends in .json as that of a scenario.

@@ -33,6 +33,8 @@ class Resolver {
     }
   }
 
+  [[nodiscard]] const std::set<std::string>& used() const { return used_; }
+
  private:
   // Returns the text without references; nothing where one leads nowhere.
   std::optional<std::string> resolved(std::string text, const std::vector<std::string>& path, int depth) {
@@ -87,6 +89,7 @@ class Resolver {
       if (!place->is_object() || !place->contains(key)) return std::nullopt;
       place = &place->at(key);
     }
+    used_.insert(name.substr(dots));
     if (place->is_null()) return "null";
     if (!place->is_string()) return std::nullopt;
     return resolved(place->get<std::string>(), target, depth + 1);
@@ -94,13 +97,16 @@ class Resolver {
 
   Json& document_;
   int replaced_ = 0;
+  std::set<std::string> used_{};
 };
 
 }  // namespace
 
-void resolve_references(Json& document) {
+std::set<std::string> resolve_references(Json& document) {
   std::vector<std::string> path;
-  Resolver(document).visit(document, path);
+  Resolver resolver(document);
+  resolver.visit(document, path);
+  return resolver.used();
 }
 
 }  // namespace foretoken::io::launch

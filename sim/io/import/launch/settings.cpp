@@ -144,6 +144,15 @@ std::vector<std::pair<std::string, const Json*>> Settings::leaves() const {
   return all;
 }
 
+void Settings::ignore_variables(const std::set<std::string>& variables, std::span<const KeyRule> rules) const {
+  for (const std::string& name : variables) {
+    const bool ruled = std::ranges::any_of(rules, [&](const KeyRule& rule) { return lists_key(rule.keys, name); });
+    if (ruled || was_asked(name)) continue;
+    (void)at(name);
+    report_.ignore(printable(name, 80), "");
+  }
+}
+
 void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const {
   for (const auto& [key, value] : leaves()) {
     if (was_asked(key)) continue;

@@ -34,8 +34,9 @@ enum class Unknown : std::uint8_t { kRefused, kByName };
 [[nodiscard]] Json as_texts(const Json& document);
 
 /// Replaces "${a.b}", "${.b}" and the functions multiply, divide_floor and oc.env, and "${NAME:value}", inside one
-/// document. A reference that leads nowhere, or to itself, stays as it is.
-void resolve_references(Json& document);
+/// document. A reference that leads nowhere, or to itself, stays as it is. Returns the dotted keys that references lead
+/// to.
+std::set<std::string> resolve_references(Json& document);
 
 class Settings {
  public:
@@ -64,6 +65,10 @@ class Settings {
   std::optional<std::int64_t> map_whole(Names names, std::string_view key) const;
   /// Likewise; takes `fallback` for a reason where it is not stated.
   std::int64_t map_or(Names names, std::string_view key, std::int64_t fallback, std::string_view because) const;
+
+  /// Ignores keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". Those count. Keys
+  /// with a rule stay.
+  void ignore_variables(const std::set<std::string>& variables, std::span<const KeyRule> rules) const;
 
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is
   /// refused where it is on. A parallel degree of 1 is off.

@@ -155,7 +155,7 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
     flat.erase("parameters");
     flat.update(inner);
   }
-  resolve_references(flat);
+  const std::set<std::string> variables = resolve_references(flat);
   const Settings settings(std::move(flat), report);
   map_foundry_model(settings, report);
   map_foundry_run(settings, gpus, report);
@@ -172,6 +172,7 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
     report.assume("attention", "flash", "the default of MPT, and of Hugging Face's models in PyTorch");
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   refuse_foundry(settings, report);
+  settings.ignore_variables(variables, kFoundryKeys);
   settings.sort_rest(kFoundryKeys, Unknown::kByName);
 }
 

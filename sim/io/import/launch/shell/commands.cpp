@@ -277,8 +277,7 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     }
     if ((shell || name == "sbatch" || i == 0) && i + (shell ? 1 : 0) < words.size()) {
       const std::string& file = words[i + (shell ? 1 : 0)];
-      const bool script = file.ends_with(".sh") || file.ends_with(".slurm") || file.ends_with(".sbatch");
-      if (script && !is_unknown(file)) {
+      if (is_script_name(file) && !is_unknown(file)) {
         start_script(file, Texts(words.begin() + static_cast<std::ptrdiff_t>(i + (shell ? 2 : 1)), words.end()), mode);
         return Outcome::kOpen;
       }

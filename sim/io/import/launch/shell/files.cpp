@@ -141,8 +141,7 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
 bool Interpreter::start_piped_job(const Texts& words, const std::string& text, Mode mode) {
   if (text.empty() || !reads_jobs(words[0])) return false;
   if (words[0] == "sbatch") scheduler_options(words);
-  const auto is_file = [](const std::string& word) { return word.ends_with(".sh") || word.ends_with(".slurm"); };
-  if (std::ranges::any_of(words, is_file)) return false;
+  if (std::ranges::any_of(words, is_script_name)) return false;
   start_text({text, script_.variables.script, script_.variables.folder}, {}, mode);
   return true;
 }

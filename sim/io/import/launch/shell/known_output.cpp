@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -58,6 +59,12 @@ std::optional<std::string> sequence_of(const Texts& words) {
   return text;
 }
 
+bool is_launcher(std::string_view name) {
+  constexpr std::string_view kLaunchers[] = {"python", "python3", "torchrun", "deepspeed", "accelerate",
+                                             "tune",   "swift",   "composer", "axolotl",   "llamafactory-cli"};
+  return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
+}
+
 // A command at the beginning of a pipeline.
 std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
                                            std::string& folder, const TextOfFile& text_of) {
@@ -74,6 +81,10 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
     folder = std::filesystem::path(last).is_absolute() ? last : (std::filesystem::path(folder) / last).string();
     return "";
   }
+  // A script that looks a launcher up expects to find it.
+  const bool looks_up =
+      (name == "which" && words.size() == 2) || (name == "command" && words.size() == 3 && words[1] == "-v");
+  if (looks_up && is_launcher(last)) return last;
   if (name == "seq") return sequence_of(words);
   if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 1) return document;

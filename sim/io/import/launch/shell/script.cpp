@@ -3,12 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/shell/interpreter.h"
 #include "sim/io/import/launch/shell/slurm.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::shell {
+
+bool is_script_name(std::string_view file) {
+  constexpr std::array kEndings = {".sh", ".bash", ".zsh", ".slurm", ".slrm", ".sbatch", ".job"};
+  return std::ranges::any_of(kEndings, [&](const char* ending) { return file.ends_with(ending); });
+}
 
 std::optional<Script> read_script_text(const std::string& text, const std::string& file, const std::string& folder,
                                        const Given& given, Findings& findings) {

@@ -60,6 +60,9 @@ struct Given {
   Texts arguments{};                                             ///< $1, $2, ...
 };
 
+/// Returns true for the name of a shell script or of a scheduler's job: "train.sh", "run.bash", "pretrain.slurm".
+[[nodiscard]] bool is_script_name(std::string_view file);
+
 /// Reads the script at `path` and the files that it sources. Complains, and returns nothing, about a file that cannot
 /// be read and about work without an end.
 ///

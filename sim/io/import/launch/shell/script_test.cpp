@@ -162,6 +162,8 @@ constexpr ValueCase kValues[] = {
     {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "4"},
     {"a variable that nothing sets has no default", "X=$U; X=${X:-3}", "3"},
     {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
+    {"a launcher that a script looks up", "X=$(command -v deepspeed); X=\"$X $(which torchrun)\"",
+     "deepspeed torchrun"},
     {"text of a here document is no command", "cat <<EOF > f\nX=2\nEOF\nX=3", "3"}};
 
 TEST(ReadScript, KnowsValues) {

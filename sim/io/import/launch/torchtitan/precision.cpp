@@ -59,7 +59,7 @@ std::optional<std::int64_t> number(const Settings& settings, Report& report, Nam
 
 void map_precision(const Settings& settings, Report& report) {
   const bool float8 = has_float8(settings);
-  const auto compute = settings.find({"training.mixed_precision_param"});
+  const auto compute = settings.find({"training.mixed_precision_param", "parallelism.mixed_precision_param"});
   if (compute && compute->text != "bfloat16")
     report.refuse(compute->key, "passes in " + in_quotes(compute->text) + " are not modelled");
   check_converters(settings, report);
@@ -67,7 +67,7 @@ void map_precision(const Settings& settings, Report& report) {
   const auto stored = settings.find({"training.dtype"});
   if (stored && stored->text != "float32")
     report.refuse(stored->key, "weights and optimizer states in " + in_quotes(stored->text) + " are not modelled");
-  const auto reduced = settings.find({"training.mixed_precision_reduce"});
+  const auto reduced = settings.find({"training.mixed_precision_reduce", "parallelism.mixed_precision_reduce"});
   if (reduced && reduced->text == "bfloat16")
     report.map("precision_recipe.gradients", "bf16", reduced->key);
   else if (reduced && reduced->text != "float32")

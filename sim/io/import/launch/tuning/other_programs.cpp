@@ -1,7 +1,8 @@
 // Renames the arguments of programs that train as the Trainer does.
 //
-// Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py; meta-llama/llama-recipes,
-// src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py; tloen/alpaca-lora, finetune.py.
+// Names and defaults: OpenRLHF/OpenRLHF, openrlhf/cli/train_sft.py (before and after its flags were grouped);
+// meta-llama/llama-recipes, src/llama_recipes/configs/training.py, fsdp.py and peft.py; artidoro/qlora, qlora.py;
+// tloen/alpaca-lora, finetune.py.
 #include "sim/io/import/launch/tuning/other_programs.h"
 
 #include <algorithm>
@@ -12,13 +13,15 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/tuning/own_programs.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
 
 using Renamed = std::pair<std::string_view, const char*>;
 
-constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training";
+constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training",
+                           kOldBatch = "per-gpu-train-batch-size";
 
 bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
   const Argument* const found = last_of(arguments, name);
@@ -45,22 +48,61 @@ struct Taken {
   }
 };
 
+// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path.
+bool has_groups(const std::vector<Argument>& arguments) {
+  return std::ranges::any_of(std::array{"train.micro-batch-size", "model.model-name-or-path", "ds.zero-stage"},
+                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
+}
+
+// The type of the weights is bf16 in versions that state it; without --bf16 older ones take that of the model's files.
+void take_precision_of_rlhf(const Taken& taken) {
+  const bool grouped = has_groups(taken.arguments);
+  constexpr Renamed kType[] = {{"ds.param-dtype", "dtype"}, {"param-dtype", "dtype"}};
+  taken.rename(kType);
+  if (last_of(taken.arguments, "dtype") != nullptr || is_on(taken.arguments, "bf16")) return;
+  if (grouped)
+    taken.add_default("dtype", {"bf16"});
+  else
+    taken.arguments.push_back({"dtype", {"auto"}, ""});
+}
+
 void take_open_rlhf(const Taken& taken) {
   std::vector<Argument>& arguments = taken.arguments;
   taken.origins.program = "OpenRLHF";
   std::erase_if(arguments, [](const Argument& one) {  // rank 0 is none
-    return one.name == "lora-rank" && !one.values.empty() && one.values.front() == "0";
+    return (one.name == "lora-rank" || one.name == "ds.lora.rank") && !one.values.empty() && one.values.front() == "0";
   });
+  take_precision_of_rlhf(taken);
   constexpr Renamed kRlhfNames[] = {{kRlhfBatch, "per-device-train-batch-size"},
+                                    {"train.micro-batch-size", "per-device-train-batch-size"},
                                     {"train-batch-size", "global-train-batch-size"},
+                                    {"train.batch-size", "global-train-batch-size"},
                                     {"max-len", "max-seq-length"},
+                                    {"data.max-len", "max-seq-length"},
                                     {"pretrain", "model-name-or-path"},
+                                    {"model.model-name-or-path", "model-name-or-path"},
+                                    {"model.gradient-checkpointing-enable", "gradient-checkpointing"},
                                     {"packing-samples", "packing"},
+                                    {"ds.packing-samples", "packing"},
                                     {"lora-rank", "lora-r"},
+                                    {"ds.lora.rank", "lora-r"},
+                                    {"ds.lora.target-modules", "target-modules"},
+                                    {"ds.load-in-4bit", "load-in-4bit"},
+                                    {"ds.zero-stage", "zero-stage"},
+                                    {"ds.adam-offload", "adam-offload"},
+                                    {"ds.ring-attn-size", "ring-attn-size"},
+                                    {"ds.zpg", "zpg"},
+                                    {"ds.tensor-parallel-size", "ds-tensor-parallel-size"},
+                                    {"ds.attn-implementation", "attn-implementation"},
+                                    {"ds.use-liger-kernel", "use-liger-kernel"},
+                                    {"optimizer", "optim"},
                                     {"flash-attn", "use-flash-attn"}};
   taken.rename(kRlhfNames);
   if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", {}, ""});
   taken.add_default("zero-stage", {"2"});
+  taken.add_default("per-device-train-batch-size", {"8"});
+  taken.add_default("global-train-batch-size", {"128"});
+  taken.add_default("max-seq-length", {"2048"});
 }
 
 // The batch of a step and rank is cut into micro-batches in old versions.
@@ -105,6 +147,8 @@ void take_llama_recipes(const Taken& taken) {
   if (is_on(arguments, "quantization")) {
     const bool four = value_of(arguments, "quantization").starts_with("4");
     arguments.push_back({four ? "load-in-4bit" : "load-in-8bit", {}, ""});
+    // Source: peft/utils/other.py, prepare_model_for_kbit_training, which recomputes unless told otherwise.
+    taken.add_default("gradient-checkpointing", {});
   }
   take_precision_of_recipes(taken);
   if (is_on(arguments, "use-peft")) taken.add_default("target-modules", {"q_proj,v_proj"});
@@ -148,7 +192,8 @@ void add_defaults_of_qlora(const Taken& taken) {
 // tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
 bool is_alpaca_lora(const std::vector<Argument>& arguments) {
   return last_of(arguments, "base-model") != nullptr && last_of(arguments, "num-layers") == nullptr &&
-         (last_of(arguments, "micro-batch-size") != nullptr || last_of(arguments, "cutoff-len") != nullptr);
+         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"},
+                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
 }
 
 void take_alpaca_lora(const Taken& taken) {
@@ -163,11 +208,56 @@ void take_alpaca_lora(const Taken& taken) {
                                    {"lora-r", "8"},
                                    {"lora-target-modules", "q_proj,v_proj"},
                                    {"load-in-8bit", "true"},
+                                   {"gradient-checkpointing", "true"},
                                    {"fp16", "true"}};
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
 
-bool is_open_rlhf(const std::vector<Argument>& arguments) { return last_of(arguments, kRlhfBatch) != nullptr; }
+// Until version 4.0 the Trainer's batch was per_gpu_train_batch_size: transformers, training_args.py.
+bool is_old_trainer(const std::vector<Argument>& arguments) {
+  return last_of(arguments, kOldBatch) != nullptr && last_of(arguments, "model-name-or-path") != nullptr;
+}
+
+void take_old_trainer(const Taken& taken) {
+  constexpr Renamed kOld[] = {{kOldBatch, "per-device-train-batch-size"},
+                              {"per-gpu-eval-batch-size", "per-device-eval-batch-size"}};
+  taken.rename(kOld);
+}
+
+// A program that is called after QLoRA: its frozen weights have 4 bits unless it states others.
+void take_name_of_qlora(const std::vector<std::string>& program, const Taken& taken) {
+  const std::string file = std::filesystem::path(program.front()).filename().string();
+  const auto words = words_of_name(std::filesystem::path(file).stem().string());
+  const bool stated =
+      std::ranges::any_of(std::array{"bits", "load-in-4bit", "load-in-8bit", "quantization-bit", "full-finetune"},
+                          [&](const char* name) { return last_of(taken.arguments, name) != nullptr; });
+  if (stated || std::ranges::find(words, "qlora") == words.end() || last_of(taken.arguments, "lora-r") == nullptr)
+    return;
+  taken.origins.program = printable(file, 60) + ", by its name";
+  taken.add_default("load-in-4bit", {"true"});
+}
+
+// The defaults of DeepSpeed-Chat's first step: DeepSpeedExamples, applications/DeepSpeed-Chat,
+// training/step1_supervised_finetuning/main.py.
+void take_deepspeed_chat(const Taken& taken) {
+  taken.origins.program = "DeepSpeed-Chat";
+  constexpr Renamed kLength[] = {{"max-seq-len", "max-seq-length"}};
+  taken.rename(kLength);
+  taken.add_default("per-device-train-batch-size", {"16"});
+  taken.add_default("max-seq-length", {"512"});
+}
+
+bool is_deepspeed_chat(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  const Argument* const bare = last_of(arguments, "deepspeed");
+  return std::filesystem::path(program.front()).filename() == "main.py" && bare != nullptr && bare->values.empty() &&
+         last_of(arguments, "zero-stage") != nullptr;
+}
+
+bool is_open_rlhf(const std::vector<Argument>& arguments) {
+  const bool bare = last_of(arguments, "pretrain") != nullptr &&
+                    (last_of(arguments, "max-len") != nullptr || last_of(arguments, "input-key") != nullptr);
+  return last_of(arguments, kRlhfBatch) != nullptr || has_groups(arguments) || bare;
+}
 
 bool is_llama_recipes(const std::vector<Argument>& arguments) {
   if (last_of(arguments, "per-device-train-batch-size") != nullptr) return false;
@@ -179,19 +269,27 @@ bool is_llama_recipes(const std::vector<Argument>& arguments) {
 }  // namespace
 
 bool is_other_program(const std::vector<Argument>& arguments) {
-  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments);
+  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments) ||
+         is_old_trainer(arguments) || is_own_program(arguments);
 }
 
-Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments) {
+Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments,
+                              Report& report) {
   Origins origins;
   const Taken taken{arguments, origins};
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
+  if (is_old_trainer(arguments)) take_old_trainer(taken);
+  if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (is_open_rlhf(arguments))
     take_open_rlhf(taken);
   else if (is_llama_recipes(arguments))
     take_llama_recipes(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
     take_alpaca_lora(taken);
+  else if (!program.empty() && is_deepspeed_chat(program, arguments))
+    take_deepspeed_chat(taken);
+  else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_own_program(arguments))
+    take_own_names(arguments, origins, report);
   return origins;
 }
 
@@ -209,12 +307,13 @@ void name_origins(const Origins& origins, Report& report) {
     if (keys.empty() && !one.values.empty())
       report.approximate(name, one.values.front() + " is the default of " + origins.program);
   }
-  for (Mapped& mapped : report.mapped)
-    for (const auto& [name, own] : origins.names)
-      if (mapped.from == key_of(name)) {
-        mapped.from = key_of(own);
-        break;
-      }
+  const auto take_own = [&](std::string& key) {
+    const auto own = std::ranges::find(origins.names, key, [&](const auto& one) { return key_of(one.first); });
+    if (own != origins.names.end()) key = key_of(own->second);
+  };
+  for (Mapped& mapped : report.mapped) take_own(mapped.from);
+  for (Assumed& assumed : report.assumed) take_own(assumed.key);
+  for (Refused& refused : report.refused) take_own(refused.setting);
 }
 
 std::string other_method_of(const std::string& program) {

@@ -20,8 +20,10 @@ struct Origins {
   std::string program{};                                     ///< whose defaults they are: "alpaca-lora"
 };
 
-/// Gives the arguments of such a program the Trainer's names, and adds its defaults; also those of qlora.py.
-[[nodiscard]] Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments);
+/// Gives the arguments of such a program the Trainer's names, and adds its defaults; also those of qlora.py. Asks for
+/// what a name leaves open.
+[[nodiscard]] Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments,
+                                            Report& report);
 
 /// Names the program's own flags in the report, and lists its defaults as assumed.
 void name_origins(const Origins& origins, Report& report);

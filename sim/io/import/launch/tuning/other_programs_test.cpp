@@ -57,6 +57,10 @@ TEST(OtherPrograms, DefaultsOfAlpacaLoraAreAssumedAndItsFlagsNamed) {
   EXPECT_EQ(origin_of(stated, "batch.sequence_length"), "cutoff_len");
   EXPECT_EQ(origin_of(stated, "training.rank"), "lora_r");
   EXPECT_EQ(origin_of(stated, "training.targets"), "lora_target_modules");
+  const Report few =
+      read_script("python finetune.py --base_model ../llama-13b/ --data_path a.json --lora_target_modules ['q_proj']");
+  EXPECT_EQ(few.at("model").value("num_hidden_layers", 0), 40);
+  EXPECT_EQ(origin_of(few, "batch.micro"), "assumed: the default of alpaca-lora");
 }
 
 TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
@@ -69,6 +73,26 @@ TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
   const Report stated = read_script(start + " --batch_size_training 2 --pure_bf16");
   EXPECT_EQ(origin_of(stated, "batch.micro"), "batch_size_training");
   EXPECT_EQ(origin_of(stated, "precision"), "bf16");
+}
+
+TEST(OtherPrograms, DefaultsOfDeepSpeedChatAreAssumed) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 2 main.py --model_name_or_path facebook/opt-1.3b --gradient_accumulation_steps 4 "
+      "--disable_dropout --zero_stage 2 --deepspeed --output_dir a");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("batch.global"), 2 * 16 * 4);
+  for (const char* key : {"batch.micro", "batch.sequence_length"})
+    EXPECT_EQ(origin_of(report, key), "assumed: the default of DeepSpeed-Chat") << key;
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+}
+
+// peft/utils/other.py: weights of few bits are prepared with recomputing.
+TEST(OtherPrograms, QuantisedWeightsOfLlamaRecipesAreRecomputed) {
+  const Report report = read_script(
+      "python finetuning.py --use_peft --peft_method lora --model_name meta-llama/Llama-2-7b-hf --context_length 2048 "
+      "--batch_size_training 1 --quantization 4bit");
+  EXPECT_EQ(origin_of(report, "recompute.granularity"), "assumed: the default of llama-recipes");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
 }
 
 TEST(OtherPrograms, ProductsOfDeepSpeedChatAreAssumedWhereNobodyStatesThem) {
@@ -91,6 +115,140 @@ TEST(OtherPrograms, LoraOfDeepSpeedChat) {
   EXPECT_EQ(report.at("training.method"), Json("lora"));
   EXPECT_EQ(report.whole("training.rank"), 128);
   EXPECT_EQ(report.whole("model.num_hidden_layers"), 24);
+}
+
+constexpr const char* kGrouped =
+    "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --model.model_name_or_path Qwen/Qwen2.5-7B "
+    "--train.batch_size 64 --train.micro_batch_size 2 --data.max_len 8192 --data.dataset a.jsonl "
+    "--data.max_samples 5000 --ckpt.save_steps 100 --logger.wandb.run_name b --eval.steps -1 --adam.lr 1e-5 "
+    "--train.max_epochs 3 --ds.packing_samples --model.gradient_checkpointing_enable --ds.adam_offload ";
+
+// The flags of OpenRLHF in groups.
+TEST(OtherPrograms, GroupsOfOpenRlhf) {
+  const Report report = read_script(std::string(kGrouped) + "--ds.zero_stage 3");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_EQ(report.whole("batch.micro"), 2);
+  EXPECT_EQ(report.whole("batch.global"), 64);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(origin_of(report, "batch.micro"), "train.micro_batch_size");
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(read_script(std::string(kGrouped) + "--ds.param_dtype fp16").at("precision"), Json("fp16"));
+  EXPECT_THAT(refused_lines(read_script(std::string(kGrouped) + "--ds.zpg 8")), HasSubstr("zpg"));
+}
+
+// Ranks of a ring share a micro-batch: 64 sequences on 4 of 8 GPUs are 8 micro-batches of 2.
+TEST(OtherPrograms, RingAttentionOfOpenRlhfIsAContextDegree) {
+  const Report report = read_script(std::string(kGrouped) + "--ds.ring_attn_size 2");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("parallelism.context"), 2);
+  EXPECT_EQ(report.whole("batch.global"), 64);
+}
+
+TEST(OtherPrograms, DefaultsOfOpenRlhfAreAssumed) {
+  const Report report = read_script(
+      "deepspeed --module --num_gpus 4 openrlhf.cli.train_sft --pretrain facebook/opt-1.3b --input_key a --bf16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.whole("batch.micro"), 8);
+  EXPECT_EQ(report.whole("batch.global"), 128);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_EQ(origin_of(report, "batch.micro"), "assumed: the default of OpenRLHF");
+}
+
+// Forks let the optimizer be chosen.
+TEST(OtherPrograms, OptimizersOfOpenRlhfHaveTheirMoments) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 4 --module openrlhf.cli.train_sft --pretrain facebook/opt-1.3b --input_key a --bf16 "
+      "--optimizer adamw_torchao_4bit");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("precision_recipe.moments"), 1);
+  EXPECT_EQ(origin_of(report, "optimizer"), "assumed: a moment of 4 bits is counted as a byte");
+}
+
+// A stage such as 2moe of a fork is no number.
+TEST(OtherPrograms, AnUnknownStageIsAskedFor) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --pretrain Qwen/Qwen3-8B --micro_train_batch_size 1 "
+      "--max_len 4096 --bf16 --zero_stage 2moe");
+  EXPECT_FALSE(report.has("optimizer.zero_stage"));
+  ASSERT_EQ(report.asked.size(), 1U);
+  EXPECT_THAT(report.asked.front().because, HasSubstr("--zero_stage is \"2moe\""));
+}
+
+// Programs of the user's own: the batch of one may be that of a GPU, of another that of a step.
+TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
+  const Report report = read_script(
+      "torchrun --nproc_per_node 4 my_sft.py --model_name Qwen/Qwen2.5-7B --max_length 4096 --train_batch_size 1 "
+      "--accumulation_steps 6 --learning_rate 1e-4 --num_epochs 20 --bf16 --use_lora --lora_r 8");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.whole("model.num_hidden_layers"), 28);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_FALSE(report.has("batch.micro"));
+  ASSERT_EQ(report.asked.size(), 2U);
+  EXPECT_EQ(report.asked[0].because,
+            "--train_batch_size 1 counts the sequences of a GPU or of a step, as the program has it; state --set "
+            "batch.micro=N");
+  EXPECT_THAT(report.asked[1].because, HasSubstr("6 micro-batches for each data rank"));
+}
+
+TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {
+  const Report report = read_script(
+      "python -m torch.distributed.launch --nproc_per_node 8 finetune.py --model_path=bigcode/starcoder --seq_length "
+      "2048 "
+      "--max_steps 1000 --batch_size 1 --gradient_accumulation_steps 16 --learning_rate 1e-4");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model"; }));
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
+TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {
+  const Report report = read_script(
+      "torchrun --nproc_per_node 4 my_sft.py --model Qwen/Qwen2.5-7B --seq_len 4096 --per_gpu_train_batch_size 2 "
+      "--grad_accum_steps 3 --lr 1e-4 --bf16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(report.whole("batch.micro"), 2);
+  EXPECT_EQ(report.whole("batch.global"), 24);
+  EXPECT_EQ(origin_of(report, "batch.micro"), "per_gpu_train_batch_size");
+}
+
+TEST(OtherPrograms, TheBatchOfOldTrainers) {
+  const Report report = read_script(
+      "python -m torch.distributed.launch --nproc_per_node=8 run_lm.py --model_name_or_path=gpt2-large "
+      "--per_gpu_train_batch_size=3 --per_gpu_eval_batch_size=3 --gradient_accumulation_steps=4 --fp16 "
+      "--block_size 512 --learning_rate=1e-4");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("batch.micro"), 3);
+  EXPECT_EQ(report.whole("batch.global"), 96);
+}
+
+TEST(OtherPrograms, AProgramOfQloraHas4BitsUnlessItStatesOthers) {
+  const std::string start =
+      "python train_qlora.py --model_name_or_path meta-llama/Llama-2-7b-hf --lora_r=4 --bf16 --max_seq_length 512 "
+      "--per_device_train_batch_size=2 --lora_output_dir=a --val_batch_size 4";
+  const Report report = read_script(start);
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(origin_of(report, "load_in_4bit"), "assumed: true is the default of train_qlora.py, by its name");
+  EXPECT_EQ(read_script(start + " --load_in_4bit false").at("training.method"), Json("lora"));
+}
+
+// deepspeed.ai: offload_param is valid with stage 3 only.
+TEST(OtherPrograms, AFileThatMovesParametersIsStageThree) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 4 train.py --model_name_or_path huggyllama/llama-7b --per_device_train_batch_size 2 --bf16 "
+      "--max_seq_length 512 --deepspeed configs/offload_opt_param.json");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
+  EXPECT_EQ(report.at("offload.parameters"), Json("cpu"));
 }
 
 constexpr const char* kTraining =

@@ -2,6 +2,8 @@
 //
 // Names and defaults: pytorch/torchtune, recipes/configs and
 // recipes/{full,lora}_finetune_{distributed,single_device}.py.
+#include <set>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/model_names.h"
@@ -13,6 +15,8 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr KeyRule kTorchtuneKeys[] = {
+    {"model.encoder_trainable model.fusion_trainable model.decoder_trainable model.image_* tokenizer.image_*",
+     "a multimodal model", true},
     {"quantizer.* fake_quant*", "QAT: fake quantisation in training", true},
     {"ref_model.* ref_checkpointer.* reward_* policy_* value_* ppo_*", "a reference or reward model runs as well",
      true},
@@ -117,13 +121,14 @@ bool is_torchtune(const Json& document) {
 void read_torchtune(const Json& document, std::string_view text, std::optional<std::int64_t> gpus, Report& report) {
   report.framework = "torchtune";
   Json resolved = document;
-  resolve_references(resolved);
+  const std::set<std::string> variables = resolve_references(resolved);
   leave_out_datasets(resolved, report);
   const Settings settings(std::move(resolved), report);
   const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
   refuse_other_recipes(settings, text, report);
   map_named_model(builder, "model._component_", report);
-  if (!settings.map_whole({"tokenizer.max_seq_len"}, "batch.sequence_length"))
+  // Up to 0.2 the dataset cut the sequences: torchtune/datasets/_instruct.py.
+  if (!settings.map_whole({"tokenizer.max_seq_len", "dataset.max_seq_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "tokenizer.max_seq_len is null: sequences are as long as the data");
   const auto distributed = gpus_in_comments(text);
   const bool single = !distributed && single_device(text);
@@ -145,7 +150,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   else
     report.refuse("tensor_parallel_dim", "it cuts the model in other ways");
   if (!settings.on({"dataset.packed"})) report.approximate("dataset.packed", kNotPacked);
-  settings.sort_rest(kTorchtuneKeys);
+  settings.ignore_variables(variables, kTorchtuneKeys);
+  settings.sort_rest(kTorchtuneKeys, Unknown::kByName);
 }
 
 }  // namespace foretoken::io::launch::tuning

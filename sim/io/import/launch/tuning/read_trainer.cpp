@@ -25,6 +25,7 @@ constexpr KeyRule kTrainerKeys[] = {
     {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
+    {"disable_dropout", "dropout is small beside the products"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
     {"quantization_type", "the type of 4-bit weights is NF4"},
     {"train_mm_proj_only tune_mm_mlp_adapter freeze_mm_mlp_adapter pretrain_mm_mlp_adapter vision_tower mm_projector* "
@@ -39,6 +40,19 @@ constexpr KeyRule kTrainerKeys[] = {
      "kernels are fused as the runtime has them"},
     {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
+    {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
+     "it cuts the model in other ways", true},
+    {"zpg", "a second copy of the weights on each node (ZeRO++)", true},
+    {"ds.deepcompile", "a compiler that moves the communication", true},
+    {"ds.grad_accum_dtype grad_accum_dtype ds.overlap_comm ds.experts_implementation",
+     "kernels and gradients are those of the runtime"},
+    // OpenRLHF's groups.
+    {"ckpt.* logger.* eval.* adam.* data.dataset* data.input_key data.output_key data.prompt_key data.label_key "
+     "data.apply_chat_template data.max_samples "
+     "data.input_template data.tokenizer_chat_template data.disable_fast_tokenizer data.dataloader_num_workers "
+     "data.multiturn train.max_epochs train.seed train.full_determinism_enable model.gradient_checkpointing_reentrant "
+     "model.aux_loss_coef ds.ring_attn_head_stride ring_head_stride ds.lora.alpha ds.lora.dropout "
+     "ds.use_universal_ckpt"},
     {"line_by_line mlm_probability"},  // every token has its logits, masked or not
     {kNoEffectKeys}};
 
@@ -86,10 +100,11 @@ void refuse_other_stages(const Settings& settings, Report& report) {
 
 // Older scripts limit the question and the answer each.
 void map_length(const Settings& settings, Report& report) {
-  if (settings.map_whole(
-          {"cutoff_len", "max_seq_length", "max_length", "model_max_length", "block_size", "max_len", "context_length"},
-          "batch.sequence_length"))
-    return;
+  const Names limits = {"cutoff_len", "max_seq_length", "max_length",    "model_max_length",
+                        "block_size", "max_len",        "context_length"};
+  if (const auto length = settings.whole(limits); length && *length < 1)
+    return report.ask("batch.sequence_length", settings.from(limits) + " " + std::to_string(*length) + " is no limit");
+  if (settings.map_whole(limits, "batch.sequence_length")) return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
              target = settings.whole({"max_target_length", "target_max_len"});
   constexpr std::int64_t kLongest = 1 << 30;
@@ -301,6 +316,13 @@ void map_model_of(const Settings& settings, Report& report) {
   map_named_model(settings.text({first}).value_or("?"), first, report);
 }
 
+// OpenRLHF's ring attention cuts each sequence; its ranks share a micro-batch: openrlhf/utils/deepspeed/deepspeed.py.
+std::int64_t map_ring(const Settings& settings, Report& report) {
+  const std::int64_t ranks = settings.whole({"ring_attn_size"}).value_or(1);
+  if (ranks > 1) report.map("parallelism.context", ranks, "ring_attn_size");
+  return std::max<std::int64_t>(ranks, 1);
+}
+
 /// The precision of the arguments: switches, or a type by name.
 void map_trainer_precision(const Settings& settings, Report& report) {
   const Names kTypes = {"torch_dtype", "dtype", "mixed_precision", "precision"};
@@ -332,9 +354,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   const auto all = settings.whole({"global_train_batch_size"});
   auto accumulation = settings.whole({"gradient_accumulation_steps"});
   if (!settings.has({"gradient_accumulation_steps"}) && !all) accumulation = 1;
+  const std::int64_t ring = map_ring(settings, report);
   map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size",
                   "global_train_batch_size"},
-                 gpus, 1, report);
+                 gpus, ring, report);
   map_trainer_precision(settings, report);
   // Other programs have a key of that name, too.
   const bool factory = settings.has({"finetuning_type"}) &&

@@ -142,6 +142,7 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
   usual("finetuning_type", "lora");
   if (!document.contains("stage")) document["stage"] = "sft";  // LLaMA-Factory's word, whose reader this is
   usual("per_device_train_batch_size", "1");
+  if (old) usual("max_length", "2048");
   // Versions 1 and 2 have a default for each kind of model, all of them the products of attention's inputs: LoRATM in
   // swift/llm/utils/model.py.
   if (old && text_in(document, "lora_target") == "DEFAULT") document.erase("lora_target");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
@@ -89,6 +90,18 @@ TEST(Swift, Version2NamesItsModelByType) {
   EXPECT_EQ(read_swift("CUDA_VISIBLE_DEVICES=0 swift sft --model_type qwen2-7b-instruct --sft_type lora")
                 .whole("model.num_hidden_layers"),
             28);
+}
+
+TEST(Swift, Version2HasALengthByDefault) {
+  const std::string start =
+      "CUDA_VISIBLE_DEVICES=0 swift pt --model_id_or_path Qwen/Qwen2-7B --sft_type full --dataset a";
+  const Report usual = read_swift(start);
+  EXPECT_EQ(usual.whole("batch.sequence_length"), 2048);
+  EXPECT_TRUE(std::ranges::any_of(usual.assumed, [](const Assumed& one) { return one.key == "max_length"; }));
+  const Report open = read_swift(start + " --max_length -1");
+  EXPECT_FALSE(open.has("batch.sequence_length"));
+  ASSERT_EQ(open.asked.size(), 1U);
+  EXPECT_EQ(open.asked.front().because, "max_length -1 is no limit");
 }
 
 TEST(Swift, GpusFollowTheDevicesOfTheLaunchersThatReadThem) {

@@ -121,6 +121,8 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   const std::string said = (stage == nullptr ? "0" : joined(*stage));
   if (shell::is_unknown(said))
     report.ask("optimizer.zero_stage", "--zero_stage is " + printable(shell::why_unknown(said), 120));
+  else if (!whole_of(said))
+    report.ask("optimizer.zero_stage", "--zero_stage is " + in_quotes(printable(said, 40)) + ", expected 0 to 3");
   const std::string offload = last_of(arguments, "adam-offload") != nullptr ? "_offload_optimizer"
                               : last_of(arguments, "offload") != nullptr    ? "_offload"
                                                                             : "";
@@ -310,7 +312,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
-  const Origins origins = take_names_of_trainer(launched.program, arguments);
+  const Origins origins = take_names_of_trainer(launched.program, arguments, report);
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});

@@ -1,0 +1,110 @@
+// Reads the arguments of training programs of the user's own.
+//
+// Scripts with a loop of their own name their arguments after the Trainer's, accelerate's examples (--batch_size,
+// --gradient_accumulation_steps) or DeepSpeed's configuration (--train_micro_batch_size_per_gpu). All other names are
+// sorted by their words, as beside the Trainer.
+#include "sim/io/import/launch/tuning/own_programs.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/model_names.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using OwnName = std::pair<std::string_view, const char*>;
+
+constexpr std::string_view kOwnModels[] = {"model-name-or-path",
+                                           "model-name",
+                                           "model-id",
+                                           "model-path",
+                                           "base-model",
+                                           "pretrained-model-name-or-path",
+                                           "pretrained-model",
+                                           "pretrained-model-path",
+                                           "model"};
+constexpr const char* kOwnEach = "per-device-train-batch-size";
+constexpr const char* kOwnSteps = "gradient-accumulation-steps";
+constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
+                                 {"per-gpu-train-batch-size", kOwnEach},
+                                 {"per-gpu-batch-size", kOwnEach},
+                                 {"train-micro-batch-size-per-gpu", kOwnEach},
+                                 {"micro-batch-size-per-gpu", kOwnEach},
+                                 {"train-batch-size-per-gpu", kOwnEach},
+                                 {"batch-size-per-gpu", kOwnEach},
+                                 {"batch-size-per-device", kOwnEach},
+                                 {"micro-batch-size", kOwnEach},
+                                 {"global-batch-size", "global-train-batch-size"},
+                                 {"accumulation-steps", kOwnSteps},
+                                 {"grad-accumulation-steps", kOwnSteps},
+                                 {"grad-accum-steps", kOwnSteps},
+                                 {"grad-accum", kOwnSteps},
+                                 {"accum-steps", kOwnSteps},
+                                 {"gradient-accumulation", kOwnSteps},
+                                 {"gradient-accumulate-every", kOwnSteps},
+                                 {"seq-length", "max-seq-length"},
+                                 {"seq-len", "max-seq-length"},
+                                 {"sequence-length", "max-seq-length"},
+                                 {"max-sequence-length", "max-seq-length"}};
+/// Beside these a model of any name is one of language.
+constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
+                                            "context-length",  "cutoff-len",         "seq-length",       "seq-len",
+                                            "sequence-length", "max-sequence-length"};
+/// Of one GPU in one program, of a step in another.
+constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
+constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
+                                         "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
+constexpr std::string_view kMegatrons[] = {"num-layers", "hidden-size", "tensor-model-parallel-size", "train-iters",
+                                           "train-samples"};
+
+bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
+}
+
+// Returns the batch that may be of a GPU or of a step; nullptr for none.
+const Argument* open_batch(const std::vector<Argument>& arguments) {
+  for (const std::string_view name : kOpenBatches)
+    if (const Argument* const found = last_of(arguments, name)) return found;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_own_program(const std::vector<Argument>& arguments) {
+  const bool known = std::ranges::any_of(
+      kOwnModels, [&](std::string_view name) { return model_of_name(value_of(arguments, name)).has_value(); });
+  const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
+  if (!model || has_any_of(arguments, kMegatrons)) return false;
+  const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
+    return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
+  });
+  return (each || open_batch(arguments) != nullptr) && has_any_of(arguments, kOwnRuns);
+}
+
+void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {
+  for (Argument& argument : arguments) {
+    const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &OwnName::first);
+    if (found == std::end(kOwnNames)) continue;
+    origins.names.emplace_back(found->second, argument.name);
+    argument.name = found->second;
+  }
+  const Argument* const open = open_batch(arguments);
+  if (open == nullptr) return;
+  const bool each = last_of(arguments, kOwnEach) != nullptr;
+  std::string flag = open->name;
+  std::ranges::replace(flag, '-', '_');
+  report.ask(each ? "batch.global" : "batch.micro",
+             "--" + flag + " " + printable(value_of(arguments, open->name), 20) +
+                 " counts the sequences of a GPU or of a step, as the program has it; state " +
+                 (each ? "--global-batch N" : "--set batch.micro=N"));
+  std::erase_if(arguments, [](const Argument& one) {
+    return std::ranges::find(kOpenBatches, one.name) != std::end(kOpenBatches);
+  });
+  if (each) arguments.push_back({kOwnSteps, {"auto"}, ""});  // it depends on that batch
+}
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,19 @@
+// Training programs of the user's own: a model and a batch, under names that are not the Trainer's.
+#pragma once
+
+#include <vector>
+
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/tuning/other_programs.h"
+
+namespace foretoken::io::launch::tuning {
+
+/// Returns true for arguments that name a known model, or any model and a length of sequences, beside a batch and a
+/// learning rate or a number of steps.
+[[nodiscard]] bool is_own_program(const std::vector<Argument>& arguments);
+
+/// Gives such arguments the Trainer's names. Asks for a batch whose name does not say whether a GPU or all have it.
+void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report);
+
+}  // namespace foretoken::io::launch::tuning
