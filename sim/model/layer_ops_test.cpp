@@ -285,6 +285,38 @@ TEST(LayerOps, QuantisationIsCountedByRecipe) {
   EXPECT_DOUBLE_EQ(quantised_bytes(layer_forward(gpt(), context)), 6 * row_inputs + 5 * shards);
 }
 
+/// Kernels that arrange scales, and their bytes.
+std::pair<int, double> arranged(const OpList& ops) {
+  std::pair<int, double> found{0, 0};
+  for (const LayerOp& op : ops)
+    if (op.name == "arrange scales") {
+      ++found.first;
+      found.second += std::get<MemoryBoundShape>(op.work).bytes.value();
+    }
+  return found;
+}
+
+TEST(LayerOps, ScalesOfBlocksAreArrangedForBothOperandsOfEveryProduct) {
+  const double T = 64, h = 64, f = 256;
+  LayerContext context = cut(1, false, AttentionKind::kFlash);
+  context.precision = Precision::kFp8;
+  for (const Fp8Recipe none : {Fp8Recipe::kDelayed, Fp8Recipe::kTensorwise, Fp8Recipe::kBlockwise}) {
+    context.fp8_recipe = none;
+    EXPECT_EQ(arranged(layer_forward(gpt(), context)).first, 0);
+  }
+  context.fp8_recipe = Fp8Recipe::kMxfp8;
+  // Products: qkv, projection, fc1, fc2.
+  const double inputs = T * (3 * h + f), outputs = T * (5 * h + f), weights = 4 * h * h + 2 * h * f;
+  const auto [forward, forward_bytes] = arranged(layer_forward(gpt(), context));
+  EXPECT_EQ(forward, 4 * 2);
+  EXPECT_DOUBLE_EQ(forward_bytes, 2.0 / 32 * (inputs + weights));
+  const auto [backward, backward_bytes] = arranged(layer_backward(gpt(), context));
+  EXPECT_EQ(backward, 4 * 2 * 2);
+  EXPECT_DOUBLE_EQ(backward_bytes, 2.0 / 32 * (outputs + weights + outputs + inputs));
+  context.precision = Precision::kNvfp4;
+  EXPECT_DOUBLE_EQ(arranged(layer_forward(gpt(), context)).second, 2.0 / 16 * (inputs + weights));
+}
+
 TEST(LayerOps, FewerKeyValueHeadsThanTensorRanksGatherTheWholeQkv) {
   Transformer model = gpt();
   model.kv_heads = 2;

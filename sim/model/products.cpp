@@ -64,6 +64,20 @@ Precision precision_of(const Cut& cut, const Sizes& sizes) {
   return head_in_16_bit ? Precision::kBf16 : cut.product_precision();
 }
 
+// Scales are arranged before a collective that runs beside the product.
+void forward_scales(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
+  arrange_scales(ops, arrange_scales_bytes(cut), {cut.tokens * sizes.inputs, sizes.outputs * sizes.inputs});
+}
+
+void input_gradient_scales(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
+  arrange_scales(ops, arrange_scales_bytes(cut), {cut.tokens * sizes.outputs, sizes.outputs * sizes.inputs});
+}
+
+void weight_gradient_scales(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
+  arrange_scales(ops, arrange_scales_bytes(cut), {cut.tokens * sizes.outputs, cut.tokens * sizes.inputs},
+                 BackwardPart::kWeight);
+}
+
 void forward_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Userbuffers userbuffers) {
   ops.gemm(sizes.name, sizes.role, {.m = cut.T, .n = sizes.n, .k = sizes.k, .precision = precision_of(cut, sizes)},
            userbuffers);
@@ -105,6 +119,7 @@ void gather_tokens(OpWriter& ops, const Cut& cut, double width) {
 }
 
 void column_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
+  forward_scales(ops, cut, sizes);
   gather_tokens(ops, cut, sizes.inputs);
   forward_gemm(ops, cut, sizes, ring_exchange(cut));
 }
@@ -115,17 +130,20 @@ void column_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
   const bool beside = cut.context.overlap_backward_collectives;
   const double payload = cut.whole_bytes(sizes.inputs);
   quantise(ops, cut, sizes.outputs);
+  input_gradient_scales(ops, cut, sizes);
   if (cut.context.sequence_parallel) {
     ops.collective("gather input again", CollectiveKind::kAllGather, cut.gathered_bytes(sizes.inputs), beside,
                    BackwardPart::kWeight);
     input_gradient(ops, cut, sizes, bulk(cut));
     transpose_gathered(ops, cut, sizes.inputs);
+    weight_gradient_scales(ops, cut, sizes);
     ops.collective("reduce-scatter input gradient", CollectiveKind::kReduceScatter, payload, beside);
     weight_gradient(ops, cut, sizes, bulk(cut));
     return;
   }
   input_gradient(ops, cut, sizes, {});
   transpose_gathered(ops, cut, sizes.inputs);
+  weight_gradient_scales(ops, cut, sizes);
   if (beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, payload, true);
   weight_gradient(ops, cut, sizes);
   if (!beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, payload);
@@ -134,6 +152,7 @@ void column_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
 void row_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
   const double payload = cut.whole_bytes(sizes.outputs);
   quantise(ops, cut, sizes.inputs);
+  forward_scales(ops, cut, sizes);
   if (sums && overlaps(cut))
     ops.collective("reduce-scatter output beside", CollectiveKind::kReduceScatter,
                    (1 - kExposedReduceScatter) * payload, true);
@@ -148,12 +167,12 @@ void row_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
 }
 
 void row_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
-  if (sums) {
-    quantise_output_gradient(ops, cut, sizes.outputs);
-    gather_tokens(ops, cut, sizes.outputs);
-  }
+  if (sums) quantise_output_gradient(ops, cut, sizes.outputs);
+  input_gradient_scales(ops, cut, sizes);
+  if (sums) gather_tokens(ops, cut, sizes.outputs);
   input_gradient(ops, cut, sizes, sums ? ring_exchange(cut) : Userbuffers{});
   if (sums && cut.context.sequence_parallel) transpose_gathered(ops, cut, sizes.outputs);
+  weight_gradient_scales(ops, cut, sizes);
   weight_gradient(ops, cut, sizes);
 }
 
@@ -185,6 +204,11 @@ Sizes sizes_of(const Cut& cut, const Op& op, const Weight& weight) {
 }
 
 }  // namespace
+
+void arrange_scales(OpWriter& ops, double bytes, std::pair<double, double> elements, BackwardPart part) {
+  for (const double each : {elements.first, elements.second})
+    ops.memory("arrange scales", OpRole::kElementwise, bytes * each, part);
+}
 
 std::int64_t local_rows(const Weight& weight, const LayerContext& context) {
   const std::int64_t rows = weight.rows + weight.padding_rows;

@@ -41,6 +41,14 @@ namespace foretoken::model {
   return quantises_both_directions(cut) ? quantise_whole_bytes(cut) : quantise_bytes(cut);
 }
 
+/// Bytes an element to arrange the scales of blocks as products read them: each scale is read and written. mxfp8 has a
+/// scale of one byte for 32 elements, nvfp4 for 16. A kernel before each product does it for each operand
+/// (TransformerEngine 0576070, pytorch/csrc/extensions/swizzle.cpp; common/swizzle/swizzle.cu).
+[[nodiscard]] inline double arrange_scales_bytes(const Cut& cut) {
+  if (cut.context.precision == Precision::kNvfp4) return 2.0 / 16;
+  return cut.context.precision == Precision::kFp8 && cut.context.fp8_recipe == Fp8Recipe::kMxfp8 ? 2.0 / 32 : 0;
+}
+
 /// Bytes an element to transpose a tensor that came quantised along one dimension, from a gather or a norm.
 [[nodiscard]] inline double transpose_bytes(const Cut& cut) {
   return cut.quantises() && needs_both_directions(cut) && !quantises_both_directions(cut) ? 2 : 0;

@@ -3,6 +3,7 @@
 
 #include "sim/model/blocks/parts.h"
 #include "sim/model/op_writer.h"
+#include "sim/model/products.h"
 #include "sim/model/quantisation.h"
 
 namespace foretoken::model {
@@ -14,15 +15,20 @@ OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
   const bool quantises = cut.quantises() && p.precision == cut.product_precision();
   const double quantised = quantises ? quantise_whole_bytes(cut) * real(rows) * real(p.n) : 0;
   const double transposed = quantises ? transpose_bytes(cut) * real(rows) * real(p.k) : 0;
+  const double scales = quantises ? arrange_scales_bytes(cut) : 0;
+  const double input = real(rows) * real(p.k), output = real(rows) * real(p.n), weight = real(p.n) * real(p.k);
   OwnKernels work;
   work.forward = [=](OpWriter& ops) {
+    arrange_scales(ops, scales, {input, weight});
     ops.gemm(p.forward, OpRole::kLinear, {.m = rows, .n = p.n, .k = p.k, .precision = p.precision});
   };
   work.backward = [=](OpWriter& ops) {
     ops.memory("quantise", OpRole::kElementwise, quantised);
+    arrange_scales(ops, scales, {output, weight});
     ops.gemm(p.input_gradient, OpRole::kLinear,
              {.m = rows, .n = p.k, .k = p.n, .pass = GemmPass::kInputGradient, .precision = p.precision});
     ops.memory("transpose", OpRole::kElementwise, transposed, BackwardPart::kWeight);
+    arrange_scales(ops, scales, {output, input}, BackwardPart::kWeight);
     ops.gemm(p.weight_gradient, OpRole::kLinear,
              {.m = p.n,
               .n = p.k,
