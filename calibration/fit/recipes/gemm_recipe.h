@@ -40,6 +40,7 @@ struct GemmStart {
   std::optional<std::string> profile{};
   Precision precision = Precision::kBf16;
   bool with_corrections = false;
+  bool long_runs = false;  ///< at the speed of long runs: the factor between brief and long ones is not taken
   Place place{};
 };
 

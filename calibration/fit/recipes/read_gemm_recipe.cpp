@@ -25,10 +25,11 @@ StatedLaw read_constants(const Node& node) {
 }
 
 GemmStart read_start(const Node& node) {
-  node.allow_only({"profile", "precision", "corrections", "note"});
+  node.allow_only({"profile", "precision", "corrections", "long_runs", "note"});
   return {.profile = node.find_text("profile"),
           .precision = read_precision(node, "precision"),
           .with_corrections = node.find_boolean("corrections").value_or(false),
+          .long_runs = node.find_boolean("long_runs").value_or(false),
           .place = place_of(node)};
 }
 

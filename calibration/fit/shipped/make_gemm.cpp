@@ -45,6 +45,12 @@ void rescale(cost::GroupedLaw& law, const Recipe& recipe, const net::Gpu& other)
   law.evidence = scaled_from(other.name, "grouped products, by the datasheets' rates");
 }
 
+/// Gives the compute of a law at the speed of long runs the speed of brief ones, and the factor between them.
+void split_speed(cost::TileWaveLaw& law, double factor) {
+  law.efficiency = rounded(law.efficiency * factor / law.sustained_factor, 5);
+  law.sustained_factor = factor;
+}
+
 cost::GemmLaw begin(const Recipe& recipe, const GemmRecipe& gemm, Precision precision, Fitting& fitting) {
   if (!gemm.start) return at_datasheet(recipe, precision, gemm.place);
   const GemmStart& start = *gemm.start;
@@ -56,6 +62,7 @@ cost::GemmLaw begin(const Recipe& recipe, const GemmRecipe& gemm, Precision prec
     if (law.grouped) rescale(*law.grouped, recipe, other);
   }
   if (!start.with_corrections) law.corrections = {};
+  if (start.long_runs) split_speed(tiles_of(law, start.place), 1);
   return law;
 }
 
@@ -102,12 +109,6 @@ void set_factors(cost::GemmLaw& law, const Recipe& recipe, const GemmRecipe& gem
     if (const auto* factor = std::get_if<FactorOfRows>(&*weights))
       law.weight_gradient_factor = weight_gradient_of_rows(recipe, *factor, precision, law, fitting.tables());
   }
-}
-
-/// Gives the compute of a law at the speed of long runs the speed of brief ones, and the factor between them.
-void split_speed(cost::TileWaveLaw& law, double factor) {
-  law.efficiency = rounded(law.efficiency * factor / law.sustained_factor, 5);
-  law.sustained_factor = factor;
 }
 
 cost::GemmLaw fit_rows_of(const Recipe& recipe, const GemmRecipe& gemm, Precision precision, cost::GemmLaw law,
