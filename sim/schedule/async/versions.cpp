@@ -95,7 +95,7 @@ Program with_updates(Program program, const WithoutFlush& rule, PipelineShape sh
 
 SteadyRun steady_run(PipelineShape shape) {
   const auto steps_of = [&](int microbatches) { return (microbatches + shape.microbatches - 1) / shape.microbatches; };
-  return {.before = 1 + steps_of(2 * shape.stages), .measured = steps_of(2 * shape.stages)};
+  return {.before = 1 + steps_of(6 * shape.stages), .measured = steps_of(2 * shape.stages)};
 }
 
 Program repeated(const Program& a_step, PipelineShape shape, bool updates) {

@@ -38,6 +38,22 @@ TEST(WithoutFlush, FidelitiesAndTheFoldAgree) {
     }
 }
 
+// The pipeline settles before it is measured, also where a step has fewer micro-batches than the pipeline has stages.
+TEST(WithoutFlush, FewMicrobatchesTakeAsLongEachAsMany) {
+  const auto each = [](int microbatches) {
+    const std::string batch = std::to_string(microbatches);
+    const job::Job job = io::read_scenario_text(
+                             R"({"model": "gpt3-40b", "cluster": "dgx-a100-80gb-4hdr", "gpus": 16, "schedule":
+                             "pipedream", "parallelism": {"tensor": 4, "pipeline": 4},
+                             "batch": {"micro": 1, "global": )" +
+                                 batch + R"(, "sequence_length": 128}})",
+                             "test", {})
+                             .job;
+    return step_time(job, How{}) / microbatches;
+  };
+  for (const int microbatches : {1, 2, 4, 8}) EXPECT_NEAR(each(microbatches) / each(64), 1, 1e-3) << microbatches;
+}
+
 TEST(WithoutFlush, ThePartsOfAStepAddUp) {
   for (const char* name : kSchedules) {
     SCOPED_TRACE(name);
