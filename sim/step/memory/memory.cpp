@@ -32,11 +32,6 @@ constexpr double kWorkspaceBefore = 4 * kMiB;
 /// and gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
 constexpr double kSmallBuffers = 68e6;
 
-/// CUDA context and kernels take 0.47 to 0.92 GiB with torch 2.1. torch.distributed and NCCL take one to two GiB more.
-/// Source: stas00/ml-engineering@744d01e, training/performance/README.
-constexpr double kCudaContext = 0.7 * kGiB;
-constexpr double kNccl = 1.0 * kGiB;
-
 double workspace(const job::Job& job, Stage stage) {
   const auto& architecture = job.cluster_of(stage).gpu.architecture;
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
@@ -387,13 +382,6 @@ Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage, const job::StageConte
     before = &now;
   }
   return passes;
-}
-
-// Between GPUs that cannot reach each other's memory, NCCL's buffers lie in the memory of the host: the 9.6 MB of each
-// connection in /dev/shm (https://github.com/NVIDIA/nccl/issues/342). Between nodes they are taken to stay.
-Bytes outside_allocator(const job::Job& job) {
-  const bool in_host = !job.cluster.peer_to_peer && job.gpus <= job.cluster.gpus_per_node;
-  return Bytes(kCudaContext + (job.gpus > 1 && !in_host ? kNccl : 0));
 }
 
 }  // namespace foretoken::step
