@@ -122,10 +122,10 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
                                      "--global-batch N",
                                      *batch.accumulation));
   if (!micro)
-    return report.ask(
-        "batch.global",
-        fmt::format("state --global-batch N: the micro-batch x {} for each {}", micro_batches(*batch.accumulation),
-                    ranks == 0 ? "data rank" : "of " + counted(ranks, "data rank", "data ranks")));
+    return report.ask("batch.global",
+                      fmt::format("state --global-batch N: the sequences of a micro-batch x {} x {}",
+                                  micro_batches(*batch.accumulation),
+                                  ranks == 0 ? "the data ranks" : counted(ranks, "data rank", "data ranks")));
   if (ranks == 0)
     return report.ask("batch.global",
                       fmt::format("{} x {} for each data rank; it follows from --gpus",

@@ -198,7 +198,7 @@ TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
             "--train_batch_size 1 counts the sequences of a GPU or of a step, as the program has it; state --set "
             "batch.micro=N");
   EXPECT_EQ(report.asked[1].because,
-            "state --global-batch N: the micro-batch x 6 micro-batches for each of 4 data ranks");
+            "state --global-batch N: the sequences of a micro-batch x 6 micro-batches x 4 data ranks");
 }
 
 TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {

@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/swift.h"
+#include "sim/io/import/launch/tuning/variable_behind.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -82,7 +83,9 @@ std::string flag_as_written(const std::string& key, const Origins& origins) {
 }
 
 /// Returns the arguments as the keys of a file: per_device_train_batch_size. Values that nobody knows are left out.
-Json document_of(const std::vector<Argument>& arguments, const Origins& origins, Report& report) {
+/// `text` is the script, which may name the variable behind a flag.
+Json document_of(const std::vector<Argument>& arguments, const Origins& origins, std::string_view text,
+                 Report& report) {
   Json document = Json::object();
   for (const Argument& argument : arguments) {
     std::string key = argument.name;
@@ -97,10 +100,11 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
                                                 "block_size",
                                                 "model_name_or_path"};
     const bool needs = std::ranges::find(kNeedValues, key) != std::end(kNeedValues);
-    if (argument.values.empty() && key == "gradient_accumulation_steps") {
-      report.ask("batch.global", flag_as_written(key, origins) +
-                                     " has no value; a variable of the environment may hold it: state it with --env "
-                                     "NAME=VALUE, or --global-batch N");
+    if (value.empty() && key == "gradient_accumulation_steps") {
+      const std::string flag = flag_as_written(key, origins), variable = variable_behind(flag, text);
+      report.ask("batch.global", fmt::format("{} has no value{}; state it with --env {}=VALUE, or --global-batch N",
+                                             flag, variable.empty() ? "" : ": nothing sets " + variable,
+                                             variable.empty() ? "NAME" : variable));
       document[key] = "auto";  // it is not the default
     } else if (shell::is_unknown(value) && key == "gradient_accumulation_steps") {
       const std::string why = shell::why_unknown(value);
@@ -112,7 +116,7 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
     else if (shell::is_unknown(value))
       report.approximate("--" + printable(argument.name, 80),
                          "its value is " + printable(shell::why_unknown(value), 120) + ", and taken as not stated");
-    else if (argument.values.empty() && needs)
+    else if (value.empty() && needs)
       report.approximate("--" + argument.name, "it has no value; the script may expect a variable of the environment");
     else
       document[key] = argument.values.empty() ? "true" : value;
@@ -357,7 +361,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
-  Json document = document_of(arguments, origins, report);
+  Json document = document_of(arguments, origins, text_of_named(script, command.file, folder).value_or(""), report);
   if (!is_swift(command) && has_default_batch(arguments)) {
     document["per_device_train_batch_size"] = "8";
     report.approximate("per_device_train_batch_size", "8 is the Trainer's default (training_args.py)");
