@@ -258,6 +258,7 @@ TEST(OtherPrograms, AFlagOfAnOwnProgramMayStateItsSharding) {
                              {"deepspeed --num_gpus 8 ", "--deepspeed conf/ds_z1.json", 1},
                              {"torchrun --nproc_per_node 8 ", "--fsdp full_shard", 3},
                              {"torchrun --nproc_per_node 8 ", "--ddp", 0},
+                             {"torchrun --nproc_per_node 8 ", "--fsdp False --ddp", 0},
                              {"accelerate launch --multi_gpu --num_processes 8 ", "", 0},
                              {"accelerate launch --use_fsdp --num_processes 8 ", "", 3},
                              {"torchrun --nproc_per_node 1 ", "", 0}};

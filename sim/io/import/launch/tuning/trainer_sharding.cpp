@@ -41,7 +41,8 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   const Json* const unnamed = settings.at("deepspeed");
   if (unnamed != nullptr && unnamed->is_string() && unnamed->get_ref<const std::string&>().starts_with('<'))
     return report.ask("optimizer.zero_stage", "a file of DeepSpeed decides about ZeRO, and nothing says its name");
-  const auto fsdp = settings.text({"fsdp"});
+  auto fsdp = settings.text({"fsdp"});
+  if (fsdp && !switch_of(*fsdp).value_or(true)) fsdp.reset();  // --fsdp False
   if (!fsdp && defaults == Defaults::kUnknown) return map_own_sharding(settings, gpus, report);
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
   note_replicas(*fsdp, "fsdp", report);
