@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "sim/base/text.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::serve {
@@ -98,6 +101,20 @@ Precision computes_in(WeightPrecision precision, const cost::Profile& profile) {
   return Precision::kBf16;
 }
 
+namespace {
+
+// Returns "; try bf16 or fp8", the precisions whose products the profile has; empty for none.
+std::string other_products(const Service& service) {
+  std::vector<std::string> names;
+  for (const WeightPrecision other : {WeightPrecision::kBf16, WeightPrecision::kFp16, WeightPrecision::kFp8,
+                                      WeightPrecision::kNvfp4, WeightPrecision::kW8a8})
+    if (service.profile.gemm.contains(computes_in(other, service.profile)) && !why_not(other, service))
+      names.emplace_back(name_of(other));
+  return names.empty() ? "" : "; try " + either(names);
+}
+
+}  // namespace
+
 std::optional<std::string> why_not(WeightPrecision precision, const Service& service) {
   const cost::Profile& profile = service.profile;
   const bool decodes_alone = !service.model.encoder && !service.model.encoder_decoder;
@@ -113,7 +130,8 @@ std::optional<std::string> why_not(WeightPrecision precision, const Service& ser
     return fmt::format("mxfp4 is of experts' weights, and {} has no experts; try nvfp4 or int4", service.model.name);
   const Precision computes = computes_in(precision, profile);
   if (profile.gemm.empty() || profile.gemm.contains(computes)) return std::nullopt;
-  return fmt::format("profile {} has no products in {}", profile.name, foretoken::name_of(computes));
+  return fmt::format("profile {} has no products in {}{}", profile.name, foretoken::name_of(computes),
+                     other_products(service));
 }
 
 }  // namespace foretoken::serve

@@ -456,7 +456,8 @@ TEST(Serve, AnEncoderInW8a8HasIntegersThroughout) {
 TEST(Serve, W8a8IsOfEncodersAndNeedsProductsInIntegers) {
   Service encoder = padded_encoder(0);
   encoder.profile.gemm.erase(Precision::kInt8);
-  EXPECT_THAT(why_not(WeightPrecision::kW8a8, encoder).value_or(""), testing::HasSubstr("has no products in int8"));
+  EXPECT_THAT(why_not(WeightPrecision::kW8a8, encoder).value_or(""),
+              testing::AllOf(testing::HasSubstr("has no products in int8; try "), testing::HasSubstr("bf16")));
   encoder.profile.gemm[Precision::kInt8] = encoder.profile.gemm.at(Precision::kBf16);
   EXPECT_EQ(why_not(WeightPrecision::kW8a8, encoder), std::nullopt);
   EXPECT_THAT(why_not(WeightPrecision::kW8a8, small_service()).value_or(""),

@@ -78,6 +78,12 @@ std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
   return part > 0 && whole % part == 0 ? std::optional(whole / part) : std::nullopt;
 }
 
+// Returns "1 micro-batch", "6 micro-batches".
+std::string counted(std::int64_t number, const char* one, const char* many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+std::string micro_batches(std::int64_t number) { return counted(number, "micro-batch", "micro-batches"); }
+
 // The data ranks are what is left of a step's sequences.
 void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& report) {
   constexpr std::int64_t kMostRanks = 1 << 24;
@@ -85,9 +91,10 @@ void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& re
   if (*batch.micro > kMostSequences / *batch.accumulation) return;
   const auto ranks = quotient(*batch.global, *batch.micro * *batch.accumulation);
   if (!ranks || *ranks < 1 || replica < 1 || *ranks > kMostRanks / replica) return;
-  report.map("gpus", *ranks * replica,
-             fmt::format("{} sequences / {} / {} micro-batches, on {} each", *batch.global, *batch.micro,
-                         *batch.accumulation, replica == 1 ? "one GPU" : fmt::format("{} GPUs", replica)));
+  report.map(
+      "gpus", *ranks * replica,
+      fmt::format("{} sequences / {} / {}, on {} each", *batch.global, *batch.micro, micro_batches(*batch.accumulation),
+                  replica == 1 ? "one GPU" : fmt::format("{} GPUs", replica)));
 }
 
 }  // namespace
@@ -107,20 +114,32 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
     return;
   }
   if (!batch.accumulation)
-    return report.ask("batch.global", "the file does not state the accumulation of micro-batches");
+    return report.ask("batch.global",
+                      "the file does not state the accumulation of micro-batches; state --global-batch N");
+  if (*batch.accumulation < 1)
+    return report.refuse(batch.accumulation_from,
+                         fmt::format("expected 1 or more, found {}; correct it, or allow it and state "
+                                     "--global-batch N",
+                                     *batch.accumulation));
   if (!micro)
-    return report.ask("batch.global", fmt::format("it follows from the micro-batch and --gpus: {} micro-batches for "
-                                                  "each data rank",
-                                                  *batch.accumulation));
+    return report.ask("batch.global",
+                      fmt::format("state --global-batch N: the sequences of a micro-batch x {} x {}",
+                                  micro_batches(*batch.accumulation),
+                                  ranks == 0 ? "the data ranks" : counted(ranks, "data rank", "data ranks")));
   if (ranks == 0)
-    return report.ask("batch.global", fmt::format("{} sequences x {} micro-batches for each data rank; it follows from "
-                                                  "--gpus",
-                                                  *micro, *batch.accumulation));
+    return report.ask("batch.global",
+                      fmt::format("{} x {} for each data rank; it follows from --gpus",
+                                  counted(*micro, "sequence", "sequences"), micro_batches(*batch.accumulation)));
   const double all =
       static_cast<double>(*micro) * static_cast<double>(*batch.accumulation) * static_cast<double>(ranks);
-  if (all > kMostSequences || all < 1) return report.refuse("batch", "the sequences of a step are out of range");
+  if (all > kMostSequences || all < 1)
+    return report.refuse(
+        "batch",
+        fmt::format("the sequences of a step are out of range: {} x {} x {}", counted(*micro, "sequence", "sequences"),
+                    micro_batches(*batch.accumulation), counted(ranks, "data rank", "data ranks")));
   report.map("batch.global", static_cast<std::int64_t>(all),
-             fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, *batch.accumulation, ranks));
+             fmt::format("{} x {} x {}", counted(*micro, "sequence", "sequences"), micro_batches(*batch.accumulation),
+                         counted(ranks, "data rank", "data ranks")));
 }
 
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report) {

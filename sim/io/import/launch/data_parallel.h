@@ -13,6 +13,7 @@ struct DataBatch {
   std::optional<std::int64_t> micro{}, accumulation{}, global{};
   std::string from{};         ///< "per_device_train_batch_size"
   std::string global_from{};  ///< of `global`, where it has another name
+  std::string accumulation_from = "gradient_accumulation_steps";
 };
 
 /// Maps what is known of global = micro x accumulation x GPUs, and asks for the rest. `gpus` is stated or unknown;

@@ -26,7 +26,8 @@ constexpr std::string_view kHarmless =
     "valid validation verbose version wandb warmup worker workers ";
 constexpr std::string_view kCostly =
     " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo attention "
-    "attn audio badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked clips compile "
+    "attn audio backend badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked clips "
+    "compile "
     "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed depth devices dim "
     "diffusion dims distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand "
     "expert "
@@ -35,11 +36,13 @@ constexpr std::string_view kCostly =
     "layers len length liger lisa lomo longlora loop lora loreft mask max medusa memory mezo mixture mlp mm modal "
     "model models moe mtp multimodal muon mxfp n nf4 node nodes noise nproc num offload offloading oft optim "
     "optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism parallelize "
-    "peft pipe pipeline pixel pp ppo precision preference prefix pretrained process processes prune pruning ptuning "
+    "peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes prune pruning "
+    "ptuning "
     "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute ref reference reft "
     "relora "
     "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
-    "sparse sparsity spectrum speculative speech stage student swa switch sync teacher tensor topk tower tp tpable "
+    "sparse sparsity spectrum speculative speech stage strategy student swa switch sync teacher tensor topk tower tp "
+    "tpable "
     "triton "
     "tune tuned ulysses unet unfreeze unfrozen unsloth vae vera video videos vision vocab vocabulary weight weights "
     "width "
@@ -49,18 +52,26 @@ bool holds_word(std::string_view words, const std::string& word) { return words.
 
 constexpr std::string_view kBeside = " eval evaluation test val valid validation ";
 
-// What runs beside the steps, and where files go: val_batch_size, lora_output_dir.
+// These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
+constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
+
+bool has_word_of(std::string_view words, std::string_view name) {
+  return std::ranges::any_of(words_of_name(name), [&](const std::string& word) { return holds_word(words, word); });
+}
+
+// Returns true for work beside the steps and for places of files: val_batch_size, lora_output_dir.
 bool is_beside_training(std::string_view name) {
+  if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
-  return std::ranges::any_of(words_of_name(name), [](const std::string& word) { return holds_word(kBeside, word); });
+  return has_word_of(kBeside, name);
 }
 
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
   if (is_beside_training(name)) return false;
-  return std::ranges::any_of(words_of_name(name), [](const std::string& word) { return holds_word(kCostly, word); });
+  return has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {

@@ -66,8 +66,8 @@ class Settings {
   /// Likewise; takes `fallback` for a reason where it is not stated.
   std::int64_t map_or(Names names, std::string_view key, std::int64_t fallback, std::string_view because) const;
 
-  /// Ignores keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". Those count. Keys
-  /// with a rule stay.
+  /// Ignores keys of the user's own that others refer to: "lr: 1e-6" beside "optimizer.lr: ${lr}". The key that
+  /// refers counts. Keys with a rule stay.
   void ignore_variables(const std::set<std::string>& variables, std::span<const KeyRule> rules) const;
 
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is

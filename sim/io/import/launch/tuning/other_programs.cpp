@@ -253,8 +253,19 @@ bool is_deepspeed_chat(const std::vector<std::string>& program, const std::vecto
          last_of(arguments, "zero-stage") != nullptr;
 }
 
-bool is_open_rlhf(const std::vector<Argument>& arguments) {
-  const bool bare = last_of(arguments, "pretrain") != nullptr &&
+// Returns true for a program that is called as those of OpenRLHF: openrlhf.cli.train_sft, my/train_sft.py.
+bool is_called_as_rlhf(const std::vector<std::string>& program) {
+  constexpr std::string_view kTrained = " sft rm prm dpo kto kd ppo ";  // openrlhf/cli/train_*.py
+  const std::string file = program.empty() ? "" : lower_case(program.front());
+  const auto words = words_of_name(file);
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i - 1] == "train" && kTrained.find(" " + words[i] + " ") != kTrained.npos) return true;
+  return file.find("openrlhf") != file.npos;
+}
+
+bool is_open_rlhf(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  const bool bare = last_of(arguments, "pretrain") != nullptr && is_called_as_rlhf(program) &&
+                    last_of(arguments, "per-device-train-batch-size") == nullptr &&
                     (last_of(arguments, "max-len") != nullptr || last_of(arguments, "input-key") != nullptr);
   return last_of(arguments, kRlhfBatch) != nullptr || has_groups(arguments) || bare;
 }
@@ -268,8 +279,8 @@ bool is_llama_recipes(const std::vector<Argument>& arguments) {
 
 }  // namespace
 
-bool is_other_program(const std::vector<Argument>& arguments) {
-  return is_open_rlhf(arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments) ||
+bool is_other_program(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  return is_open_rlhf(program, arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments) ||
          is_old_trainer(arguments) || is_own_program(arguments);
 }
 
@@ -280,7 +291,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
-  if (is_open_rlhf(arguments))
+  if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);
   else if (is_llama_recipes(arguments))
     take_llama_recipes(taken);

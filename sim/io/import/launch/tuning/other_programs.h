@@ -10,14 +10,15 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Returns true for the arguments of such a program.
-[[nodiscard]] bool is_other_program(const std::vector<Argument>& arguments);
+/// Returns true for the arguments of such a program. `program` is its file or module with its words.
+[[nodiscard]] bool is_other_program(const std::vector<std::string>& program, const std::vector<Argument>& arguments);
 
 /// The origin of the Trainer's arguments of such a program.
 struct Origins {
   std::vector<std::pair<std::string, std::string>> names{};  ///< the Trainer's, then the program's own
   std::vector<Argument> defaults{};                          ///< what the user does not state
   std::string program{};                                     ///< whose defaults they are: "alpaca-lora"
+  bool defaults_known = true;                                ///< false for a program of the user's own
 };
 
 /// Gives the arguments of such a program the Trainer's names, and adds its defaults; also those of qlora.py. Asks for

@@ -178,6 +178,7 @@ TEST(OtherPrograms, AnUnknownStageIsAskedFor) {
   EXPECT_FALSE(report.has("optimizer.zero_stage"));
   ASSERT_EQ(report.asked.size(), 1U);
   EXPECT_THAT(report.asked.front().because, HasSubstr("--zero_stage is \"2moe\""));
+  EXPECT_THAT(report.asked.front().because, HasSubstr("state --set optimizer.zero_stage=N"));
 }
 
 // Programs of the user's own: the batch of one may be that of a GPU, of another that of a step.
@@ -192,11 +193,12 @@ TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
   EXPECT_EQ(report.at("training.method"), Json("lora"));
   EXPECT_FALSE(report.has("batch.micro"));
-  ASSERT_EQ(report.asked.size(), 2U);
+  ASSERT_EQ(report.asked.size(), 3U) << "the batch of a GPU, that of a step, and the sharding";
   EXPECT_EQ(report.asked[0].because,
             "--train_batch_size 1 counts the sequences of a GPU or of a step, as the program has it; state --set "
             "batch.micro=N");
-  EXPECT_THAT(report.asked[1].because, HasSubstr("6 micro-batches for each data rank"));
+  EXPECT_EQ(report.asked[1].because,
+            "state --global-batch N: the sequences of a micro-batch x 6 micro-batches x 4 data ranks");
 }
 
 TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {
@@ -212,12 +214,141 @@ TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {
   const Report report = read_script(
       "torchrun --nproc_per_node 4 my_sft.py --model Qwen/Qwen2.5-7B --seq_len 4096 --per_gpu_train_batch_size 2 "
-      "--grad_accum_steps 3 --lr 1e-4 --bf16");
+      "--grad_accum_steps 3 --lr 1e-4 --bf16 --fsdp full_shard");
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_TRUE(report.asked.empty());
   EXPECT_EQ(report.whole("batch.micro"), 2);
   EXPECT_EQ(report.whole("batch.global"), 24);
   EXPECT_EQ(origin_of(report, "batch.micro"), "per_gpu_train_batch_size");
+}
+
+constexpr const char* kTraining =
+    " train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ";
+
+constexpr const char* kOwn =
+    "train.py --model_id meta-llama/Llama-2-7b-hf --lr 1e-5 --max_seq_length 2048 --bf16 --per_device_batch_size 4 ";
+
+std::string asked_for(const Report& report, std::string_view key) {
+  for (const Asked& one : report.asked)
+    if (one.key == key) return one.because;
+  return "";
+}
+
+// The defaults of a program that nobody knows are none of the Trainer's.
+TEST(OtherPrograms, NobodyKnowsTheDefaultsOfAnOwnProgram) {
+  const Report report = read_script(std::string("deepspeed --num_gpus 8 ") + kOwn);
+  EXPECT_FALSE(report.has("optimizer.zero_stage"));
+  EXPECT_THAT(asked_for(report, "optimizer.zero_stage"), HasSubstr("--set optimizer.zero_stage=N"));
+  EXPECT_EQ(origin_of(report, "batch.global"),
+            "assumed: no flag states an accumulation: each rank has one micro-batch in a step");
+  EXPECT_THAT(origin_of(report, "recompute.granularity"), HasSubstr("assumed: no flag states it"));
+  EXPECT_THAT(origin_of(report, "optimizer.name"), HasSubstr("assumed: no flag states it"));
+  EXPECT_EQ(report.json().dump().find("the Trainer's default"), std::string::npos);
+  const Report bare = read_script(std::string("deepspeed --num_gpus 8 ") + kOwn + "--deepspeed");
+  EXPECT_FALSE(bare.has("optimizer.zero_stage")) << "a bare --deepspeed states no stage";
+}
+
+TEST(OtherPrograms, AFlagOfAnOwnProgramMayStateItsSharding) {
+  struct Case {
+    const char *start, *flags;
+    int stage;
+  };
+  constexpr Case kCases[] = {{"deepspeed --num_gpus 8 ", "--zero_stage 2", 2},
+                             {"deepspeed --num_gpus 8 ", "--deepspeed --zero_stage 3", 3},
+                             {"deepspeed --num_gpus 8 ", "--deepspeed conf/ds_z1.json", 1},
+                             {"torchrun --nproc_per_node 8 ", "--fsdp full_shard", 3},
+                             {"torchrun --nproc_per_node 8 ", "--ddp", 0},
+                             {"torchrun --nproc_per_node 8 ", "--fsdp False --ddp", 0},
+                             {"accelerate launch --multi_gpu --num_processes 8 ", "", 0},
+                             {"accelerate launch --use_fsdp --num_processes 8 ", "", 3},
+                             {"torchrun --nproc_per_node 1 ", "", 0}};
+  for (const auto& [start, flags, stage] : kCases) {
+    SCOPED_TRACE(std::string(start) + flags);
+    const Report report = read_script(std::string(start) + kOwn + flags);
+    EXPECT_EQ(refused_lines(report), "");
+    EXPECT_EQ(report.whole("optimizer.zero_stage"), stage);
+    EXPECT_EQ(report.at("precision"), Json("bf16"));
+    EXPECT_TRUE(report.asked.empty());
+  }
+}
+
+TEST(OtherPrograms, WordsThatChooseAWayToTrainAreRefused) {
+  const std::string start = std::string("torchrun --nproc_per_node 8 ") + kOwn + "--fsdp full_shard ";
+  const Report report = read_script(start +
+                                    "--strategy zero3 --backend deepspeed --plugin gemini --freeze_layers 10 "
+                                    "--valid_expert_parallel_size 8 --offload_optimizer_cache_dir /nvme");
+  for (const char* key : {"strategy: ", "backend: ", "plugin: ", "freeze_layers: ", "valid_expert_parallel_size: ",
+                          "offload_optimizer_cache_dir: "})
+    EXPECT_THAT(refused_lines(report), HasSubstr(key));
+  EXPECT_EQ(refused_lines(read_script(start + "--dist_backend nccl --save_strategy epoch --val_batch_size 4")), "");
+}
+
+TEST(OtherPrograms, TwoNamesOfOneSettingWithTwoValuesAreAskedFor) {
+  const std::string start = std::string("torchrun --nproc_per_node 8 ") + kOwn + "--fsdp full_shard ";
+  const Report batch = read_script(start + "--micro_batch_size 2");
+  EXPECT_FALSE(batch.has("batch.micro"));
+  EXPECT_EQ(asked_for(batch, "batch.micro"),
+            "--per_device_batch_size 4 and --micro_batch_size 2 differ, and nobody knows which of them counts; state "
+            "--set batch.micro=N");
+  const Report steps = read_script(start + "--grad_accum 2 --accum_steps 4");
+  EXPECT_FALSE(steps.has("batch.global"));
+  EXPECT_THAT(asked_for(steps, "batch.global"), HasSubstr("--grad_accum 2 and --accum_steps 4 differ"));
+  EXPECT_THAT(asked_for(read_script(start + "--seq_len 1024"), "batch.sequence_length"),
+              HasSubstr("--max_seq_length 2048 and --seq_len 1024 differ"));
+  EXPECT_EQ(read_script(start + "--micro_batch_size 4").whole("batch.micro"), 4) << "one value";
+}
+
+TEST(OtherPrograms, AnAccumulationWithoutAValueIsAskedFor) {
+  const std::string start = "torchrun --nproc_per_node 8 ";
+  const Report own = read_script(start + kOwn + "--fsdp full_shard --gradient_accumulation $ACC");
+  EXPECT_FALSE(own.has("batch.global"));
+  EXPECT_THAT(asked_for(own, "batch.global"), HasSubstr("--gradient_accumulation has no value"));
+  const Report trainer = read_script(start + kTraining + "--gradient_accumulation_steps $ACC");
+  EXPECT_FALSE(trainer.has("batch.global"));
+  EXPECT_THAT(asked_for(trainer, "batch.global"), HasSubstr("--gradient_accumulation_steps has no value"));
+  EXPECT_EQ(read_script("ACC=2\n" + start + kTraining + "--gradient_accumulation_steps $ACC").whole("batch.global"),
+            16);
+}
+
+TEST(OtherPrograms, AnAccumulationOfNothingIsRefusedByItsName) {
+  const Report report =
+      read_script(std::string("torchrun --nproc_per_node 8 ") + kOwn + "--fsdp full_shard --grad_accum 0");
+  EXPECT_THAT(refused_lines(report), HasSubstr("grad_accum: expected 1 or more, found 0"));
+}
+
+TEST(OtherPrograms, ALengthWithoutALimitIsAskedForWithTheWayToStateIt) {
+  const Report report = read_script(
+      "torchrun --nproc_per_node 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 4 --bf16 "
+      "--max_seq_length -1");
+  EXPECT_THAT(asked_for(report, "batch.sequence_length"), HasSubstr("is no limit; state --seq N"));
+}
+
+TEST(OtherPrograms, AProgramWithAPretrainFlagIsNoOpenRlhfUnlessItIsCalledSo) {
+  const Report trainer = read_script(
+      "torchrun pretrain.py --pretrain data/x --max_len 512 --model_name_or_path gpt2 --per_device_train_batch_size 4 "
+      "--bf16");
+  EXPECT_EQ(origin_of(trainer, "model"), "model_name_or_path");
+  EXPECT_EQ(trainer.whole("batch.global"), 4);
+  EXPECT_EQ(trainer.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(
+      read_script("torchrun --nproc_per_node 8 my/train_sft.py --pretrain gpt2 --input_key q").whole("batch.global"),
+      128)
+      << "OpenRLHF's default";
+}
+
+TEST(OtherPrograms, AProgramWithAPretrainFlagMayBeNoTraining) {
+  Findings findings;
+  (void)read_launch_text("python serve.py --pretrain gpt2 --input_key q\n", "serve.sh", {}, findings);
+  EXPECT_THAT(lines_of(findings.complaints), HasSubstr("serve.py, which no reader here knows"));
+}
+
+TEST(OtherPrograms, DefaultTypesAreAssumedAndStatedOnesNamed) {
+  const Report chat = read_script(
+      "deepspeed --num_gpus 2 main.py --model_name_or_path facebook/opt-1.3b --zero_stage 2 --deepspeed "
+      "--output_dir a");
+  EXPECT_THAT(origin_of(chat, "precision"), HasSubstr("assumed: DeepSpeed-Chat's default"));
+  EXPECT_EQ(origin_of(read_script(kGrouped), "precision"), "assumed: the default of OpenRLHF");
+  EXPECT_EQ(origin_of(read_script(std::string(kGrouped) + "--ds.param_dtype fp16"), "precision"), "ds.param_dtype");
 }
 
 TEST(OtherPrograms, TheBatchOfOldTrainers) {
@@ -250,9 +381,6 @@ TEST(OtherPrograms, AFileThatMovesParametersIsStageThree) {
   EXPECT_EQ(report.at("offload.optimizer"), Json("cpu"));
   EXPECT_EQ(report.at("offload.parameters"), Json("cpu"));
 }
-
-constexpr const char* kTraining =
-    " train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ";
 
 TEST(OtherPrograms, PythonAloneBesideSeveralDevicesIsRefused) {
   EXPECT_THAT(refused_lines(read_script(std::string("CUDA_VISIBLE_DEVICES=0,1 python") + kTraining)),

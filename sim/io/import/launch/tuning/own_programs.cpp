@@ -54,7 +54,7 @@ constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
 constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
                                             "context-length",  "cutoff-len",         "seq-length",       "seq-len",
                                             "sequence-length", "max-sequence-length"};
-/// Of one GPU in one program, of a step in another.
+/// These count the sequences of a GPU in one program, and those of a step in another.
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
                                          "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
@@ -72,6 +72,58 @@ const Argument* open_batch(const std::vector<Argument>& arguments) {
   return nullptr;
 }
 
+/// A key of the scenario that an argument of the Trainer fixes, and the way to state it otherwise.
+struct Fixed {
+  std::string_view name;
+  const char *key, *way;
+};
+constexpr Fixed kFixed[] = {{kOwnEach, "batch.micro", "--set batch.micro=N"},
+                            {kOwnSteps, "batch.global", "--global-batch N"},
+                            {"global-train-batch-size", "batch.global", "--global-batch N"},
+                            {"max-seq-length", "batch.sequence_length", "--seq N"}};
+
+std::string flag_of(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return "--" + name;
+}
+
+// Returns the Trainer's name of an argument.
+std::string_view trainers_name(const Argument& argument) {
+  const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &OwnName::first);
+  return found == std::end(kOwnNames) ? std::string_view(argument.name) : found->second;
+}
+
+// Asks where two names of one setting have different values, and takes them out.
+void ask_for_one_value(const Fixed& fixed, std::vector<Argument>& arguments, Report& report) {
+  std::vector<const Argument*> stated;  // the last of each name, which counts
+  for (const Argument& argument : arguments)
+    if (trainers_name(argument) == fixed.name && last_of(arguments, argument.name) == &argument)
+      stated.push_back(&argument);
+  const auto differs =
+      std::ranges::find_if(stated, [&](const Argument* one) { return one->values != stated.front()->values; });
+  if (differs == stated.end()) return;
+  const auto shown = [](const Argument& one) {
+    return flag_of(one.name) + (one.values.empty() ? "" : " " + printable(one.values.front(), 20));
+  };
+  report.ask(fixed.key, shown(*stated.front()) + " and " + shown(**differs) +
+                            " differ, and nobody knows which of them counts; state " + fixed.way);
+  std::erase_if(arguments, [&](const Argument& one) { return trainers_name(one) == fixed.name; });
+  if (fixed.name == kOwnSteps) arguments.push_back({kOwnSteps, {"auto"}, ""});  // not the default
+}
+
+// A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed says none.
+void take_stage(std::vector<Argument>& arguments) {
+  const bool stage = last_of(arguments, "zero-stage") != nullptr;
+  const bool file = std::ranges::any_of(arguments, [](const Argument& one) {
+    const bool config = one.name.find("config") != one.name.npos || one.name.ends_with("file") ||
+                        one.name.ends_with("path") || one.name == "deepspeed";
+    return config && (one.name.starts_with("deepspeed") || one.name.starts_with("ds-")) && !one.values.empty();
+  });
+  if (file) return;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed"; });
+  if (stage) arguments.push_back({"deepspeed", {}, ""});
+}
+
 }  // namespace
 
 bool is_own_program(const std::vector<Argument>& arguments) {
@@ -86,6 +138,9 @@ bool is_own_program(const std::vector<Argument>& arguments) {
 }
 
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {
+  origins.defaults_known = false;
+  for (const Fixed& fixed : kFixed) ask_for_one_value(fixed, arguments, report);
+  take_stage(arguments);
   for (Argument& argument : arguments) {
     const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &OwnName::first);
     if (found == std::end(kOwnNames)) continue;
@@ -95,10 +150,8 @@ void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& 
   const Argument* const open = open_batch(arguments);
   if (open == nullptr) return;
   const bool each = last_of(arguments, kOwnEach) != nullptr;
-  std::string flag = open->name;
-  std::ranges::replace(flag, '-', '_');
   report.ask(each ? "batch.global" : "batch.micro",
-             "--" + flag + " " + printable(value_of(arguments, open->name), 20) +
+             flag_of(open->name) + " " + printable(value_of(arguments, open->name), 20) +
                  " counts the sequences of a GPU or of a step, as the program has it; state " +
                  (each ? "--global-batch N" : "--set batch.micro=N"));
   std::erase_if(arguments, [](const Argument& one) {

@@ -6,10 +6,10 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
-#include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/trainer_sharding.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
 
 namespace foretoken::io::launch::tuning {
@@ -103,7 +103,8 @@ void map_length(const Settings& settings, Report& report) {
   const Names limits = {"cutoff_len", "max_seq_length", "max_length",    "model_max_length",
                         "block_size", "max_len",        "context_length"};
   if (const auto length = settings.whole(limits); length && *length < 1)
-    return report.ask("batch.sequence_length", settings.from(limits) + " " + std::to_string(*length) + " is no limit");
+    return report.ask("batch.sequence_length",
+                      settings.from(limits) + " " + std::to_string(*length) + " is no limit; state --seq N");
   if (settings.map_whole(limits, "batch.sequence_length")) return;
   const auto source = settings.whole({"max_source_length", "source_max_len"}),
              target = settings.whole({"max_target_length", "target_max_len"});
@@ -111,30 +112,6 @@ void map_length(const Settings& settings, Report& report) {
   if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
     return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
   report.ask("batch.sequence_length", "the arguments state no length of sequences");
-}
-
-void map_trainer_sharding(const Settings& settings, const Json* deepspeed, Report& report) {
-  if (deepspeed != nullptr) {
-    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
-    megatron::map_deepspeed_config(*deepspeed, report);
-    if (!report.has("optimizer.zero_stage"))
-      map_sharding(0, "the DeepSpeed configuration states no zero_optimization", report);
-    return;
-  }
-  if (const auto file = settings.text({"deepspeed"})) {
-    if (map_named_zero(*file, report)) return;
-    return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
-                                                  " decides about ZeRO; it is not there, and its name says no stage");
-  }
-  const Json* const unnamed = settings.at("deepspeed");
-  if (unnamed != nullptr && unnamed->is_string() && unnamed->get_ref<const std::string&>().starts_with('<'))
-    return report.ask("optimizer.zero_stage", "a file of DeepSpeed decides about ZeRO, and nothing says its name");
-  const auto fsdp = settings.text({"fsdp"});
-  if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
-  note_replicas(*fsdp, "fsdp", report);
-  map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
-  if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
-  (void)settings.at("fsdp_config");
 }
 
 // DeepSpeed-Chat's LoRA freezes the weights beside its adapters. Without --only_optimize_lora all others train too:
@@ -328,37 +305,24 @@ void map_trainer_precision(const Settings& settings, Report& report) {
   const Names kTypes = {"torch_dtype", "dtype", "mixed_precision", "precision"};
   const std::string type = settings.text(kTypes).value_or("");
   const auto has = [&](std::string_view word) { return type.find(word) != type.npos; };
-  const bool half = settings.on({"fp16"}), brain = settings.on({"bf16", "pure_bf16"}) || has("bfloat16") || has("bf16");
-  if (brain || half) return report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
+  const bool half = settings.on({"fp16"}), brain = settings.on({"bf16", "pure_bf16"});
+  if (brain || (half && !has("bfloat16") && !has("bf16")))
+    return report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
+  if (has("bfloat16") || has("bf16")) return report.map("precision", "bf16", settings.from(kTypes));
   // Weights that are loaded in fp16 train in fp32 parts under AMP only where fp16 is on, too.
   if (!settings.has({"torch_dtype"}) && (has("fp16") || has("float16")))
     return report.map("precision", "fp16", settings.from(kTypes));
   report.ask("precision", "the arguments state neither bf16 nor fp16");
 }
 
-}  // namespace
-
-bool is_trainer(const Json& document) {
-  // LLaMA-Factory's files may leave the batch to its default.
-  return document.is_object() && (document.contains("per_device_train_batch_size") ||
-                                  (document.contains("model_name_or_path") && document.contains("finetuning_type")));
+// Without a flag a step has one micro-batch in the Trainer. A program of the user's own may have another default.
+void assume_single_micro_batch(Report& report) {
+  const auto all = report.whole("batch.global");
+  if (all)
+    report.assume("batch.global", *all, "no flag states an accumulation: each rank has one micro-batch in a step");
 }
 
-void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report, const Json* deepspeed) {
-  report.framework = "Hugging Face Trainer";
-  const Settings settings(document, report);
-  refuse_other_stages(settings, report);
-  map_model_of(settings, report);
-  map_length(settings, report);
-  if (gpus) report.map("gpus", *gpus, "the command line");
-  const auto all = settings.whole({"global_train_batch_size"});
-  auto accumulation = settings.whole({"gradient_accumulation_steps"});
-  if (!settings.has({"gradient_accumulation_steps"}) && !all) accumulation = 1;
-  const std::int64_t ring = map_ring(settings, report);
-  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size",
-                  "global_train_batch_size"},
-                 gpus, ring, report);
-  map_trainer_precision(settings, report);
+void map_trainer_recompute(const Settings& settings, Defaults defaults, Report& report) {
   // Other programs have a key of that name, too.
   const bool factory = settings.has({"finetuning_type"}) &&
                        (settings.has({"stage"}) || settings.has({"template"}) || settings.has({"cutoff_len"}) ||
@@ -370,17 +334,64 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   if (factory)
     report.map("recompute.granularity", checkpointed ? "full" : "none",
                "LLaMA-Factory and ms-swift recompute by default");
-  else if (own.empty())
-    report.assume("recompute.granularity", "none", "the Trainer's default (training_args.py)");
-  else
+  else if (!own.empty())
     report.map("recompute.granularity", checkpointed ? "full" : "none", own);
+  else if (defaults == Defaults::kUnknown)
+    report.assume("recompute.granularity", "none", "no flag states it; the program may recompute by itself");
+  else
+    report.assume("recompute.granularity", "none", "the Trainer's default (training_args.py)");
+}
+
+void map_trainer_optimizer(const Settings& settings, Defaults defaults, Report& report) {
   if (const auto name = settings.text({"optim"}))
     map_optimizer_name(*name, "optim", report);
+  else if (defaults == Defaults::kUnknown)
+    report.assume("optimizer.name", "adam", "no flag states it; the program may have another optimizer");
   else
     report.assume("optimizer.name", "adam", "AdamW is the Trainer's default");
-  map_trainer_sharding(settings, deepspeed, report);
+}
+
+// NCCL is the library of all collectives here. Another value of these keys may name a way to share the model.
+void ignore_library(const Settings& settings, Report& report) {
+  for (const char* key : {"backend", "dist_backend", "distributed_backend"})
+    if (settings.document().contains(key) && settings.document()[key] == "nccl") {
+      (void)settings.at(key);
+      report.ignore(key, "");
+    }
+}
+
+}  // namespace
+
+bool is_trainer(const Json& document) {
+  // LLaMA-Factory's files may leave the batch to its default.
+  return document.is_object() && (document.contains("per_device_train_batch_size") ||
+                                  (document.contains("model_name_or_path") && document.contains("finetuning_type")));
+}
+
+void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report, const Json* deepspeed,
+                  Defaults defaults) {
+  report.framework = "Hugging Face Trainer";
+  const Settings settings(document, report);
+  refuse_other_stages(settings, report);
+  map_model_of(settings, report);
+  map_length(settings, report);
+  if (gpus) report.map("gpus", *gpus, "the command line");
+  const auto all = settings.whole({"global_train_batch_size"});
+  auto accumulation = settings.whole({"gradient_accumulation_steps"});
+  const bool single = !settings.has({"gradient_accumulation_steps"}) && !all;
+  if (single) accumulation = 1;
+  const std::int64_t ring = map_ring(settings, report);
+  map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size",
+                  "global_train_batch_size"},
+                 gpus, ring, report);
+  if (single && defaults == Defaults::kUnknown) assume_single_micro_batch(report);
+  map_trainer_precision(settings, report);
+  map_trainer_recompute(settings, defaults, report);
+  map_trainer_optimizer(settings, defaults, report);
+  map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
   if (!settings.on({"packing", "neat_packing", "pad_to_max_length"})) report.approximate("packing", kNotPacked);
+  ignore_library(settings, report);
   settings.sort_rest(kTrainerKeys, Unknown::kByName);
 }
 

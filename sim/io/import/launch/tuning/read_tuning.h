@@ -1,6 +1,7 @@
 // Makes scenarios of the recipes of tuning tools: axolotl, torchtune, LLaMA-Factory, and others of the Trainer.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -21,8 +22,11 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
 
 /// Returns true for arguments of Hugging Face's Trainer, as LLaMA-Factory, TRL and the alignment handbook have them.
 [[nodiscard]] bool is_trainer(const Json& document);
+/// The defaults that count where the arguments state nothing. Nobody knows those of a program of the user's own.
+enum class Defaults : std::uint8_t { kTrainer, kUnknown };
+
 /// `deepspeed` is the configuration that the arguments name, where it is at hand.
 void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report,
-                  const Json* deepspeed = nullptr);
+                  const Json* deepspeed = nullptr, Defaults defaults = Defaults::kTrainer);
 
 }  // namespace foretoken::io::launch::tuning

@@ -101,7 +101,7 @@ TEST(Swift, Version2HasALengthByDefault) {
   const Report open = read_swift(start + " --max_length -1");
   EXPECT_FALSE(open.has("batch.sequence_length"));
   ASSERT_EQ(open.asked.size(), 1U);
-  EXPECT_EQ(open.asked.front().because, "max_length -1 is no limit");
+  EXPECT_EQ(open.asked.front().because, "max_length -1 is no limit; state --seq N");
 }
 
 TEST(Swift, GpusFollowTheDevicesOfTheLaunchersThatReadThem) {

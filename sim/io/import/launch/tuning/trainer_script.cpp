@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/swift.h"
+#include "sim/io/import/launch/tuning/variable_behind.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -52,11 +53,12 @@ bool has_default_batch(const std::vector<Argument>& arguments) {
 
 bool trains(const shell::Command& command) {
   const auto arguments = arguments_of(command.words, "");
+  const auto program = launched_program(command.words, "", is_programs).program;
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
   return is_swift(command) ||
-         ((has(kBatch) || is_other_program(arguments) || has_default_batch(arguments)) && !has("num-layers"));
+         ((has(kBatch) || is_other_program(program, arguments) || has_default_batch(arguments)) && !has("num-layers"));
 }
 
 bool starts_with_word(const shell::Command& command, std::string_view word) {
@@ -70,8 +72,20 @@ std::string joined(const Argument& argument) {
   return all;
 }
 
+/// Returns the flag of a key as the user writes it: "--grad_accum" for gradient_accumulation_steps.
+std::string flag_as_written(const std::string& key, const Origins& origins) {
+  const auto key_of = [](std::string name) {
+    std::ranges::replace(name, '-', '_');
+    return name;
+  };
+  const auto own = std::ranges::find(origins.names, key, [&](const auto& one) { return key_of(one.first); });
+  return "--" + (own == origins.names.end() ? key : key_of(own->second));
+}
+
 /// Returns the arguments as the keys of a file: per_device_train_batch_size. Values that nobody knows are left out.
-Json document_of(const std::vector<Argument>& arguments, Report& report) {
+/// `text` is the script, which may name the variable behind a flag.
+Json document_of(const std::vector<Argument>& arguments, const Origins& origins, std::string_view text,
+                 Report& report) {
   Json document = Json::object();
   for (const Argument& argument : arguments) {
     std::string key = argument.name;
@@ -86,14 +100,23 @@ Json document_of(const std::vector<Argument>& arguments, Report& report) {
                                                 "block_size",
                                                 "model_name_or_path"};
     const bool needs = std::ranges::find(kNeedValues, key) != std::end(kNeedValues);
-    if (shell::is_unknown(value) && key == "gradient_accumulation_steps")
-      document[key] = "auto";  // nobody knows it: it is not the default
-    else if (shell::is_unknown(value) && key == "deepspeed")
+    if (value.empty() && key == "gradient_accumulation_steps") {
+      const std::string flag = flag_as_written(key, origins), variable = variable_behind(flag, text);
+      report.ask("batch.global", fmt::format("{} has no value{}; state it with --env {}=VALUE, or --global-batch N",
+                                             flag, variable.empty() ? "" : ": nothing sets " + variable,
+                                             variable.empty() ? "NAME" : variable));
+      document[key] = "auto";  // it is not the default
+    } else if (shell::is_unknown(value) && key == "gradient_accumulation_steps") {
+      const std::string why = shell::why_unknown(value);
+      report.ask("batch.global", flag_as_written(key, origins) + " depends on " + printable(why, 120) + "; state it " +
+                                     way_to_state(why) + ", or --global-batch N");
+      document[key] = "auto";
+    } else if (shell::is_unknown(value) && key == "deepspeed")
       document[key] = shell::shown_unknown(value);  // a file that decides, under any name
     else if (shell::is_unknown(value))
       report.approximate("--" + printable(argument.name, 80),
                          "its value is " + printable(shell::why_unknown(value), 120) + ", and taken as not stated");
-    else if (argument.values.empty() && needs)
+    else if (value.empty() && needs)
       report.approximate("--" + argument.name, "it has no value; the script may expect a variable of the environment");
     else
       document[key] = argument.values.empty() ? "true" : value;
@@ -122,19 +145,28 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   if (shell::is_unknown(said))
     report.ask("optimizer.zero_stage", "--zero_stage is " + printable(shell::why_unknown(said), 120));
   else if (!whole_of(said))
-    report.ask("optimizer.zero_stage", "--zero_stage is " + in_quotes(printable(said, 40)) + ", expected 0 to 3");
+    report.ask("optimizer.zero_stage", "--zero_stage is " + in_quotes(printable(said, 40)) +
+                                           ", expected 0 to 3; state --set optimizer.zero_stage=N");
   const std::string offload = last_of(arguments, "adam-offload") != nullptr ? "_offload_optimizer"
                               : last_of(arguments, "offload") != nullptr    ? "_offload"
                                                                             : "";
-  // DeepSpeed-Chat trains in fp16 unless --dtype says otherwise: training/utils/ds_utils.py.
-  const bool typed = std::ranges::any_of(std::array{"dtype", "bf16", "fp16"},
-                                         [&](const char* name) { return last_of(arguments, name) != nullptr; });
-  if (stage != nullptr && !typed) arguments.push_back({"dtype", {"fp16"}, ""});
   std::erase_if(arguments, [](const Argument& one) {
     return one.name == "deepspeed" || one.name == "zero-stage" || one.name == "offload" || one.name == "adam-offload";
   });
   arguments.push_back({"deepspeed", {"zero" + said + offload}, ""});
   return std::nullopt;
+}
+
+/// DeepSpeed-Chat trains in fp16 unless --dtype says otherwise: training/utils/ds_utils.py. Programs with its flags
+/// are taken as made after it. Returns true where the type is this default.
+bool add_type_of_chat(const Origins& origins, std::vector<Argument>& arguments) {
+  const bool typed = std::ranges::any_of(std::array{"dtype", "bf16", "fp16"},
+                                         [&](const char* name) { return last_of(arguments, name) != nullptr; });
+  const Argument* const bare = last_of(arguments, "deepspeed");
+  const bool chat = bare != nullptr && bare->values.empty() && last_of(arguments, "zero-stage") != nullptr;
+  if (typed || !chat || !origins.defaults_known) return false;
+  arguments.push_back({"dtype", {"fp16"}, ""});
+  return true;
 }
 
 /// Reads the file that `accelerate launch --config_file` names.
@@ -272,13 +304,14 @@ struct Started {
 
 /// Reads arguments beside the files of accelerate and FSDP that a command names.
 void read_with_accelerate(const Started& launch, const std::optional<Json>& deepspeed, Json document,
-                          std::optional<std::int64_t> gpus, Report& report) {
+                          std::optional<std::int64_t> gpus, Defaults defaults, Report& report) {
   Report accelerate;
   if (starts_with_word(launch.command, "accelerate"))
     accelerate = add_accelerate(launch.script, launch.launched, launch.folder, deepspeed.has_value(), document, report);
   add_fsdp_config(launch.script, launch.folder, document, report);
   if (!gpus) gpus = accelerate.whole("gpus");
-  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr);
+  if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
+  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
   // Nobody knows what a missing file decides, whatever the defaults are.
   const auto open = [&](std::string_view key) {
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
@@ -321,20 +354,24 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
     if (argument.name == "deepspeed" && joined(argument).empty() &&
         (!argument.values.empty() || !command.empties.empty()) && last_of(arguments, "zero-stage") == nullptr)
       argument.values = {"<...>"};
+  const bool type_of_chat = add_type_of_chat(origins, arguments);
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
-  Json document = document_of(arguments, report);
+  Json document = document_of(arguments, origins, text_of_named(script, command.file, folder).value_or(""), report);
   if (!is_swift(command) && has_default_batch(arguments)) {
     document["per_device_train_batch_size"] = "8";
     report.approximate("per_device_train_batch_size", "8 is the Trainer's default (training_args.py)");
   }
   if (is_swift(command)) become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
-  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
+  const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
+  if (type_of_chat && report.at("precision") == "fp16")
+    report.assume("precision", "fp16", "DeepSpeed-Chat's default (training/utils/ds_utils.py)");
   ask_open_flags(script, launched.program, kDecisive, report);
   name_origins(origins, report);
   for (Mapped& one : report.mapped)
@@ -350,7 +387,8 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
   const LaunchedProgram launched =
       launched_program(command.words, command.place(), [](std::string_view) { return false; });
   const auto deepspeed = deepspeed::take_deepspeed_object(document);
-  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, report);
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, Defaults::kTrainer,
+                       report);
 }
 
 }  // namespace foretoken::io::launch::tuning

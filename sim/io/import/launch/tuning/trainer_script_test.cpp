@@ -84,6 +84,21 @@ TEST(TrainerScript, LaunchersThatTakeAllGpusDoNotCountTheTasksOfSlurm) {
   EXPECT_EQ(gpus("torchrun --nproc_per_node 4 train.py"), 8);
 }
 
+TEST(TrainerScript, AnAccumulationWithoutAValueNamesItsVariable) {
+  const Folder folder;
+  const std::string start =
+      "torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 --max_seq_length 512 "
+      "--per_device_train_batch_size 4 ";
+  for (const char* flag : {"--gradient_accumulation_steps $ACC", "--gradient_accumulation_steps ${ACC}",
+                           "--gradient-accumulation-steps \\\n $ACC", "--gradient_accumulation_steps=\"$ACC\""}) {
+    SCOPED_TRACE(flag);
+    const Report report = folder.read(start + flag + "\n");
+    EXPECT_FALSE(report.has("batch.global"));
+    ASSERT_EQ(report.asked.size(), 1U);
+    EXPECT_THAT(report.asked.front().because, HasSubstr("state it with --env ACC=VALUE, or --global-batch N"));
+  }
+}
+
 TEST(TrainerScript, WithoutABatchTheTrainersDefaultCounts) {
   const Folder folder;
   const std::string start = "deepspeed --include localhost:0,1 train.py --model_name_or_path internlm2-base-7b ";

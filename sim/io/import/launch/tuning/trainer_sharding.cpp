@@ -1,0 +1,54 @@
+// Decides how ranks of the Trainer and of like programs share weights and optimizer states.
+#include "sim/io/import/launch/tuning/trainer_sharding.h"
+
+#include <string>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/deepspeed_config.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+// Decides about the sharding of a program of the user's own, whose flags state neither DeepSpeed nor FSDP.
+void map_own_sharding(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
+  const std::string replicated = settings.from({"ddp", "use_ddp", "multi_gpu"});
+  if (!replicated.empty() && settings.on({replicated})) return map_sharding(0, replicated, report);
+  if (!report.has("runtime"))
+    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+  if (gpus == 1) return report.assume("optimizer.zero_stage", 0, "one GPU holds everything");
+  report.ask("optimizer.zero_stage",
+             "no flag states a stage of ZeRO or the sharding of FSDP; state --set optimizer.zero_stage=N, "
+             "with 0 where every rank holds everything");
+}
+
+}  // namespace
+
+void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::optional<std::int64_t> gpus,
+                          Defaults defaults, Report& report) {
+  if (deepspeed != nullptr) {
+    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+    megatron::map_deepspeed_config(*deepspeed, report);
+    if (!report.has("optimizer.zero_stage"))
+      map_sharding(0, "the DeepSpeed configuration states no zero_optimization", report);
+    return;
+  }
+  if (const auto file = settings.text({"deepspeed"})) {
+    if (map_named_zero(*file, report)) return;
+    return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
+                                                  " decides about ZeRO; it is not there, and its name says no stage");
+  }
+  const Json* const unnamed = settings.at("deepspeed");
+  if (unnamed != nullptr && unnamed->is_string() && unnamed->get_ref<const std::string&>().starts_with('<'))
+    return report.ask("optimizer.zero_stage", "a file of DeepSpeed decides about ZeRO, and nothing says its name");
+  auto fsdp = settings.text({"fsdp"});
+  if (fsdp && !switch_of(*fsdp).value_or(true)) fsdp.reset();  // --fsdp False
+  if (!fsdp && defaults == Defaults::kUnknown) return map_own_sharding(settings, gpus, report);
+  if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
+  note_replicas(*fsdp, "fsdp", report);
+  map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
+  if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
+  (void)settings.at("fsdp_config");
+}
+
+}  // namespace foretoken::io::launch::tuning

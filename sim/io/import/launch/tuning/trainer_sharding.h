@@ -1,0 +1,17 @@
+// The sharding of weights and optimizer states by DeepSpeed and FSDP, beside arguments of the Trainer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/tuning/read_tuning.h"
+
+namespace foretoken::io::launch::tuning {
+
+/// Maps the stage of ZeRO, and what moves to the host. Asks where a file decides that is not there, and where a program
+/// of the user's own states nothing. `deepspeed` is the configuration, where it is at hand.
+void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::optional<std::int64_t> gpus,
+                          Defaults defaults, Report& report);
+
+}  // namespace foretoken::io::launch::tuning
