@@ -45,9 +45,23 @@ constexpr GpuCase kGpuCases[] = {
     {"srun without counts", "srun -l --container-image a.sqsh sh -c \"cd /a && python", "\"", "null"},
     {"Flux counts tasks", "flux run -N 4 -n 16 -g1 bash -c \"python", "\"", "16"},
     {"also without a shell", "flux run -N 4 -n 16 -g1 python", "", "16"},
+    {"a count in one word", "flux run -N 4 -n16 python", "", "16"},
+    {"also by its long name", "flux run --ntasks=16 bash -c \"python", "\"", "16"},
+    {"a file of settings before -c", "srun --ntasks 16 bash --rcfile /a/rc -c \"python", "\"", "16"},
+    {"a setting of the shell before -c", "srun --ntasks 16 bash -O extglob +O dotglob -c \"python", "\"", "16"},
+    {"a setting turned off before -c", "srun --ntasks 16 bash +c -c \"python", "\"", "16"},
+    {"a shell on another host", "ssh worker-1 bash -c 'python", "'", "null"},
+    {"a shell in a pod", "kubectl exec pod -- bash -c 'python", "'", "null"},
+    {"a shell on several hosts", "parallel-ssh -H a -H b bash -c 'python", "'", "null"},
+    {"torchrun on another host", "ssh worker-1 'torchrun --nproc_per_node 4", "'", "4"},
     {"the world of one process", "export WORLD_SIZE=128\nexport RANK=0\npython", "", "128"},
     {"also in a container", "export WORLD_SIZE=128 RANK=0\napptainer exec --nv a.sif python", "", "128"},
     {"a world that a launcher makes", "export WORLD_SIZE=128 RANK=0\ntorchrun --nproc_per_node 8", "", "8"},
+    {"a flag named after a launcher", "export WORLD_SIZE=16 RANK=0\npython", "--deepspeed --zero-stage 1", "16"},
+    {"a path named after a launcher", "export WORLD_SIZE=16 RANK=0\npython", "--load /ckpt/megatron-deepspeed", "16"},
+    {"a launcher in a folder", "export WORLD_SIZE=128 RANK=0\n/opt/bin/torchrun --nproc_per_node 8", "", "8"},
+    {"a module of a launcher", "export WORLD_SIZE=128 RANK=0\npython -m torch.distributed.run --nproc_per_node 8", "",
+     "8"},
     {"a number of nodes by that name", "WORLD_SIZE=4\npython", "", "1"}};
 
 TEST(Launchers, StateTheGpus) {
@@ -55,6 +69,16 @@ TEST(Launchers, StateTheGpus) {
     SCOPED_TRACE(one.what);
     EXPECT_EQ(read_plain(one.before, one.behind).at("gpus").dump(), one.gpus);
   }
+}
+
+TEST(Launchers, OfProcessesAreNamed) {
+  const auto from = [](const Report& report) {
+    const auto found = std::ranges::find(report.mapped, "gpus", &Mapped::key);
+    return found == report.mapped.end() ? "" : found->from;
+  };
+  EXPECT_EQ(from(read_plain("flux run -n 16 python")), "--nproc-per-node (train.sh:1, flux run -n)");
+  EXPECT_EQ(from(read_plain("flux run -n 16 bash -c \"python", "\"")), "--nproc-per-node (flux run -n)");
+  EXPECT_EQ(from(read_plain("mpirun -np 16 python")), "--nproc-per-node (train.sh:1, mpirun -n)");
 }
 
 TEST(Launchers, FewerGpusThanTheExpertsNeedAreAPlaceToFillIn) {

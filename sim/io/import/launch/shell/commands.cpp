@@ -258,7 +258,10 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   // ssh host "torchrun ...": a shell there reads the last word.
   if (is_one_of(fs::path(name).filename().string(), {"ssh", "pdsh", "clush"}) &&
       words.back().find(' ') != std::string::npos) {
+    const auto outer_job = job_;
+    job_.insert_or_assign(std::string(kStartedBy), name);
     inner_text(words.back(), mode, true);
+    job_ = outer_job;
     return Outcome::kOpen;
   }
   if (name == "sbatch" || name == "srun" || name == "salloc") scheduler_options(words);
@@ -266,10 +269,11 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     const bool shell = is_one_of(fs::path(words[i]).filename().string(), {"bash", "sh"});
     if (const auto text = shell ? text_of_shell(words, i) : std::nullopt) {
       const auto outer_job = job_;
-      if (const auto processes = processes_of_mpi(words, i))
-        job_.insert_or_assign(
-            std::string(kOfMpi) + (words[*text].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
-            *processes);
+      if (const auto processes = count_of_processes(words, i)) {
+        const bool torchrun = words[*text].find("torchrun") != std::string::npos;
+        job_.insert_or_assign(std::string(process_launcher(words)) + (torchrun ? " nnodes" : " nproc-per-node"),
+                              *processes);
+      }
       if (starts_processes(words[0])) job_.insert_or_assign(std::string(kStartedBy), words[0]);
       inner_text(words[*text], mode, true);
       job_ = outer_job;

@@ -35,8 +35,9 @@ struct Alternatives {
   std::set<std::string> texts{}, reasons{};
 };
 
-/// Stands before the name of a count that mpirun states, among the options of a scheduler.
-inline constexpr std::string_view kOfMpi = "mpirun ";
+/// Stand before the name of a count that a launcher of processes states, among the options of a scheduler:
+/// "mpirun nnodes".
+inline constexpr std::string_view kProcessLaunchers[] = {"mpirun ", "flux run "};
 
 /// Names the program that starts the shell of a command on other machines, among the options of a scheduler.
 inline constexpr std::string_view kStartedBy = "started-by";
