@@ -36,13 +36,13 @@ void read_trainer_document(const Document& document, Report& report) {
   tuning::read_trainer(arguments, document.gpus, report, inside ? &*inside : nullptr);
 }
 
-struct Reader {
+struct DocumentReader {
   bool (*is)(const Json& content);
   void (*read)(const Document& document, Report& report);
 };
 
 /// The first reader that knows a document reads it: later ones ask for less.
-constexpr Reader kReaders[] = {
+constexpr DocumentReader kDocumentReaders[] = {
     {is_functional_test,
      [](const Document& one, Report& report) { megatron::read_functional_test(one.content, one.place(), report); }},
     {torchtitan::is_primus,
@@ -75,9 +75,9 @@ constexpr Reader kReaders[] = {
      [](const Document& one, Report& report) { deepspeed::read_deepspeed(one.content, one.gpus, report); }}};
 
 /// TOML has one framework, whose sections other languages' documents may share.
-constexpr Reader kOfToml = {torchtitan::is_torchtitan, [](const Document& one, Report& report) {
-                              torchtitan::read_torchtitan(one.content, one.gpus, report);
-                            }};
+constexpr DocumentReader kOfToml = {torchtitan::is_torchtitan, [](const Document& one, Report& report) {
+                                      torchtitan::read_torchtitan(one.content, one.gpus, report);
+                                    }};
 
 }  // namespace
 
@@ -85,7 +85,7 @@ std::string Document::place() const { return std::filesystem::absolute(path).lex
 
 bool is_known_document(const Json& content, bool toml) {
   if (toml) return kOfToml.is(content);
-  return std::ranges::any_of(kReaders, [&](const Reader& reader) { return reader.is(content); });
+  return std::ranges::any_of(kDocumentReaders, [&](const DocumentReader& reader) { return reader.is(content); });
 }
 
 bool read_known_document(const Document& document, Report& report) {
@@ -95,8 +95,8 @@ bool read_known_document(const Document& document, Report& report) {
     return known;
   }
   const auto* const reader =
-      std::ranges::find_if(kReaders, [&](const Reader& one) { return one.is(document.content); });
-  if (reader == std::end(kReaders)) return false;
+      std::ranges::find_if(kDocumentReaders, [&](const DocumentReader& one) { return one.is(document.content); });
+  if (reader == std::end(kDocumentReaders)) return false;
   reader->read(document, report);
   return true;
 }

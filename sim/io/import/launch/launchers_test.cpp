@@ -182,6 +182,7 @@ TEST(Launchers, CountTheGpusOfKeysWithoutTheirNodes) {
         Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=$N", "trainer.num_nodes is empty"},
         Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=", "trainer.num_nodes is empty"},
         Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=$(count)", "trainer.num_nodes is the output of `count`"},
+        Case{"python", "trainer.num_nodes=2 trainer.devices=-1", "trainer.devices is -1"},
         Case{"python", "", "no word behind the program states trainer.num_nodes"},
         Case{"torchrun --nnodes 4 --nproc_per_node 8", "trainer.num_nodes=2",
              "the launcher starts 32 processes, and trainer.devices x trainer.num_nodes is 16"}}) {

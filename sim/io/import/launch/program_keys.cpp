@@ -111,14 +111,18 @@ std::string stated_value(const NamedFile& named, std::string_view key) {
   return value;
 }
 
-// Says why the words do not give the number of nodes.
-std::string why_no_nodes(const NamedFile& named) {
-  const std::string nodes = stated_value(named, kNodes);
-  if (shell::is_unknown(nodes)) return "trainer.num_nodes is " + printable(shell::why_unknown(nodes), 120);
-  const bool empty =
-      std::ranges::any_of(named.overrides, [](const std::string& word) { return word == std::string(kNodes) + "="; });
-  return empty ? "trainer.num_nodes is empty; state its variable with --env NAME=VALUE, or the GPUs with --gpus N"
-               : "no word behind the program states trainer.num_nodes";
+bool states_key(const NamedFile& named, std::string_view key) {
+  return std::ranges::any_of(
+      named.overrides, [&](const std::string& word) { return word.starts_with(key) && word.find('=') == key.size(); });
+}
+
+// Says why the words do not give a count.
+std::string why_no_count(const NamedFile& named, std::string_view key) {
+  const std::string value = stated_value(named, key);
+  if (!states_key(named, key)) return fmt::format("no word behind the program states {}", key);
+  if (value.empty())
+    return fmt::format("{} is empty; state its variable with --env NAME=VALUE, or the GPUs with --gpus N", key);
+  return fmt::format("{} is {}", key, printable(shell::is_unknown(value) ? shell::why_unknown(value) : value, 120));
 }
 
 // Lightning stops where its launcher starts other processes than trainer.devices on trainer.num_nodes.
@@ -133,14 +137,10 @@ void settle_gpus(const NamedFile& named, Report& report) {
     return report.ask("gpus", fmt::format("the launcher starts {} processes, and trainer.devices x trainer.num_nodes "
                                           "is {}",
                                           *named.gpus, *nodes * *each));
-  const bool absent = std::ranges::none_of(
-      named.overrides, [](const std::string& word) { return word.starts_with(std::string(kNodes) + "="); });
-  if (counted && (named.states_nodes || absent))
+  if (counted && (named.states_nodes || !states_key(named, kNodes)))
     report.map("gpus", *named.gpus, "the launcher (" + named.place + ")");
-  else if (!nodes)
-    report.ask("gpus", why_no_nodes(named));
   else
-    report.ask("gpus", "no word behind the program states trainer.devices");
+    report.ask("gpus", why_no_count(named, nodes.value_or(0) > 0 ? kDevices : kNodes));
 }
 
 // Values that are Megatron-LM's defaults leave no flag: the words state them all the same.
@@ -149,7 +149,8 @@ void map_stated_defaults(const NamedFile& named, Report& report) {
   const std::string granularity = stated_value(named, "model.activations_checkpoint_granularity");
   if (!report.has("recompute.granularity") && (granularity == "null" || granularity == "None"))
     report.map("recompute.granularity", "none", "model.activations_checkpoint_granularity");
-  if (!report.has("optimizer.zero_stage") && !stated_value(named, "model.optim.name").empty())
+  const std::string optimizer = stated_value(named, "model.optim.name");
+  if (!report.has("optimizer.zero_stage") && !optimizer.empty() && !shell::is_unknown(optimizer))
     report.map("optimizer.zero_stage", 0, "model.optim.name");
 }
 
