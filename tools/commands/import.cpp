@@ -48,7 +48,7 @@ io::launch::Launch launch_of(const Options& options) {
 
 // Checks the scenario by reading it. Rules that it breaks are refused like a flag.
 void check(io::launch::Report& report) {
-  if (!report.asked.empty()) return;
+  if (!report.asked.empty() || report.unread) return;
   try {
     (void)io::read_scenario_text(report.scenario.dump(), kAsker);
   } catch (const ConfigError& error) {

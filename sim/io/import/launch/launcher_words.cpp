@@ -10,13 +10,14 @@
 #include <set>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/shell/inner_shell.h"
 
 namespace foretoken::io::launch {
 namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr const char* kMpi = ", mpirun -np";  // at the end of the place of its counts
+constexpr const char* kOfProcesses = " -n";  // ends the place of a count of MPI or Flux
 
 bool is_named(const std::string& word, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, std::filesystem::path(word).filename().string()) != names.end();
@@ -36,16 +37,17 @@ Words without_container(Words words) {
 
 // mpirun -np 16 [options] python ...: every process has a GPU. It may also start one torchrun a node.
 Words without_mpi(Words words, const std::string& place, std::vector<Argument>& counts) {
-  const bool flux = words.size() > 1 && words[0] == "flux" && words[1] == "run";  // flux-run(1)
-  if (words.empty() || (!flux && !is_named(words[0], {"mpirun", "mpiexec", "orterun"}))) return words;
+  const std::string_view launcher = shell::process_launcher(words);
+  if (launcher.empty()) return words;
   const auto program = std::ranges::find_if(words, [](const std::string& word) {
     const std::string name = std::filesystem::path(word).filename().string();
     return name.starts_with("python") || name.starts_with("torchrun") || name.ends_with(".py");
   });
   const bool torchrun = program != words.end() && program->find("torchrun") != std::string::npos;
-  for (auto word = words.begin(); word != program; ++word)
-    if ((*word == "-np" || *word == "-n" || *word == "--np" || (*word == "-c" && !flux)) && word + 1 != program)
-      counts.push_back({torchrun ? "nnodes" : "nproc-per-node", {*(word + 1)}, place + kMpi});
+  if (auto count = shell::count_of_processes(words, static_cast<std::size_t>(program - words.begin())))
+    counts.push_back({torchrun ? "nnodes" : "nproc-per-node",
+                      {std::move(*count)},
+                      fmt::format("{}, {}{}", place, launcher, kOfProcesses)});
   words.erase(words.begin(), program);
   return words;
 }
@@ -202,11 +204,13 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
       if (option.name == "num-processes" && !option.values.empty())
         return {{"gpus", {option.values.front()}, command.place()}};
   const bool by_mpi =
-      std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kMpi); });
+      std::ranges::any_of(launched.counts, [](const Argument& one) { return one.place.ends_with(kOfProcesses); });
   for (const auto& [name, value] : command.scheduler) {
     if (by_mpi) break;
-    if (name.starts_with(shell::kOfMpi)) {
-      counts.push_back({name.substr(shell::kOfMpi.size()), {value}, "mpirun -n"});
+    const auto launcher = std::ranges::find_if(shell::kProcessLaunchers,
+                                               [&name = name](std::string_view one) { return name.starts_with(one); });
+    if (launcher != std::end(shell::kProcessLaunchers)) {
+      counts.push_back({name.substr(launcher->size()), {value}, std::string(*launcher) + "-n"});
       continue;
     }
     const std::string plain = name.substr(std::min(name.find_first_not_of('-'), name.size()));

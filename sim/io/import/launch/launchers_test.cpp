@@ -45,9 +45,23 @@ constexpr GpuCase kGpuCases[] = {
     {"srun without counts", "srun -l --container-image a.sqsh sh -c \"cd /a && python", "\"", "null"},
     {"Flux counts tasks", "flux run -N 4 -n 16 -g1 bash -c \"python", "\"", "16"},
     {"also without a shell", "flux run -N 4 -n 16 -g1 python", "", "16"},
+    {"a count in one word", "flux run -N 4 -n16 python", "", "16"},
+    {"also by its long name", "flux run --ntasks=16 bash -c \"python", "\"", "16"},
+    {"a file of settings before -c", "srun --ntasks 16 bash --rcfile /a/rc -c \"python", "\"", "16"},
+    {"a setting of the shell before -c", "srun --ntasks 16 bash -O extglob +O dotglob -c \"python", "\"", "16"},
+    {"a setting turned off before -c", "srun --ntasks 16 bash +c -c \"python", "\"", "16"},
+    {"a shell on another host", "ssh worker-1 bash -c 'python", "'", "null"},
+    {"a shell in a pod", "kubectl exec pod -- bash -c 'python", "'", "null"},
+    {"a shell on several hosts", "parallel-ssh -H a -H b bash -c 'python", "'", "null"},
+    {"torchrun on another host", "ssh worker-1 'torchrun --nproc_per_node 4", "'", "4"},
     {"the world of one process", "export WORLD_SIZE=128\nexport RANK=0\npython", "", "128"},
     {"also in a container", "export WORLD_SIZE=128 RANK=0\napptainer exec --nv a.sif python", "", "128"},
     {"a world that a launcher makes", "export WORLD_SIZE=128 RANK=0\ntorchrun --nproc_per_node 8", "", "8"},
+    {"a flag named after a launcher", "export WORLD_SIZE=16 RANK=0\npython", "--deepspeed --zero-stage 1", "16"},
+    {"a path named after a launcher", "export WORLD_SIZE=16 RANK=0\npython", "--load /ckpt/megatron-deepspeed", "16"},
+    {"a launcher in a folder", "export WORLD_SIZE=128 RANK=0\n/opt/bin/torchrun --nproc_per_node 8", "", "8"},
+    {"a module of a launcher", "export WORLD_SIZE=128 RANK=0\npython -m torch.distributed.run --nproc_per_node 8", "",
+     "8"},
     {"a number of nodes by that name", "WORLD_SIZE=4\npython", "", "1"}};
 
 TEST(Launchers, StateTheGpus) {
@@ -55,6 +69,16 @@ TEST(Launchers, StateTheGpus) {
     SCOPED_TRACE(one.what);
     EXPECT_EQ(read_plain(one.before, one.behind).at("gpus").dump(), one.gpus);
   }
+}
+
+TEST(Launchers, OfProcessesAreNamed) {
+  const auto from = [](const Report& report) {
+    const auto found = std::ranges::find(report.mapped, "gpus", &Mapped::key);
+    return found == report.mapped.end() ? "" : found->from;
+  };
+  EXPECT_EQ(from(read_plain("flux run -n 16 python")), "--nproc-per-node (train.sh:1, flux run -n)");
+  EXPECT_EQ(from(read_plain("flux run -n 16 bash -c \"python", "\"")), "--nproc-per-node (flux run -n)");
+  EXPECT_EQ(from(read_plain("mpirun -np 16 python")), "--nproc-per-node (train.sh:1, mpirun -n)");
 }
 
 TEST(Launchers, FewerGpusThanTheExpertsNeedAreAPlaceToFillIn) {
@@ -140,6 +164,66 @@ TEST(Launchers, TheMissingConfigurationDecidesWhatNoKeyStates) {
   EXPECT_NE(why_asked(report, "batch.global"), "");
   EXPECT_TRUE(report.at("batch.global").is_null());
   EXPECT_EQ(report.at("parallelism.sequence_parallel"), false);
+}
+
+Report read_keys(const std::string& launcher, const std::string& keys) {
+  return read_test_launch(launcher + " x.py model.micro_batch_size=1 trainer.devices=8 " + keys, "train.sh");
+}
+
+TEST(Launchers, CountTheGpusOfKeysWithoutTheirNodes) {
+  EXPECT_EQ(read_keys("torchrun --nnodes 4 --nproc_per_node 8", "").at("gpus"), 32);
+  EXPECT_EQ(read_keys("torchrun --nnodes 4 --nproc_per_node 8", "trainer.num_nodes=$N").at("gpus"), 32);
+  EXPECT_EQ(read_keys("torchrun --nproc_per_node 8", "").at("gpus"), 8) << "torchrun starts one node";
+  struct Case {
+    const char *launcher, *keys, *why;
+  };
+  for (const Case& one :
+       {Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=$SLURM_JOB_NUM_NODES", "trainer.num_nodes is empty"},
+        Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=$N", "trainer.num_nodes is empty"},
+        Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=", "trainer.num_nodes is empty"},
+        Case{"torchrun --nproc_per_node 8", "trainer.num_nodes=$(count)", "trainer.num_nodes is the output of `count`"},
+        Case{"python", "trainer.num_nodes=2 trainer.devices=-1", "trainer.devices is -1"},
+        Case{"python", "", "no word behind the program states trainer.num_nodes"},
+        Case{"torchrun --nnodes 4 --nproc_per_node 8", "trainer.num_nodes=2",
+             "the launcher starts 32 processes, and trainer.devices x trainer.num_nodes is 16"}}) {
+    SCOPED_TRACE(std::string(one.launcher) + " " + one.keys);
+    const Report report = read_keys(one.launcher, one.keys);
+    EXPECT_FALSE(report.has("gpus"));
+    EXPECT_THAT(why_asked(report, "gpus"), HasSubstr(one.why));
+  }
+}
+
+TEST(Launchers, AMissingConfigurationIsAskedForAtOnce) {
+  const std::string sizes =
+      "trainer.num_nodes=1 trainer.precision=bf16 model.num_layers=24 model.hidden_size=2048 "
+      "model.num_attention_heads=16 model.encoder_seq_length=2048 model.global_batch_size=64 ";
+  const Report report = read_keys("torchrun --nproc_per_node 8", sizes);
+  for (const char* key :
+       {"model.vocab_size", "model.ffn_hidden_size", "model.max_position_embeddings", "model.activation",
+        "recompute.granularity", "optimizer.zero_stage", "parallelism.tensor", "parallelism.pipeline"})
+    EXPECT_NE(why_asked(report, key), "") << key;
+  EXPECT_EQ(why_asked(report, "precision"), "");
+  const auto rest = std::ranges::find(report.assumed, "the scenario's own defaults", &Assumed::key);
+  ASSERT_NE(rest, report.assumed.end());
+  for (const char* key : {"model.normalization", "model.hidden_dropout", "overlap.grad_reduce"})
+    EXPECT_THAT(rest->because, HasSubstr(key));
+  const Report stated = read_keys("torchrun --nproc_per_node 8",
+                                  sizes +
+                                      "model.activation=gelu model.activations_checkpoint_granularity=null "
+                                      "model.optim.name=fused_adam model.position_embedding_type=rope");
+  EXPECT_EQ(stated.at("model.activation"), "gelu");
+  EXPECT_EQ(stated.at("recompute.granularity"), "none");
+  EXPECT_EQ(stated.at("optimizer.zero_stage"), 0);
+  EXPECT_EQ(why_asked(stated, "model.max_position_embeddings"), "");
+}
+
+TEST(Launchers, TheNameOfAModelStandsForItsSizes) {
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr", "model=llama-3-8b"};
+  Findings findings;
+  const Report report = read_launch_text(
+      "torchrun --nproc_per_node 8 x.py model.micro_batch_size=1 trainer.devices=8\n", "train.sh", launch, findings);
+  EXPECT_TRUE(std::ranges::none_of(report.asked, [](const Asked& one) { return one.key.starts_with("model."); }));
 }
 
 TEST(Launchers, KeysOfNemosLauncherHaveASectionOfTheirOwn) {
@@ -275,8 +359,9 @@ TEST_F(LaunchFolders, ABenchmarkWithExpertsHasTheirDegrees) {
 
 TEST_F(LaunchFolders, OtherBenchmarksAreRefusedByName) {
   write("benchmarks/bert/implementations/a/config_DGXA100_1x8x56x1.sh", "export DGXNNODES=1\nexport BATCHSIZE=56\n");
-  EXPECT_THAT(refused_lines(read("benchmarks/bert/implementations/a/config_DGXA100_1x8x56x1.sh")),
-              HasSubstr("bert: this benchmark of MLPerf has a program of its own"));
+  const Report report = read("benchmarks/bert/implementations/a/config_DGXA100_1x8x56x1.sh");
+  EXPECT_THAT(refused_lines(report), HasSubstr("bert: this benchmark of MLPerf has a program of its own"));
+  EXPECT_TRUE(report.asked.empty() && report.unread) << "no fact would help";
 }
 
 }  // namespace

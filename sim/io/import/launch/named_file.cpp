@@ -8,11 +8,13 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/documents.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -40,22 +42,36 @@ std::optional<fs::path> file_named(const std::string& word, const std::string& f
   return word.starts_with("--config-name=") ? near_file(name + ".yaml", folder) : std::nullopt;
 }
 
-// Values that nobody knows become <...>, in quotes where the language asks for them.
+// Words a value that nobody knows: "<SEQ is not set; state it with --env SEQ=VALUE>". Characters that YAML and TOML
+// read become blanks.
+std::string open_value(const std::string& unknown) {
+  if (shell::is_unset(unknown)) {
+    const std::string name = shell::name_of_unset(unknown);
+    return fmt::format("<{} is not set; state it with --env {}=VALUE>", name, name);
+  }
+  std::string reason;
+  for (const char c : shell::why_unknown(unknown))
+    reason += std::string_view("\"'\\#:,[]{}<>").find(c) == std::string_view::npos ? c : ' ';
+  return "<" + reason + ">";
+}
+
+// Values that nobody knows become their reasons, in quotes where the language asks for them.
 std::string with_open_values(const std::string& text, bool quoted) {
   std::string known;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = std::min(text.find(shell::kUnknown, at), text.size());
     known += text.substr(at, begin - at);
     if (begin == text.size()) break;
+    at = std::min(text.find(shell::kUnknown, begin + 1), text.size() - 1) + 1;
     const std::size_t before = known.find_last_not_of(' ');
     const bool bare = quoted && before != known.npos && known[before] == '=';
-    known += bare ? "\"<...>\"" : "<...>";
-    at = std::min(text.find(shell::kUnknown, begin + 1), text.size() - 1) + 1;
+    const std::string value = open_value(text.substr(begin, at - begin));
+    known += bare ? '"' + value + '"' : value;
   }
   return known;
 }
 
-// A variable that nobody sets leaves "key = " behind, which is no TOML.
+// "key = " without a value is no TOML. A script that others fill in leaves it behind.
 std::string with_empty_values(const std::string& text) {
   std::string known;
   for (std::size_t at = 0; at < text.size();) {
@@ -63,7 +79,7 @@ std::string with_empty_values(const std::string& text) {
     const std::string line = text.substr(at, end - at);
     const std::size_t last = line.find_last_not_of(" \t\r");
     const bool empty = last != line.npos && line[last] == '=' && line.find('#') == line.npos;
-    known += line + (empty ? " \"<...>\"\n" : "\n");
+    known += line + (empty ? " \"<it has no value>\"\n" : "\n");
     at = end + 1;
   }
   return known;
@@ -90,6 +106,14 @@ bool is_of_accelerate(const fs::path& path) {
   Findings unread;
   const auto text = read_text_file(path, path.string(), unread);
   return text && is_of_accelerate(*text);
+}
+
+// Files of accelerate say how to launch, and are no configuration.
+bool is_configuration(const std::string& name, const std::string& text) {
+  Findings unread;
+  const bool toml = name.ends_with(".toml");
+  const auto document = toml ? read_toml(text, "", unread) : read_yaml(text, "", unread);
+  return document && is_known_document(*document, toml) && !deepspeed::is_accelerate(*document);
 }
 
 // --micro-batch-size 2 of axolotl's commands, as a key of its file. The options of the launch itself are none.
@@ -133,7 +157,9 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
   return overrides;
 }
 
-std::optional<std::int64_t> gpus_of(const shell::Command& command) {
+// Counts the GPUs that the command of a file states.
+void count_gpus(const shell::Command& command, NamedFile& file) {
+  constexpr std::string_view kAllNodes[] = {"nnodes", "nodes", "num-nodes", "gpus", "ntasks", "include"};
   auto launched = launched_program(command.words, command.place(), [](std::string_view) { return false; });
   const std::string program = fs::path(command.words.front()).filename().string();
   if (program == "tune" || program == "composer") {  // launchers by themselves: tune run --nproc_per_node 4 recipe
@@ -148,7 +174,12 @@ std::optional<std::int64_t> gpus_of(const shell::Command& command) {
   if (program == "axolotl" && behind != command.words.end())  // --launcher torchrun -- --nproc_per_node=4
     for (Argument& argument : arguments_of({behind + 1, command.words.end()}, command.place()))
       if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
-  return megatron::gpus_of_counts(counts_of(command, launched));
+  std::vector<Argument> counts = counts_of(command, launched);
+  for (const Argument& one : counts) {
+    file.launched = file.launched || !one.place.ends_with(kWithoutLauncher);
+    file.states_nodes = file.states_nodes || std::ranges::find(kAllNodes, one.name) != std::end(kAllNodes);
+  }
+  file.gpus = megatron::gpus_of_counts(std::move(counts));
 }
 
 }  // namespace
@@ -180,7 +211,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     if (file.paths.empty()) continue;
     file.overrides = overrides_of(command.words, last + 1);
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
-    file.gpus = gpus_of(command);
+    count_gpus(command, file);
     file.place = command.place();
     file.command = command;
     files.push_back(std::move(file));
@@ -189,7 +220,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     if (auto file = file_of_variable(script, folder)) files.push_back(std::move(*file));
   if (files.empty())
     for (NamedFile& one : keys_of_programs(script, folder)) {
-      one.gpus = gpus_of(one.command);
+      count_gpus(one.command, one);
       files.push_back(std::move(one));
     }
   return files;
@@ -206,12 +237,12 @@ void note_configuration(const NamedFile& named, Report& report) {
 
 std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder) {
   std::vector<NamedFile> files;
-  for (const auto& [name, content] : script.documents) {
+  for (const std::string& name : script.written) {
     const auto text = written_by(script, name);
     const bool known = std::ranges::any_of(files, [&name = name](const NamedFile& one) {
       return one.paths.front().filename() == fs::path(name).filename();
     });
-    if (!text || known || is_of_accelerate(*text)) continue;
+    if (!text || known || !is_configuration(name, *text)) continue;
     files.push_back({.paths = {fs::path(folder) / shell::shown_unknown(name)}, .text = text});
     files.back().place = "the script";
   }
@@ -241,10 +272,20 @@ std::string missing_script(const shell::Script& script) {
       const std::string& word = command.words[i];
       const std::string before = i == 0 ? "bash" : fs::path(command.words[i - 1]).filename().string();
       const bool starts = before == "bash" || before == "sh" || before == "sbatch";
+      if (!starts || !shell::is_script_name(word)) continue;
+      for (const std::string& reason : command.empties)
+        if (reason.ends_with(shell::kUnset)) {
+          const std::string name = printable(reason.substr(0, reason.size() - shell::kUnset.size()), 60);
+          return fmt::format(
+              "{} starts a script whose name depends on {}, which the script does not set; state it "
+              "with --env {}=VALUE",
+              command.place(), name, name);
+        }
       // The commands of a script that is there stand in its place.
-      if (starts && shell::is_script_name(word))
-        return fmt::format("{} starts {}, which is not there", command.place(),
-                           printable(shell::shown_unknown(word), 100));
+      return fmt::format(
+          "{} starts {}, which is not there; put the file there, below the folder of the script or "
+          "above it",
+          command.place(), printable(shell::shown_unknown(word), 100));
     }
   return "";
 }

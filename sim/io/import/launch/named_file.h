@@ -18,6 +18,8 @@ struct NamedFile {
   std::optional<std::string> text{};           ///< of the first, where the script itself writes it
   std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
   std::optional<std::int64_t> gpus{};          ///< of the launcher
+  bool launched = false;                       ///< a launcher starts the command, not python alone
+  bool states_nodes = false;                   ///< the launcher or the scheduler counts nodes, or all processes
   std::string place{};                         ///< "run.sh:12"
   shell::Command command{};                    ///< that names it
   bool keys_alone = false;                     ///< the configuration below the overrides is not there
@@ -32,15 +34,16 @@ struct NamedFile {
 /// Notes that a file is read in place of the script, or words alone in place of a file that is not there.
 void note_configuration(const NamedFile& named, Report& report);
 
-/// Returns the YAML and TOML files that here documents of the script write, for scripts that start nothing themselves.
+/// Returns the YAML and TOML files of a framework that here documents of the script write, in its order. For scripts
+/// that start nothing themselves.
 [[nodiscard]] std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder);
 
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
-/// Words the complaint where a script that is started is not there: "run.sh:8 starts train.sh, which is not there";
-/// empty where all are.
+/// Words the complaint where a script that is started is not there, or where nobody sets a variable of its name:
+/// "run.sh:8 starts train.sh, which is not there; put ...". Empty where all are there.
 [[nodiscard]] std::string missing_script(const shell::Script& script);
 
 /// Returns the programs of Python that a script starts, up to three: "torchrun_main.py". Empty for none.

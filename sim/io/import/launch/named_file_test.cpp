@@ -229,8 +229,57 @@ TEST_F(NamedFiles, OfTomlHoldOpenValuesInQuotes) {
   EXPECT_TRUE(report.refused.empty());
   const auto asked = std::ranges::find(report.asked, "batch.micro", &Asked::key);
   ASSERT_NE(asked, report.asked.end());
-  EXPECT_THAT(asked->because, HasSubstr("training.batch_size: expected a whole number from 1"));
+  EXPECT_EQ(asked->because, "training.batch_size: argument 1 of the script");
   EXPECT_EQ(asked->because.find('\x1f'), std::string::npos);
+}
+
+TEST_F(NamedFiles, OfTomlNameTheVariableThatNobodySets) {
+  const Report report = read(
+      "cat > llama.toml <<END\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size =\n"
+      "seq_len = $SEQ\n[parallelism]\ntensor_parallel_degree = ${TP}\nEND\n"
+      "torchrun --nproc_per_node 8 train.py --job.config_file llama.toml\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_TRUE(report.refused.empty());
+  EXPECT_FALSE(report.has("batch.sequence_length")) << "torchtitan's default is not the user's length";
+  const auto why = [&](const char* key) {
+    const auto asked = std::ranges::find(report.asked, key, &Asked::key);
+    return asked == report.asked.end() ? "" : asked->because;
+  };
+  EXPECT_EQ(why("batch.sequence_length"), "training.seq_len: SEQ is not set; state it with --env SEQ=VALUE");
+  EXPECT_EQ(why("parallelism.tensor"),
+            "parallelism.tensor_parallel_degree: TP is not set; state it with --env TP=VALUE");
+  EXPECT_EQ(why("batch.micro"), "training.local_batch_size: it has no value");
+}
+
+TEST_F(NamedFiles, AnUnrelatedDocumentHidesNone) {
+  const std::string other = "cat > aa.yaml <<END\nreplicas: 3\nEND\n";
+  const Report report = read(other + "cat > sft.yaml <<END\n" + kFactory + "END\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+  EXPECT_TRUE(std::ranges::none_of(report.assumed, [](const Assumed& one) { return one.key == "the training"; }));
+  (void)read(other);
+  EXPECT_THAT(complaints_, HasSubstr("run.sh: the script starts no training that can be read, and writes aa.yaml"));
+  (void)read(other + "torchrun --nproc_per_node 8 train.py aa.yaml\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh: it writes aa.yaml: it belongs to no framework"));
+}
+
+TEST_F(NamedFiles, OfAScriptStandInItsOrder) {
+  const auto document = [](const std::string& name, const char* length) {
+    return "cat > " + name + " <<END\n" + kFactory + "END\nsed -i s/2048/" + length + "/ " + name + "\n";
+  };
+  EXPECT_EQ(read(document("z.yaml", "512") + document("a.yaml", "1024")).whole("batch.sequence_length"), 512);
+}
+
+TEST_F(NamedFiles, AScriptWhoseNameHoldsAnUnsetVariableNamesIt) {
+  for (const char* start : {"sbatch $JOB.sh\n", "sbatch -N 2 \"${JOB}.slurm\"\n", "bash jobs/$JOB.sh\n"}) {
+    (void)read(start);
+    EXPECT_THAT(complaints_, HasSubstr("run.sh:1 starts a script whose name depends on JOB, which the script does not "
+                                       "set; state it with --env JOB=VALUE"))
+        << start;
+    EXPECT_EQ(complaints_.find("put the file there"), std::string::npos);
+  }
+  (void)read("JOB=train\nsbatch $JOB.sh\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts train.sh, which is not there; put the file there"));
 }
 
 }  // namespace

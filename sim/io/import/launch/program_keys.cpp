@@ -1,6 +1,8 @@
 // Finds trainings whose configuration no word of a command names.
 #include "sim/io/import/launch/program_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -9,11 +11,14 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kNodes = "trainer.num_nodes", kDevices = "trainer.devices";
 
 // ${NAME:default} of Primus, where the script sets NAME.
 std::string with_variables(std::string text, const shell::Variables& variables) {
@@ -96,11 +101,106 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
   return files;
 }
 
+namespace {
+
+// The last value that a word gives a key. Empty for none, and for an empty value.
+std::string stated_value(const NamedFile& named, std::string_view key) {
+  std::string value;
+  for (const std::string& word : named.overrides)
+    if (word.starts_with(key) && word.find('=') == key.size()) value = word.substr(key.size() + 1);
+  return value;
+}
+
+bool states_key(const NamedFile& named, std::string_view key) {
+  return std::ranges::any_of(
+      named.overrides, [&](const std::string& word) { return word.starts_with(key) && word.find('=') == key.size(); });
+}
+
+// Says why the words do not give a count.
+std::string why_no_count(const NamedFile& named, std::string_view key) {
+  const std::string value = stated_value(named, key);
+  if (!states_key(named, key)) return fmt::format("no word behind the program states {}", key);
+  if (value.empty())
+    return fmt::format("{} is empty; state its variable with --env NAME=VALUE, or the GPUs with --gpus N", key);
+  return fmt::format("{} is {}", key, printable(shell::is_unknown(value) ? shell::why_unknown(value) : value, 120));
+}
+
+// Lightning stops where its launcher starts other processes than trainer.devices on trainer.num_nodes.
+void settle_gpus(const NamedFile& named, Report& report) {
+  const auto nodes = whole_of(stated_value(named, kNodes)), each = whole_of(stated_value(named, kDevices));
+  const bool known = nodes.value_or(0) > 0 && each.value_or(0) > 0;
+  const bool counted = named.launched && named.gpus.has_value();
+  if (known && (!counted || !named.states_nodes || *named.gpus == *nodes * *each)) return;
+  report.forget("gpus");
+  std::erase_if(report.asked, [](const Asked& one) { return one.key == "gpus"; });
+  if (known)
+    return report.ask("gpus", fmt::format("the launcher starts {} processes, and trainer.devices x trainer.num_nodes "
+                                          "is {}",
+                                          *named.gpus, *nodes * *each));
+  if (counted && (named.states_nodes || !states_key(named, kNodes)))
+    report.map("gpus", *named.gpus, "the launcher (" + named.place + ")");
+  else
+    report.ask("gpus", why_no_count(named, nodes.value_or(0) > 0 ? kDevices : kNodes));
+}
+
+// Values that are Megatron-LM's defaults leave no flag: the words state them all the same.
+void map_stated_defaults(const NamedFile& named, Report& report) {
+  if (stated_value(named, "model.activation") == "gelu") report.map("model.activation", "gelu", "model.activation");
+  const std::string granularity = stated_value(named, "model.activations_checkpoint_granularity");
+  if (!report.has("recompute.granularity") && (granularity == "null" || granularity == "None"))
+    report.map("recompute.granularity", "none", "model.activations_checkpoint_granularity");
+  const std::string optimizer = stated_value(named, "model.optim.name");
+  if (!report.has("optimizer.zero_stage") && !optimizer.empty() && !shell::is_unknown(optimizer))
+    report.map("optimizer.zero_stage", 0, "model.optim.name");
+}
+
+// Asks for the facts that a scenario needs and for those that change its memory or time most. The scenario's own
+// defaults stand for the rest.
+void ask_for_configuration(Report& report) {
+  constexpr std::string_view kAsked[] = {"model.num_layers",
+                                         "model.hidden_size",
+                                         "model.ffn_hidden_size",
+                                         "model.activation",
+                                         "parallelism.tensor",
+                                         "parallelism.pipeline",
+                                         "optimizer.zero_stage",
+                                         "recompute.granularity",
+                                         "precision",
+                                         "batch.micro",
+                                         "batch.global",
+                                         "model.vocab_size",
+                                         "model.num_attention_heads"};
+  constexpr std::string_view kDefaults[] = {"model.normalization",
+                                            "model.num_query_groups",
+                                            "model.add_bias_linear",
+                                            "model.untie_embeddings_and_output_weights",
+                                            "model.hidden_dropout",
+                                            "model.attention_dropout",
+                                            "model.position_embedding_type",
+                                            "parallelism.context",
+                                            "parallelism.virtual_pipeline",
+                                            "parallelism.sequence_parallel",
+                                            "overlap.grad_reduce",
+                                            "overlap.param_gather",
+                                            "overlap.p2p",
+                                            "attention"};
+  constexpr const char* kNoWord = "no word behind the program states it";
+  for (const std::string_view key : kAsked)
+    if (!report.has(key)) report.ask(key, kNoWord);
+  const Json positions = report.at("model.position_embedding_type");
+  if (!report.has("model.max_position_embeddings") && (positions.is_null() || positions == "learned_absolute"))
+    report.ask("model.max_position_embeddings", kNoWord);
+  std::string rest;
+  for (const std::string_view key : kDefaults)
+    if (!report.has(key)) rest += (rest.empty() ? "" : ", ") + std::string(key);
+  if (!rest.empty()) report.approximate("the scenario's own defaults", "no word behind the program states " + rest);
+}
+
+}  // namespace
+
 void complete_keys(const NamedFile& named, Report& report) {
   if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions
     report.drop_assumptions("the configuration of the program decides, which is not there");
-  if (!report.has("precision")) report.ask("precision", "no word behind the program states it");
-  if (!report.has("batch.global")) report.ask("batch.global", "no word behind the program states the global batch");
   constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
       {"model.sequence_parallel", "parallelism.sequence_parallel"},
       {"model.optim.overlap_grad_sync", "overlap.grad_reduce"},
@@ -109,6 +209,9 @@ void complete_keys(const NamedFile& named, Report& report) {
     for (const auto& [name, key] : kSwitches)
       if (word.starts_with(name) && word.find('=') == name.size() && switch_of(word.substr(name.size() + 1)) == false)
         report.map(key, false, printable(word, 80));
+  if (report.framework == "NeMo") settle_gpus(named, report);
+  map_stated_defaults(named, report);
+  ask_for_configuration(report);
   for (const std::string& word : named.command.words)
     if (word.find("neuronx") != word.npos)
       return report.refuse("neuronx", "a program for AWS Trainium, whose kernels and memory are others", named.place);

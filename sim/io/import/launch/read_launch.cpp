@@ -8,20 +8,15 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
-#include "sim/io/import/launch/bridge/read_bridge.h"
 #include "sim/io/import/launch/check_shape.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/documents.h"
 #include "sim/io/import/launch/launcher_words.h"
-#include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
-#include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
 #include "sim/io/import/launch/named_file.h"
-#include "sim/io/import/launch/nanotron/read_nanotron.h"
-#include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
-#include "sim/io/import/launch/olmo/read_olmo.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/program_keys.h"
@@ -29,8 +24,6 @@
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/import/launch/toml/read_toml.h"
-#include "sim/io/import/launch/torchtitan/primus.h"
-#include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 #include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
@@ -132,6 +125,18 @@ bool read_beside_accelerate(const fs::path& script_path, const shell::Script& sc
   return true;
 }
 
+// A file that the script writes is not on the disk: complaints about it name the script.
+void complain_of_written(const fs::path& script, const fs::path& written, const Findings& own, Findings& findings) {
+  for (Complaint complaint : own.complaints.listed()) {
+    if (complaint.file == printable(written.string())) {
+      complaint.file = printable(script.string());
+      complaint.message =
+          fmt::format("it writes {}: {}", printable(written.filename().string(), 100), complaint.message);
+    }
+    findings.complaints.push_back(std::move(complaint));
+  }
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
@@ -142,8 +147,12 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
     const std::string programs = programs_of(script), started = missing_script(script);
-    if (programs.empty() && !started.empty())
-      return complain(findings, path, started + "; put the file there, below the folder of the script or above it");
+    if (programs.empty() && !started.empty()) return complain(findings, path, started);
+    if (programs.empty() && !script.written.empty())
+      return complain(findings, path,
+                      fmt::format("the script starts no training that can be read, and writes {}, which belongs to no "
+                                  "framework here; {}",
+                                  printable(shell::shown_unknown(script.written.front()), 100), kExpected));
     return complain(findings, path,
                     (programs.empty() ? std::string("the script starts no training that can be read; ")
                                       : "the script starts " + programs + ", which no reader here knows; ") +
@@ -164,14 +173,18 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   inner.files = named.paths;
   const auto content = named.text ? named.text : text_of(first, findings);
   if (!content) return;
-  if (!read_beside_accelerate(path, script, named, *content, inner, report, findings)) {
+  Findings own;
+  if (!read_beside_accelerate(path, script, named, *content, inner, report, own)) {
     if (inner.files.size() > 1 && std::ranges::any_of(inner.files, is_neox_file))
-      read_several(inner, report, findings);
+      read_several(inner, report, own);
     else
-      read_text(first, *content, inner, report, findings);
+      read_text(first, *content, inner, report, own);
   }
+  findings.files.insert(findings.files.end(), own.files.begin(), own.files.end());
+  complain_of_written(path, named.text ? first : fs::path(), own, findings);
   if (named.keys_alone) complete_keys(named, report);
-  if (stated_gpus(launch) || (named.keys_alone && report.has("gpus"))) return;
+  const bool settled = named.keys_alone && report.framework == "NeMo";
+  if (stated_gpus(launch) || settled) return;
   if (named.gpus && !report.has("gpus")) report.map("gpus", *named.gpus, "");
   for (Mapped& one : report.mapped)
     if (one.key == "gpus") one.from = "the launcher (" + named.place + ")";
@@ -228,39 +241,10 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   read_named_file(path, *script, files, missing, flags, launch, report, findings);
 }
 
-// Documents of all frameworks differ in their sections.
 void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
                    Report& report, Findings& findings) {
-  const std::string place = fs::absolute(path).lexically_normal().generic_string();
-  if (document.is_object() && document.contains("MODEL_ARGS"))
-    return megatron::read_functional_test(document, place, report);
-  if (torchtitan::is_primus(document))
-    return torchtitan::read_torchtitan(torchtitan::unwrapped(document, path, report), stated_gpus(launch), report);
-  if (megatron::is_primus_megatron(document)) return megatron::read_primus_megatron(document, path, report);
-  if (megatron::is_yaml_arguments(document)) return megatron::read_yaml_arguments(document, report);
-  if (nanotron::is_nanotron(document)) {
-    nanotron::read_nanotron(document, report);
-    const auto stated = stated_gpus(launch), degrees = report.whole("gpus");
-    if (stated && degrees && *stated != *degrees)
-      report.refuse("parallelism", fmt::format("the degrees make up {} GPUs, found {}", *degrees, *stated));
-    return;
-  }
-  if (nemo::is_nemo(document)) return nemo::read_nemo(document, place, report);
-  if (bridge::is_bridge(document)) return bridge::read_bridge(document, path.stem().string(), launch.row, report);
-  const auto gpus = stated_gpus(launch);
-  if (tuning::is_axolotl(document)) return tuning::read_axolotl(document, gpus, report);
-  if (tuning::is_torchtune(document)) return tuning::read_torchtune(document, text, gpus, report);
-  if (tuning::is_trainer(document)) {
-    Json arguments = document;
-    const auto inside = deepspeed::take_deepspeed_object(arguments);
-    return tuning::read_trainer(arguments, gpus, report, inside ? &*inside : nullptr);
-  }
-  if (llm_foundry::is_llm_foundry(document)) return llm_foundry::read_llm_foundry(document, gpus, report);
-  if (olmo::is_olmo(document)) return olmo::read_olmo(document, gpus, report);
-  if (deepspeed::is_accelerate(document)) return deepspeed::read_accelerate(document, path, gpus, report);
-  if (neox::is_neox(document)) return neox::read_neox(neox::merged_neox({document}), gpus, report);
-  if (deepspeed::is_deepspeed(document)) return deepspeed::read_deepspeed(document, gpus, report);
-  complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
+  if (!read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report))
+    complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
 }
 
 void read_yaml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
@@ -295,8 +279,7 @@ void read_toml_file(const fs::path& path, const std::string& text, const Launch&
   auto document = read_toml(text, printable(path.string()), findings);
   if (!document) return;
   apply_overrides(launch.words, *document, findings);
-  if (torchtitan::is_torchtitan(*document)) return torchtitan::read_torchtitan(*document, stated_gpus(launch), report);
-  complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
+  read_document(*document, text, path, launch, report, findings);
 }
 
 using Kind =
@@ -356,10 +339,16 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
 
 // Completes what a reader has made of the files. `own` are the facts that comments of the file state.
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
+  // Facts would not help where a file is refused before any of its settings is read.
+  const bool refused_whole =
+      !report.refused.empty() && report.mapped.empty() && report.assumed.empty() && report.asked.empty();
   apply_sets(own, "a comment of the file", report, findings);
   apply_sets(launch.sets, "the command line", report, findings);
   for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold
     std::erase_if(report.refused, [&](const Refused& one) { return one.setting == set.substr(0, set.find('=')); });
+  report.allow(launch.allow);
+  report.unread = refused_whole && !report.complete();
+  if (report.unread) return;
   complete_scenario(report);
   report.allow(launch.allow);
 }

@@ -119,7 +119,8 @@ void Report::drop_assumptions(const std::string& because) {
 }
 
 void Report::drop_answered() {
-  std::erase_if(asked, [this](const Asked& open) { return has(open.key); });
+  const bool named = at("model").is_string();  // the name stands for all sizes
+  std::erase_if(asked, [&](const Asked& open) { return has(open.key) || (named && open.key.starts_with("model.")); });
 }
 
 bool Report::complete() const {

@@ -43,6 +43,7 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
+  bool unread = false;  ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);

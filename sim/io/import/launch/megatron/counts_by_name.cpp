@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
+
+constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "srun"};
 
 // DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
 const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words) {
@@ -30,16 +33,23 @@ bool starts_elsewhere(const shell::Script& script, const std::vector<Argument>& 
   });
 }
 
+// Returns true where a word in front of the program, or the program itself, starts the processes.
+bool is_launched(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = std::filesystem::path(words[i]).filename().string();
+    if (std::ranges::find(kLaunchers, name) != std::end(kLaunchers) || name.starts_with("torch.distributed"))
+      return true;
+    if (name.ends_with(".py") || (i > 0 && words[i - 1] == "-m")) break;
+  }
+  return false;
+}
+
 // Without a launcher, torch.distributed takes the number of processes from WORLD_SIZE (the method env://).
 const shell::Texts* world_by_name(const shell::Script& script, const shell::Command& command,
                                   const std::vector<Argument>& counts) {
   const bool bare =
       std::ranges::all_of(counts, [](const Argument& one) { return one.place.ends_with(kWithoutLauncher); });
-  const bool launched = std::ranges::any_of(command.words, [](const std::string& word) {
-    return word.find("torch.distributed") != word.npos || word.ends_with("torchrun") || word.ends_with("deepspeed") ||
-           word.ends_with("accelerate") || word.ends_with("srun");
-  });
-  if (!bare || launched || !command.scheduler.empty()) return nullptr;
+  if (!bare || is_launched(command.words) || !command.scheduler.empty()) return nullptr;
   const shell::Texts* const world = script.variables.find("WORLD_SIZE");
   const shell::Texts* const rank = script.variables.find("RANK");
   const bool known =

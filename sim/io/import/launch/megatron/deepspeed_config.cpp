@@ -52,7 +52,7 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
 
 namespace {
 
-// Flags decide. What none of them states, the configuration does.
+// Flags decide. The configuration states the rest.
 void fill_from_config(const Settings& settings, Report& report) {
   for (const auto& [name, key] :
        {std::pair("train_micro_batch_size_per_gpu", "batch.micro"), std::pair("train_batch_size", "batch.global")})

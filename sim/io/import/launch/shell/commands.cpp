@@ -30,6 +30,10 @@ std::string with_flags_joined(std::string text) {
   return text;
 }
 
+bool is_configuration(std::string_view file) {
+  return file.ends_with(".toml") || file.ends_with(".yaml") || file.ends_with(".yml");
+}
+
 }  // namespace
 
 // env NAME=text command: the variables hold for that command only.
@@ -60,34 +64,14 @@ Interpreter::Simple Interpreter::simple_words(Mode mode) {
   return command;
 }
 
-// Returns the reasons for words that are nothing but a variable without a value. Behind a flag it is the flag's value,
-// which is asked for there.
-Texts Interpreter::empties_among(const Texts& raw) {
-  const Variables& variables = script_.variables;
-  Texts reasons;
-  for (std::size_t i = 1; i < raw.size(); ++i) {
-    std::string_view name = raw[i];
-    if (name.size() > 2 && name.starts_with('"') && name.ends_with('"')) name = name.substr(1, name.size() - 2);
-    if (name.size() < 2 || !name.starts_with('$')) continue;
-    name.remove_prefix(1);
-    if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
-    if (name.ends_with("[@]") || name.ends_with("[*]")) name.remove_suffix(3);
-    if (name == "@" || name == "*") {
-      if (variables.arguments.empty() && !variables.arguments_stated)
-        reasons.emplace_back("the arguments of the script");
-    } else if (is_name(name) && !raw[i - 1].starts_with('-') && variables.table(name) == nullptr &&
-               expander_.is_set(name) == false) {
-      reasons.push_back(std::string(name) + std::string(kUnset));
-    }
-  }
-  return reasons;
-}
-
 Outcome Interpreter::simple(Mode mode) {
-  const Simple command = simple_words(mode);
+  Simple command = simple_words(mode);
   if (mode == Mode::kSkip) return Outcome::kYes;
   const Texts& raw = command.raw;
-  if (!command.target.empty() && !command.document.empty()) script_.documents[command.target] = command.document;
+  // A reader of the file asks for variables that nobody sets.
+  if (is_configuration(command.target) && !command.template_text.empty())
+    command.document = expander_.known_text(quoted_document(command.template_text));
+  if (!command.target.empty() && !command.document.empty()) script_.write(command.target, command.document);
   if (raw.empty()) {
     for (const std::string& assignment : command.assignments) assign(assignment, mode);
     const bool runs = std::ranges::any_of(command.assignments, [](const std::string& text) {
@@ -258,7 +242,10 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   // ssh host "torchrun ...": a shell there reads the last word.
   if (is_one_of(fs::path(name).filename().string(), {"ssh", "pdsh", "clush"}) &&
       words.back().find(' ') != std::string::npos) {
+    const auto outer_job = job_;
+    job_.insert_or_assign(std::string(kStartedBy), name);
     inner_text(words.back(), mode, true);
+    job_ = outer_job;
     return Outcome::kOpen;
   }
   if (name == "sbatch" || name == "srun" || name == "salloc") scheduler_options(words);
@@ -266,10 +253,11 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     const bool shell = is_one_of(fs::path(words[i]).filename().string(), {"bash", "sh"});
     if (const auto text = shell ? text_of_shell(words, i) : std::nullopt) {
       const auto outer_job = job_;
-      if (const auto processes = processes_of_mpi(words, i))
-        job_.insert_or_assign(
-            std::string(kOfMpi) + (words[*text].find("torchrun") == std::string::npos ? "nproc-per-node" : "nnodes"),
-            *processes);
+      if (const auto processes = count_of_processes(words, i)) {
+        const bool torchrun = words[*text].find("torchrun") != std::string::npos;
+        job_.insert_or_assign(std::string(process_launcher(words)) + (torchrun ? " nnodes" : " nproc-per-node"),
+                              *processes);
+      }
       if (starts_processes(words[0])) job_.insert_or_assign(std::string(kStartedBy), words[0]);
       inner_text(words[*text], mode, true);
       job_ = outer_job;

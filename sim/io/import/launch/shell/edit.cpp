@@ -125,7 +125,7 @@ void Interpreter::edit(const Texts& words, const Simple& command) {
   if (place.empty())
     piped_ = std::move(text);
   else
-    script_.documents[place] = std::move(*text);
+    script_.write(place, std::move(*text));
 }
 
 }  // namespace foretoken::io::shell

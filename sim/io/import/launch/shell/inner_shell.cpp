@@ -1,39 +1,66 @@
 // Reads the words of a command that starts a shell of its own.
 #include "sim/io/import/launch/shell/inner_shell.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 namespace foretoken::io::shell {
 namespace {
 
-bool is_mpi(const std::string& word) {
-  const std::string name = std::filesystem::path(word).filename().string();
-  return name == "mpirun" || name == "mpiexec" || name == "orterun";
+constexpr std::array<std::string_view, 3> kMpi = {"mpirun", "mpiexec", "orterun"};
+
+std::string file_name(const std::string& word) { return std::filesystem::path(word).filename().string(); }
+
+bool is_mpi(const std::string& word) { return std::ranges::find(kMpi, file_name(word)) != kMpi.end(); }
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
 
 std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell) {
-  for (std::size_t i = shell + 1; i + 1 < words.size(); ++i) {
-    if (!words[i].starts_with('-') && !words[i].starts_with('+')) return std::nullopt;
-    if (words[i].starts_with("--")) continue;
-    if (words[i].find('c') != std::string::npos) return i + 1;
-    if (words[i].ends_with('o')) ++i;  // the name of an option follows
+  bool reads_text = false;
+  for (std::size_t i = shell + 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool option = word.size() > 1 && (word[0] == '-' || word[0] == '+');
+    if (!option) return reads_text ? std::optional(i) : std::nullopt;
+    if (word == "--rcfile" || word == "--init-file") ++i;  // a file follows
+    if (word.starts_with("--")) continue;
+    reads_text = reads_text || (word[0] == '-' && word.find('c') != std::string::npos);
+    // The name of a setting follows for each letter: bash -eo pipefail, bash -O extglob.
+    i += static_cast<std::size_t>(std::ranges::count(word, 'o') + std::ranges::count(word, 'O'));
   }
   return std::nullopt;
 }
 
-std::optional<std::string> processes_of_mpi(const Texts& words, std::size_t end) {
-  const bool flux = words[0] == "flux" && words.size() > 1 && words[1] == "run";  // flux-run(1)
-  if (!flux && !is_mpi(words[0])) return std::nullopt;
-  for (std::size_t i = 1; i + 1 < end; ++i)
-    if (words[i] == "-np" || words[i] == "-n" || words[i] == "--np" || (!flux && words[i] == "-c")) return words[i + 1];
+std::string_view process_launcher(const Texts& words) {
+  if (words.empty()) return "";
+  if (words.size() > 1 && file_name(words[0]) == "flux" && words[1] == "run") return "flux run";
+  return is_mpi(words[0]) ? "mpirun" : "";
+}
+
+// Options of mpirun(1) and flux-run(1). Flux's -c counts the cores of a process.
+std::optional<std::string> count_of_processes(const Texts& words, std::size_t end) {
+  const std::string_view launcher = process_launcher(words);
+  if (launcher.empty()) return std::nullopt;
+  const bool flux = launcher == "flux run";
+  for (std::size_t i = 1; i < std::min(end, words.size()); ++i) {
+    const std::string& word = words[i];
+    const bool alone = word == "-n" || (flux ? word == "--ntasks" : word == "-np" || word == "--np" || word == "-c");
+    if (alone && i + 1 < end) return words[i + 1];
+    const std::string_view joined = flux ? "--ntasks=" : "--np=";
+    if (word.starts_with(joined)) return word.substr(joined.size());
+    if (word.starts_with("-n") && is_digits(std::string_view(word).substr(2))) return word.substr(2);
+  }
   return std::nullopt;
 }
 
 bool starts_processes(const std::string& word) {
-  const std::string name = std::filesystem::path(word).filename().string();
-  return is_mpi(word) || name == "srun" || name == "flux" || name == "pdsh";
+  constexpr std::string_view kOthers[] = {"srun", "flux",         "pdsh",    "ssh", "clush",
+                                          "pssh", "parallel-ssh", "kubectl", "oc"};
+  return is_mpi(word) || std::ranges::find(kOthers, file_name(word)) != std::end(kOthers);
 }
 
 }  // namespace foretoken::io::shell

@@ -70,6 +70,7 @@ class Interpreter {
     Texts raw{}, assignments{};
     int line = 0;
     std::string document = "";            ///< a here document
+    std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
     std::string input = "", target = "";  ///< the files that the command reads and writes
   };
   Simple simple_words(Mode mode);
@@ -87,6 +88,7 @@ class Interpreter {
   Outcome let(const Texts& words);
   void hide(const std::string& name, bool empties);
   [[nodiscard]] Texts empties_among(const Texts& raw);
+  [[nodiscard]] Texts unset_in(std::string_view word);
   void assign(std::string_view raw, Mode mode);
   void assign_in_table(const std::string& name, std::string_view place, std::string_view value, bool appends);
   [[nodiscard]] std::optional<std::string> pattern_of_expression(std::string_view word);

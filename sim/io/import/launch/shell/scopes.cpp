@@ -308,6 +308,7 @@ void Interpreter::redirection(Mode mode, Simple* command) {
 void Interpreter::note_document(const Token& token, Mode mode, Simple& command) {
   if (token.document.empty() || mode == Mode::kSkip) return;
   command.document = token.document_expands ? expander_.text(quoted_document(token.document)) : token.document;
+  if (token.document_expands) command.template_text = token.document;
   budget_.take(command.document.size());
 }
 

@@ -18,6 +18,10 @@ bool is_script_name(std::string_view file) {
   return std::ranges::any_of(kEndings, [&](const char* ending) { return file.ends_with(ending); });
 }
 
+void Script::write(const std::string& name, std::string text) {
+  if (documents.insert_or_assign(name, std::move(text)).second) written.push_back(name);
+}
+
 std::optional<Script> read_script_text(const std::string& text, const std::string& file, const std::string& folder,
                                        const Given& given, Findings& findings) {
   Script script;

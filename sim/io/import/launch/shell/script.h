@@ -35,8 +35,9 @@ struct Alternatives {
   std::set<std::string> texts{}, reasons{};
 };
 
-/// Stands before the name of a count that mpirun states, among the options of a scheduler.
-inline constexpr std::string_view kOfMpi = "mpirun ";
+/// Stand before the name of a count that a launcher of processes states, among the options of a scheduler:
+/// "mpirun nnodes".
+inline constexpr std::string_view kProcessLaunchers[] = {"mpirun ", "flux run "};
 
 /// Names the program that starts the shell of a command on other machines, among the options of a scheduler.
 inline constexpr std::string_view kStartedBy = "started-by";
@@ -50,8 +51,12 @@ struct Script {
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
+  Texts written{};                                 ///< their names, in the order of the script
   bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
   std::map<std::string, Alternatives, std::less<>> alternatives{};  ///< by variable
+
+  /// Keeps the text of a file that the script writes.
+  void write(const std::string& name, std::string text);
 };
 
 /// Facts that the user states beside the file.

@@ -50,6 +50,12 @@ void map_mx(const Settings& settings, Report& report) {
 
 }  // namespace
 
+std::string why_open(const Settings& settings, Names keys) {
+  const auto found = settings.find(keys);
+  if (!found || !found->text.starts_with('<') || !found->text.ends_with('>')) return "";
+  return found->key + ": " + printable(found->text.substr(1, found->text.size() - 2), 160);
+}
+
 std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys) {
   const auto found = settings.find(keys);
   const auto value = found ? whole_of(found->text) : std::nullopt;

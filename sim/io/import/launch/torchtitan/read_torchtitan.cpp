@@ -20,6 +20,10 @@ namespace foretoken::io::launch::torchtitan {
 namespace {
 
 std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key, Names keys) {
+  if (std::string why = why_open(settings, keys); !why.empty()) {
+    report.ask(key, std::move(why));
+    return 1;
+  }
   const auto value = number(settings, report, keys);
   if (value && *value >= 1)
     report.map(key, *value, settings.find(keys)->key);
@@ -127,16 +131,24 @@ void map_schedule(const Settings& settings, std::int64_t layers, Report& report)
   report.refuse(stated->key, "the schedule " + in_quotes(stated->text) + " is not modelled");
 }
 
+void map_length(const Settings& settings, Report& report) {
+  const Names kLength = {"training.seq_len"};
+  if (std::string why = why_open(settings, kLength); !why.empty())
+    return report.ask("batch.sequence_length", std::move(why));
+  const auto length = number(settings, report, kLength);
+  report.map("batch.sequence_length", length.value_or(2048), length ? "training.seq_len" : kByDefault);
+}
+
 // The batch of a data rank is one micro-batch, or with a pipeline several.
 void map_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus, Report& report) {
   if (gpus) report.map("gpus", *gpus, "the command line");
-  const auto length = number(settings, report, {"training.seq_len"});
-  report.map("batch.sequence_length", length.value_or(2048), length ? "training.seq_len" : kByDefault);
+  map_length(settings, report);
   const Names kLocal = {"training.local_batch_size", "training.batch_size"};
   const auto from = settings.find(kLocal);
   const bool open = from && whole_of(from->text).value_or(0) < 1;
-  const std::string because =
-      open ? fmt::format("{}: expected a whole number from 1, found {}", from->key, in_quotes(from->text)) : "";
+  std::string because = why_open(settings, kLocal);
+  if (open && because.empty())
+    because = fmt::format("{}: expected a whole number from 1, found {}", from->key, in_quotes(from->text));
   const std::int64_t local = open ? 0 : number(settings, report, kLocal).value_or(8);
   const auto part = number(settings, report, {"parallelism.pipeline_parallel_microbatch_size"});
   const bool piped = degrees.stages > 1;
@@ -144,7 +156,9 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
     report.ask("batch.micro", because);
   else
     report.map("batch.micro", piped ? part.value_or(1) : local, from ? from->key : kByDefault);
-  const auto global = number(settings, report, {"training.global_batch_size"});
+  const Names kGlobal = {"training.global_batch_size"};
+  if (std::string why = why_open(settings, kGlobal); !why.empty()) return report.ask("batch.global", std::move(why));
+  const auto global = number(settings, report, kGlobal);
   if (global && *global > 0) return report.map("batch.global", *global, "training.global_batch_size");
   const double replica =
       static_cast<double>(degrees.tensor) * static_cast<double>(degrees.stages) * static_cast<double>(degrees.context);

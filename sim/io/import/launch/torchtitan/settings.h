@@ -56,6 +56,9 @@ class Settings {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
+/// Returns the reason for a value that nobody knows: "training.seq_len: SEQ is not set; ...". Empty for other values.
+[[nodiscard]] std::string why_open(const Settings& settings, Names keys);
+
 /// Returns a whole number; another text is refused.
 [[nodiscard]] std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys);
 
