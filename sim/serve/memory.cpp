@@ -93,14 +93,21 @@ double longest_alone(const Service& service, const Degrees& degrees, double room
   return (std::sqrt(linear * linear + 4 * square * room) - linear) / (2 * square);
 }
 
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // tokens or sequences: beyond any memory
+
+/// Returns whole tokens or sequences. An engine whose activations take no bytes has room for kMost.
+std::int64_t whole(double count) {
+  return count < real(kMost) ? static_cast<std::int64_t>(count) : kMost;
+}
+
 /// Fills in what an encoder leaves: it has no cache, and its activations grow with the tokens of the batch.
 void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory) {
   const LargestPass pass = largest_pass(service, degrees, service.requests.at_once);
   const Bytes fixed = memory.weights + memory.overhead;
   const double tokens = std::max(0.0, (memory.capacity - fixed) / memory.activations) * pass.tokens;
-  memory.max_batch = static_cast<std::int64_t>(tokens / real(service.requests.input_tokens));
+  memory.max_batch = whole(tokens / real(service.requests.input_tokens));
   const double room = std::max(0.0, (memory.capacity - fixed).value());
-  memory.max_context = static_cast<std::int64_t>(longest_alone(service, degrees, room));
+  memory.max_context = whole(longest_alone(service, degrees, room));
   if (service.model.max_positions > 0) memory.max_context = std::min(memory.max_context, service.model.max_positions);
   memory.needed = fixed + memory.activations;
   memory.limit = limit_of(memory);
@@ -121,7 +128,6 @@ std::int64_t static_room(const Service& service, const Degrees& degrees, const M
     return memory.weights + memory.overhead + activations_of(service, degrees, batch) + cache * memory.token <=
            memory.capacity;
   };
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::int64_t low = 0, high = 1;
   while (high < kMost && fits(high)) low = std::exchange(high, 2 * high);
   while (high - low > 1) {
