@@ -96,9 +96,7 @@ double longest_alone(const Service& service, const Degrees& degrees, double room
 constexpr std::int64_t kMost = std::int64_t{1} << 40;  // tokens or sequences: beyond any memory
 
 /// Returns whole tokens or sequences. An engine whose activations take no bytes has room for kMost.
-std::int64_t whole(double count) {
-  return count < real(kMost) ? static_cast<std::int64_t>(count) : kMost;
-}
+std::int64_t whole(double count) { return count < real(kMost) ? static_cast<std::int64_t>(count) : kMost; }
 
 /// Fills in what an encoder leaves: it has no cache, and its activations grow with the tokens of the batch.
 void fill_encoder(const Service& service, const Degrees& degrees, Memory& memory) {
