@@ -14,8 +14,8 @@ using report::csv_field;
 using Json = nlohmann::ordered_json;
 
 Json json_of(const Spread& spread) {
-  return {{"rows", spread.count}, {"mean", spread.mean},   {"median", spread.median},
-          {"p90", spread.p90},    {"worst", spread.worst}, {"bias", spread.bias}};
+  return {{"rows", spread.count},  {"mean", spread.mean}, {"median", spread.median}, {"p90", spread.p90},
+          {"worst", spread.worst}, {"bias", spread.bias}, {"middle", spread.middle}};
 }
 
 Json json_of(const CaseResult& one) {

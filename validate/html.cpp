@@ -47,7 +47,7 @@ std::string summary_row(const SetResult& result, const QuantityErrors& errors) {
   const bool step = errors.quantity == Quantity::kStepTime;
   std::string page = "<tr>" + text_cell(result.set.name) + text_cell(words_of(errors.quantity)) + count_cell(all.count);
   for (const double value : {all.mean, all.median, all.p90, all.worst}) page += percent_cell(value);
-  page += number_cell(all.bias, fmt::format("{:+.1f}", 100 * all.bias));
+  for (const double value : {all.bias, all.middle}) page += number_cell(value, fmt::format("{:+.1f}", 100 * value));
   page += errors.untouched.count == 0 ? "<td></td>" : percent_cell(errors.untouched.mean);
   page += step && result.ranking.pairs > 0 ? number_cell(result.ranking.tau, fmt::format("{:.2f}", result.ranking.tau))
                                            : "<td></td>";
@@ -69,6 +69,7 @@ std::string summary_table(const Validation& validation) {
                                           {"p90 %"},
                                           {"worst %"},
                                           {"bias %"},
+                                          {"middle %"},
                                           {"untouched %"},
                                           {"tau"},
                                           {"in interval %"},

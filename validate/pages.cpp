@@ -28,6 +28,8 @@ std::string intervals_text(const Intervals& intervals) {
   };
   const Coverage& all = intervals.all;
   std::string text = fmt::format(
+      "*Bias* is the mean of the signed errors, *middle* their median. The headline is a median, so *middle* judges "
+      "it.\n\n"
       "*In interval* counts the step times inside the 90 % interval of `foretoken simulate` "
       "([intervals](intervals.md)),\n"
       "made without the row's publication and without other copies of its configuration: {:.1f} % of all {} rows. "
@@ -48,16 +50,17 @@ std::string intervals_text(const Intervals& intervals) {
 
 std::string summary_of(const Validation& validation) {
   std::string text =
-      "| set | quantity | rows | mean | median | p90 | worst | bias | untouched | tau | in interval | false OOM |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| set | quantity | rows | mean | median | p90 | worst | bias | middle | untouched | tau | in interval | false "
+      "OOM |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const SetResult& result : validation.sets)
     for (const QuantityErrors& errors : result.errors) {
       const Spread& all = errors.all;
       const bool step = errors.quantity == Quantity::kStepTime;
       text += fmt::format(
-          "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n", result.set.name,
-          words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median, 100 * all.p90, 100 * all.worst,
-          100 * all.bias,
+          "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {:+.1f} | {} | {} | {} | {} |\n",
+          result.set.name, words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median, 100 * all.p90,
+          100 * all.worst, 100 * all.bias, 100 * all.middle,
           errors.untouched.count == 0 ? "none"
                                       : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
           step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",

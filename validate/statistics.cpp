@@ -24,6 +24,12 @@ struct Pairs {
   [[nodiscard]] double tau() const { return count == 0 ? 0 : score / static_cast<double>(count); }
 };
 
+// Returns the median of sorted values, of which there is at least one.
+double median_of(const std::vector<double>& sorted) {
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
 }  // namespace
 
 Spread spread_of(const std::vector<double>& errors) {
@@ -31,15 +37,16 @@ Spread spread_of(const std::vector<double>& errors) {
   spread.count = errors.size();
   if (errors.empty()) return spread;
   const auto n = static_cast<double>(errors.size());
-  std::vector<double> sizes;
+  std::vector<double> sizes, sorted = errors;
   for (const double error : errors) {
     sizes.push_back(std::abs(error));
     spread.mean += std::abs(error) / n;
     spread.bias += error / n;
   }
   std::sort(sizes.begin(), sizes.end());
-  const std::size_t middle = sizes.size() / 2;
-  spread.median = sizes.size() % 2 == 1 ? sizes[middle] : (sizes[middle - 1] + sizes[middle]) / 2;
+  std::sort(sorted.begin(), sorted.end());
+  spread.median = median_of(sizes);
+  spread.middle = median_of(sorted);
   spread.p90 = sizes[static_cast<std::size_t>(std::ceil(0.9 * n)) - 1];
   spread.worst = sizes.back();
   return spread;

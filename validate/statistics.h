@@ -7,14 +7,15 @@
 
 namespace foretoken::validate {
 
-/// The spread of absolute relative errors, as fractions. The bias is the mean of the signed errors.
+/// The spread of absolute relative errors, as fractions. The bias is the mean of the signed errors, the middle their
+/// median.
 struct Spread {
   std::size_t count = 0;
-  double mean = 0, median = 0, p90 = 0, worst = 0, bias = 0;
+  double mean = 0, median = 0, p90 = 0, worst = 0, bias = 0, middle = 0;
 };
 
 /// Returns the spread of signed relative errors, predicted / measured - 1. The median of an even number of errors is
-/// the mean of the middle two. The p90 is the smallest error that at least nine in ten do not exceed.
+/// the mean of those in the middle. The p90 is the smallest error that at least nine in ten do not exceed.
 [[nodiscard]] Spread spread_of(const std::vector<double>& errors);
 
 /// One configuration of a model, with its GPU seconds for a token.
