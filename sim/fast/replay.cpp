@@ -133,8 +133,9 @@ Duration finish_step(const job::Job& job, const step::Passes& passes, const Plan
 
 step::Passes Replayer::passes(const job::Job& job) {
   const auto& library = libraries_.get(layer_key(job), [&] {
-    ++timed_layers_;
-    return std::make_unique<step::PassLibrary>(step::time_blocks(job));
+    step::LayerBlocks blocks = step::time_blocks(job);
+    timed_ops_ += step::ops_of(blocks);
+    return std::make_unique<step::PassLibrary>(std::move(blocks));
   });
   return step::Passes(job, *library);
 }
@@ -163,20 +164,22 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
   return finish_step(job, passes, run);
 }
 
+bool Replayer::is_full() const {
+  return planned_steps_ >= limits_.steps || counted_layers_ >= limits_.layers || timed_ops_ >= limits_.ops;
+}
+
 void Replayer::trim() {
-  constexpr std::size_t kMostSteps = 3'000'000;  // 16 bytes each
-  constexpr std::size_t kMostLayers = 10'000;    // some 50 KB each
-  if (planned_steps_ >= kMostSteps) {
+  if (planned_steps_ >= limits_.steps) {
     plans_.clear();
     planned_steps_ = 0;
   }
-  if (counted_layers_ >= kMostLayers) {
+  if (counted_layers_ >= limits_.layers) {
     layers_.clear();
     counted_layers_ = 0;
   }
-  if (timed_layers_ < kMostLayers) return;
+  if (timed_ops_ < limits_.ops) return;
   libraries_.clear();
-  timed_layers_ = 0;
+  timed_ops_ = 0;
 }
 
 }  // namespace foretoken::fast

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -26,6 +27,15 @@ namespace foretoken::fast {
 /// Replays jobs of one question that differ in the choices of a patch (layer_key.h). Threads may share it.
 class Replayer {
  public:
+  /// What it keeps before it is full: by default, a quarter of a gigabyte of each.
+  struct Limits {
+    std::size_t steps = 3'000'000;  ///< of plans, 16 bytes each
+    std::size_t layers = 10'000;    ///< counts of a layer's memory, some 20 KB each
+    std::size_t ops = 3'000'000;    ///< of passes, sizeof(step::TimedOp) each
+  };
+  Replayer() = default;
+  explicit Replayer(const Limits& limits) : limits_(limits) {}
+
   /// Returns the passes of `job`. This object must outlive them.
   [[nodiscard]] step::Passes passes(const job::Job& job);
 
@@ -37,14 +47,18 @@ class Replayer {
   [[nodiscard]] des::Duration step_time(const job::Job& job, const step::Passes& passes,
                                         std::vector<std::int64_t>& scratch);
 
+  /// Returns true when plans and passes take much memory, so that it is time to trim(). Threads may ask at any time.
+  [[nodiscard]] bool is_full() const;
+
   /// Drops plans and passes when they take much memory. No other thread may use this object during the call.
   void trim();
 
  private:
+  Limits limits_;
   Memo<LayerKey, std::unique_ptr<step::PassLibrary>> libraries_;
   Memo<std::pair<LayerKey, bool>, std::shared_ptr<const step::LayerMemory>> layers_;  // true: backward passes are split
   Memo<PlanShape, PipelinePlan> plans_;
-  std::atomic<std::size_t> planned_steps_ = 0, timed_layers_ = 0, counted_layers_ = 0;
+  std::atomic<std::size_t> planned_steps_ = 0, timed_ops_ = 0, counted_layers_ = 0;
 };
 
 }  // namespace foretoken::fast

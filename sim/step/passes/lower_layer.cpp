@@ -179,6 +179,19 @@ TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
   return ops;
 }
 
+std::size_t ops_of(const LayerBlocks& blocks) {
+  const auto of_backward = [](const TimedBackward& pass) {
+    return pass.for_input.size() + pass.for_weight.size() + pass.whole.size();
+  };
+  const auto of_block = [&](const TimedBlock& block) {
+    return block.forward.size() + of_backward(block.backward) + of_backward(block.recomputing) +
+           block.pair.forward.size() + block.pair.backward.size() + block.pair.recomputing.size();
+  };
+  std::size_t ops = of_block(blocks.embedding) + of_block(blocks.head);
+  for (const TimedBlock& layer : blocks.layers) ops += of_block(layer);
+  return ops;
+}
+
 LayerBlocks time_blocks(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
   const HostTimes host = host_times(job, context);

@@ -74,6 +74,9 @@ struct LayerBlocks {
   Communications communications;  ///< of all blocks; stages count from the first stage with these blocks
 };
 
+/// Returns the number of ops in all lists of `blocks`, a measure of their memory.
+[[nodiscard]] std::size_t ops_of(const LayerBlocks& blocks);
+
 /// Times all blocks of `job`. Recomputed ops include their collectives, which run beside nothing.
 [[nodiscard]] LayerBlocks time_blocks(const job::Job& job);
 

@@ -10,6 +10,7 @@
 #include "sim/fast/bounds.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/job/make.h"
+#include "sim/step/passes/lower_layer.h"
 #include "sim/study/predict/measure.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/search/space.h"
@@ -65,6 +66,18 @@ TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
     ++scenarios;
   }
   EXPECT_GE(scenarios, 30u);
+}
+
+TEST(Replay, IsFullUntilItIsTrimmed) {
+  const Job job = io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt-22b-8-a100-selective-sp.json").job;
+  const std::size_t ops = step::ops_of(step::time_blocks(job));
+  fast::Replayer roomy({.ops = ops + 1}), narrow({.ops = ops});
+  for (fast::Replayer* replayer : {&roomy, &narrow}) (void)replayer->passes(job);
+  EXPECT_FALSE(roomy.is_full());
+  EXPECT_TRUE(narrow.is_full());
+  narrow.trim();
+  EXPECT_FALSE(narrow.is_full());
+  expect_the_same(job, narrow);
 }
 
 TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {

@@ -42,6 +42,7 @@ class Search {
         options_(options),
         hooks_(hooks),
         ranking_(space, options.objective, options.top, options.axes),
+        replayer_(options.memory),
         estimates_(space.candidates().size()),
         groups_(space.groups()),
         workers_(std::max<std::size_t>(options.threads, 1), Worker{job::Maker(space.question().asked()), {}}) {
@@ -122,9 +123,33 @@ class Search {
     }
   }
 
-  // Estimates neighbouring groups, which share layers.
+  // Estimates neighbouring groups, which share layers. Large groups have more kinds of layers than memory should hold;
+  // threads then leave the rest of their groups for after a trim.
   void estimate(std::span<const Space::Group> groups) {
     orders_.clear();
+    std::vector<Space::Group> left = in_good_order(groups);
+    while (!left.empty() && !stopped()) {
+      parallel_for(workers_.size(), left.size(),
+                   [&](std::size_t thread, std::size_t item) { estimate(left[item], workers_[thread]); });
+      replayer_.trim();
+      std::erase_if(left, [](const Space::Group& group) { return group.begin == group.end; });
+    }
+  }
+
+  // Estimates the first candidate of `group` and those behind it until memory is full, and takes them out of it.
+  void estimate(Space::Group& group, Worker& worker) {
+    if (replayer_.is_full() || stopped()) return;
+    std::optional<schedule::Program> program;
+    std::size_t decided = 0;
+    do {
+      estimate(group.begin, worker, program);
+      if (estimates_[group.begin].verdict != Verdict::kSlower) ++decided;
+      ++group.begin;
+    } while (group.begin < group.end && !replayer_.is_full() && !stopped());
+    advance(decided, 0);
+  }
+
+  [[nodiscard]] std::vector<Space::Group> in_good_order(std::span<const Space::Group> groups) const {
     // These keys decide how the layers of a group run.
     const std::vector<std::size_t> order = first_of_each(groups.size(), [&](std::size_t g) {
       const Candidate& c = space_.candidates()[groups[g].begin];
@@ -132,17 +157,9 @@ class Search {
       cuts[Axis::kPipeline] = cuts[Axis::kData] = 1;
       return std::tuple(cuts, c.micro);
     });
-    parallel_for(workers_.size(), groups.size(), [&](std::size_t thread, std::size_t item) {
-      const Space::Group& group = groups[order[item]];
-      std::optional<schedule::Program> program;
-      std::size_t decided = 0;
-      for (std::size_t candidate = group.begin; candidate < group.end && !stopped(); ++candidate) {
-        estimate(candidate, workers_[thread], program);
-        if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
-      }
-      advance(decided, 0);
-    });
-    replayer_.trim();
+    std::vector<Space::Group> ordered;
+    for (const std::size_t g : order) ordered.push_back(groups[g]);
+    return ordered;
   }
 
   void estimate_all() {
@@ -252,7 +269,6 @@ class Search {
       if (!replay(round)) return;
       tell(slower);
       tell(round);
-      replayer_.trim();
     }
   }
 
@@ -261,17 +277,20 @@ class Search {
   bool replay(std::vector<Outcome>& round) {
     std::vector<char> done(round.size(), 0);
     // These keys decide the shape of the pipeline.
-    const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
+    std::vector<std::size_t> left = first_of_each(round.size(), [&](std::size_t item) {
       const Candidate& c = space_.candidates()[round[item].candidate];
       return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
     });
-    parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
-      if (stopped()) return;
-      const std::size_t item = order[place];
-      replay(round[item], workers_[thread]);
-      done[item] = 1;
-    });
-    if (!stopped()) return true;
+    while (!left.empty() && !stopped()) {
+      parallel_for(workers_.size(), left.size(), [&](std::size_t thread, std::size_t place) {
+        if (stopped() || replayer_.is_full()) return;
+        replay(round[left[place]], workers_[thread]);
+        done[left[place]] = 1;
+      });
+      replayer_.trim();
+      std::erase_if(left, [&](std::size_t item) { return done[item] != 0; });
+    }
+    if (left.empty()) return true;
     for (std::size_t item = 0; item < round.size(); ++item)
       if (done[item] != 0) ranking_.add(round[item]);
     return false;

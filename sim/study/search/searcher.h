@@ -26,6 +26,7 @@ struct SearchOptions {
   bool require_fit = true;  ///< leaves out candidates that do not fit in memory
   bool prune = true;        ///< false: replays every candidate that fits
   std::size_t threads = 1;
+  fast::Replayer::Limits memory{};
 };
 
 struct Progress {

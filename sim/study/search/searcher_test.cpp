@@ -113,6 +113,20 @@ TEST(Searcher, PruningNeverChangesTheAnswer) {
 }
 
 // Steps of these schedules overlap, so no plan holds them: they are replayed whole.
+TEST(Searcher, LittleMemoryChangesNoAnswer) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
+  std::mt19937 random(77);
+  for (int run = 0; run < 2; ++run) {
+    const io::OpenScenario question = io::read_open_scenario_text(random_expert_question(random), "question");
+    const Space space(question, {});
+    SearchOptions options;
+    options.threads = 2;
+    const std::string usual = answer(run_search(space, options).ranking);
+    options.memory = {.steps = 1, .layers = 1, .ops = 1};  // full after every candidate
+    EXPECT_EQ(answer(run_search(space, options).ranking), usual);
+  }
+}
+
 TEST(Searcher, FindsSchedulesWithoutAFlushAndPostValidation) {
   const std::string model = R"({"model": {"model_type": "gpt2", "n_layer": 12, "n_embd": 2048, "n_head": 16,
     "n_positions": 2048, "vocab_size": 50257, "tie_word_embeddings": false}, "cluster": "dgx-a100-80gb-hdr",
