@@ -98,6 +98,7 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--recompute-method-per-stage 3 0 1 1", "differs by stage"},
       {"--enable-tensor-cache", "--enable-tensor-cache: an unknown flag"},
       {"--reuse-fp32-param", "--reuse-fp32-param"},
+      {"--deltanet-use-output-gate", "--deltanet-use-output-gate: an unknown flag"},
       {"--moe-alltoall-overlap-comm", "--moe-alltoall-overlap-comm"},
       {"--swap-attention", "host's memory"},
       {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
@@ -122,7 +123,9 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
 TEST(MegatronForks, AConversionIsNoTraining) {
   EXPECT_THAT(refused_lines(with_flags_of_fork("--ckpt-convert-format torch --ckpt-convert-save a")),
               HasSubstr("it converts a checkpoint"));
-  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion")), "");
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion "
+                                             "--enable-fa-within-mla")),
+            "");
 }
 
 TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
@@ -184,6 +187,9 @@ TEST(MegatronForks, ADeepSpeedFileThatIsNotThereCountsByItsName) {
   const Report stated = with("--deepspeed_config conf/ds.json --zero-stage 1");
   EXPECT_TRUE(stated.complete());
   EXPECT_EQ(stated.whole("optimizer.zero_stage"), 1);
+  const Report brain = with_flags_of_fork("--deepspeed --deepspeed_config conf/ds.json --zero-stage 0");
+  EXPECT_EQ(brain.whole("optimizer.zero_stage"), 1) << "BF16_Optimizer shards its states";
+  EXPECT_EQ(with("--deepspeed_config conf/ds.json --zero-stage 0").whole("optimizer.zero_stage"), 0);
   const Report open = with("--deepspeed_config conf/ds.json");
   EXPECT_EQ(refused_lines(open), "");
   EXPECT_FALSE(open.has("optimizer.zero_stage"));
