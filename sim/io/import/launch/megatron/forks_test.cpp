@@ -128,6 +128,30 @@ TEST(MegatronForks, AConversionIsNoTraining) {
             "");
 }
 
+TEST(MegatronForks, ScriptsOfOtherDevicesAndTasksAreToldByTheirNames) {
+  const std::string run = std::string("torchrun --nproc_per_node 8 ") + kFlagsOfForks + "--bf16";
+  EXPECT_EQ(refused_lines(read_text_of_fork(run)), "");
+  for (const char* line : {"NPUS_PER_NODE=8\n", "source /usr/local/Ascend/ascend-toolkit/set_env.sh\n"})
+    EXPECT_THAT(refused_lines(read_text_of_fork(line + run)), HasSubstr("ascend: the script is for Ascend NPUs"));
+  const auto started = [](const std::string& program) {
+    const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py").size());
+    return refused_lines(read_text_of_fork("torchrun --nproc_per_node 8 " + program + flags + "--bf16"));
+  };
+  EXPECT_EQ(started("tasks/math/sft.py"), "");
+  EXPECT_THAT(started("tasks/main.py"), HasSubstr("a downstream task"));
+}
+
+TEST(OpenBranches, FlagsThatNobodyKnowsAreAskedFor) {
+  const Report report = read_text_of_fork(
+      "FLAGS=$(yq .MODEL_ARGS model.yaml)\nmpirun -np 16 python pretrain_gpt.py --decoder-last-pipeline-num-layers 1 "
+      "$FLAGS");
+  EXPECT_EQ(report.whole("gpus"), 16);
+  for (const char* key : {"precision", "parallelism.tensor", "recompute.granularity", "optimizer.zero_stage"}) {
+    EXPECT_FALSE(report.has(key)) << key;
+    EXPECT_TRUE(std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; })) << key;
+  }
+}
+
 TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
   EXPECT_EQ(refused_lines(with_flags_of_fork("--use-mc2 --use-ascend-coc --tensor-model-parallel-size 1")), "");
 }

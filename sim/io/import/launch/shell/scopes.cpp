@@ -102,18 +102,19 @@ void Interpreter::note_open_words(const Texts& words) {
 // The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there, or
 // the shell would end at it (set -u): then the environment holds it.
 Outcome Interpreter::decided(const Texts& words, bool patterns) {
-  std::set<std::string> empties;
-  const Outcome outcome = condition(words, patterns, empties);
-  if (misses_settings_ && !empties.empty()) {
+  Unset unset;
+  const Outcome outcome = condition(words, patterns, unset);
+  if (misses_settings_ && !unset.compared.empty()) {
     open_reasons_.emplace_back("settings that are not there");
     return Outcome::kOpen;
   }
-  if (unset_fails_ && !empties.empty()) {
-    for (const std::string& one : empties) open_reasons_.push_back(one + std::string(kUnset));
+  if (unset_fails_ && (unset.tested || !unset.compared.empty())) {
+    note_open_words(words);
     return Outcome::kOpen;
   }
   if (outcome == Outcome::kOpen) note_open_words(words);
-  script_.empties.insert(empties.begin(), empties.end());
+  if (unset.tested || !unset.compared.empty()) ++asked_unset_;
+  script_.empties.insert(unset.compared.begin(), unset.compared.end());
   return outcome;
 }
 

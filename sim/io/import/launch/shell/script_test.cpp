@@ -162,6 +162,12 @@ constexpr ValueCase kValues[] = {
     {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "4"},
     {"a variable that nothing sets has no default", "X=$U; X=${X:-3}", "3"},
     {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
+    {"a check for a variable that nobody sets", "X=1; if [ -z \"$D\" ]; then echo no; exit 1; fi; X=2", "2"},
+    {"such a check before &&", "X=1; [ -z \"$D\" ] && exit 1; X=2", "2"},
+    {"such a check before ||", "X=1; [[ -n $D ]] || { echo no; exit 1; }; X=2", "2"},
+    {"a value in the place of an unset one", "X=1; if [ -z \"$D\" ]; then X=2; fi", "2"},
+    {"sizes of a variable that nobody sets agree",
+     "if [ $S == 7 ]; then X=4; elif [ $S == 13 ]; then X=4; else echo no; exit 1; fi", "4"},
     {"an unset variable of a shell that goes on", "set -u; set +u; if [ \"$U\" = a ]; then X=4; else X=2; fi", "2"},
     {"a launcher that a script looks up", "X=$(command -v deepspeed); X=\"$X $(which torchrun)\"",
      "deepspeed torchrun"},
@@ -177,6 +183,7 @@ TEST(ReadScript, KnowsValues) {
 TEST(ReadScript, NamesTheVariablesThatConditionsTakeAsEmpty) {
   EXPECT_THAT(read("[[ $A -eq 1 ]] && X=1; B=1; [ $B = 1 ] && X=2; [ \"$C\" = a ] || X=3").empties,
               ElementsAre("A", "C"));
+  EXPECT_THAT(read("if [ $S = 7 ]; then X=4; else exit 1; fi").empties, ElementsAre()) << "the run states it";
 }
 
 struct UnknownCase {
@@ -195,6 +202,8 @@ constexpr UnknownCase kUnknowns[] = {
     {"a number that is too large", "X=$((9223372036854775807 + 1))", "$(("},
     {"a comparison with what Slurm sets", "if [ $SLURM_NNODES -gt 2 ]; then X=4; else X=2; fi", "an open condition"},
     {"a comparison with what torchrun sets", "if [[ $WORLD_SIZE == 8 ]]; then X=4; else X=2; fi", "an open condition"},
+    {"a size whose variable nobody sets", "if [ $S == 7 ]; then X=4; elif [ $S == 13 ]; then X=5; else exit 1; fi",
+     "an open condition"},
     {"a comparison at which set -u ends", "set -euo pipefail; if [ $U = a ]; then X=4; else X=2; fi",
      "an open condition"},
     {"a comparison at which set -o nounset ends", "set -o nounset; X=4; [ $U = a ] && X=2", "an open condition"},
