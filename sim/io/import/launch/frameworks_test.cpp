@@ -434,6 +434,16 @@ TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
   EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
 }
 
+TEST(Frameworks, NemoRefusesFieldsOfMegatronCoreThatItDoesNotKnow) {
+  const auto with = [](const std::string& field) {
+    return read_as("a.yaml", kNemo + ("  mcore_customization_config: {parallel_attention: false, " + field + "}\n"));
+  };
+  const Report group = with("microbatch_group_size_per_vp_stage: 3");
+  EXPECT_EQ(refusals_of(group), "");
+  EXPECT_EQ(group.whole("batch.microbatch_group"), 3);
+  EXPECT_THAT(refusals_of(with("own_schedule: 3")), HasSubstr("model.mcore_customization_config.own_schedule"));
+}
+
 constexpr const char* kTitan8B =
     "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\nlocal_batch_size = 1\n";
 
