@@ -434,6 +434,36 @@ TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
   EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
 }
 
+TEST(Frameworks, NemoRefusesFieldsOfMegatronCoreThatItDoesNotKnow) {
+  const auto with = [](const std::string& field) {
+    return read_as("a.yaml", kNemo + ("  mcore_customization_config: {parallel_attention: false, " + field + "}\n"));
+  };
+  const Report group = with("microbatch_group_size_per_vp_stage: 3");
+  EXPECT_EQ(refusals_of(group), "");
+  EXPECT_EQ(group.whole("batch.microbatch_group"), 3);
+  EXPECT_THAT(refusals_of(with("own_schedule: 3")), HasSubstr("model.mcore_customization_config.own_schedule"));
+}
+
+constexpr const char* kTitan8B =
+    "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\nlocal_batch_size = 1\n";
+
+TEST(Frameworks, TorchtitanTellsItsOtherSectionsByTheirKeys) {
+  const auto refused = [](const std::string& section) { return refusals_of(read_as("a.toml", kTitan8B + section)); };
+  EXPECT_EQ(refused("[infra]\nset_gpu_affinity = true\n"), "");
+  EXPECT_EQ(refused("[fault_tolerance]\nenable = false\ngroup_size = 2\n"), "");
+  EXPECT_THAT(refused("[fault_tolerance]\nenable = true\n"), HasSubstr("groups of replicas"));
+  EXPECT_THAT(refused("[infra]\nset_gpu_affinity = true\nexpert_slots = 4\n"),
+              HasSubstr("[infra]: an unknown section"));
+}
+
+TEST(Frameworks, TorchtitanAsksForTheRecomputedLayersOfAModelThatItsCodeKnows) {
+  const std::string recompute = "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"2\"\n";
+  EXPECT_EQ(read_as("a.toml", kTitan8B + recompute).whole("recompute.layers"), 16);
+  const Report other =
+      read_as("a.toml", "[model]\nname = \"llama3\"\nflavor = \"own\"\n[training]\nseq_len = 2048\n" + recompute);
+  EXPECT_THAT(questions_of(other), HasSubstr("recompute.layers"));
+}
+
 TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
   for (const char* value : {"\"$BATCH\"", "-1"}) {
     const Report report = read_as("a.toml", std::string("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"

@@ -28,17 +28,21 @@ constexpr std::string_view kCostly =
     " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo attention "
     "attn audio backend badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked clips "
     "compile "
-    "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed depth devices dim "
+    "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed delta deltanet depth "
+    "devices dim "
     "diffusion dims distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand "
     "expert "
-    "experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gpu gpus grad gradient "
+    "experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gate gated gating gpu gpus grad "
+    "gradient "
     "gradients group grpo half head heads hidden ia3 image images init int4 int8 kernel kernels kl kto kv layer "
-    "layers len length liger lisa lomo longlora loop lora loreft mask max medusa memory mezo mixture mlp mm modal "
+    "layers len length liger lisa lomo longlora loop lora loreft mamba mask max medusa memory mezo mixture mlp mm "
+    "modal "
     "model models moe mtp multimodal muon mxfp n nf4 node nodes noise nproc num offload offloading oft optim "
     "optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism parallelize "
     "peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes prune pruning "
     "ptuning "
-    "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute ref reference reft "
+    "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute recurrent ref reference "
+    "reft "
     "relora "
     "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
     "sparse sparsity spectrum speculative speech stage strategy student swa switch sync teacher tensor topk tower tp "
@@ -50,7 +54,7 @@ constexpr std::string_view kCostly =
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
-constexpr std::string_view kBeside = " eval evaluation test val valid validation ";
+constexpr std::string_view kBeside = " affinity eval evaluation numa test val valid validation ";
 
 // These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
 constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
@@ -59,7 +63,8 @@ bool has_word_of(std::string_view words, std::string_view name) {
   return std::ranges::any_of(words_of_name(name), [&](const std::string& word) { return holds_word(words, word); });
 }
 
-// Returns true for work beside the steps and for places of files: val_batch_size, lora_output_dir.
+// Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
+// lora_output_dir, set_gpu_affinity.
 bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})

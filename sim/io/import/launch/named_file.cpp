@@ -157,6 +157,13 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
   return overrides;
 }
 
+// The options of "ray job submit" end at "--"; a program follows.
+std::size_t behind_submission(const std::vector<std::string>& words) {
+  const auto end = std::ranges::find(words, "--");
+  const bool submits = words.size() > 2 && words[0] == "ray" && words[1] == "job" && end != words.end();
+  return submits ? static_cast<std::size_t>(end - words.begin()) + 1 : 1;
+}
+
 // Counts the GPUs that the command of a file states.
 void count_gpus(const shell::Command& command, NamedFile& file) {
   constexpr std::string_view kAllNodes[] = {"nnodes", "nodes", "num-nodes", "gpus", "ntasks", "include"};
@@ -194,7 +201,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     const std::string near = folder_of_configurations(command.words, folder);
     NamedFile file;
     std::size_t last = 0;
-    for (std::size_t i = 1; i < command.words.size(); ++i) {
+    for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const auto text = written_by(script, command.words[i]);
       if (text && file.paths.empty() && !is_of_accelerate(*text)) {
         const std::string name = command.words[i].substr(command.words[i].rfind('=') + 1);
@@ -251,7 +258,7 @@ std::vector<NamedFile> files_written(const shell::Script& script, const std::str
 
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands)
-    for (std::size_t i = 1; i < command.words.size(); ++i) {
+    for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
       const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name";
       const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml");

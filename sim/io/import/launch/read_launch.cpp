@@ -230,10 +230,13 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
   for (const shell::Command& command : script->commands)
-    for (const std::string& word : command.words)
-      if (const std::string method = word.ends_with(".py") ? tuning::other_method_of(word) : ""; !method.empty())
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const bool program = word.ends_with(".py") || (i > 0 && command.words[i - 1] == "-m");
+      if (const std::string method = program ? tuning::other_method_of(word) : ""; !method.empty())
         return report.refuse(method, "the script starts " + printable(word, 80) +
                                          ": preferences, rewards or distillation, not plain training");
+    }
   const std::string missing = missing_configuration(*script);
   std::vector<NamedFile> files = files_of_script(*script, folder);
   // A script that only writes a configuration, which another one starts.

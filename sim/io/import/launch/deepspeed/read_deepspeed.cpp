@@ -92,7 +92,7 @@ void map_deepspeed(const Settings& settings, Report& report) {
   map_types(settings, report);
   const std::int64_t stage = zero_stage(settings);
   if (stage == 0 && report.at("precision") == "bf16")
-    report.map("optimizer.zero_stage", 1, "bf16 without ZeRO: BF16_Optimizer shards its states as stage 1 does");
+    report.map("optimizer.zero_stage", 1, kBrainWithoutZero);
   else
     report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
   const bool overlaps =

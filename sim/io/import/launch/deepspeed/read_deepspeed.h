@@ -8,6 +8,8 @@
 
 namespace foretoken::io::launch::deepspeed {
 
+inline constexpr const char* kBrainWithoutZero = "bf16 without ZeRO: BF16_Optimizer shards its states as stage 1 does";
+
 /// Returns true for a DeepSpeed configuration (JSON).
 [[nodiscard]] bool is_deepspeed(const Json& document);
 void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Report& report);

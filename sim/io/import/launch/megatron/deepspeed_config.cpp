@@ -106,8 +106,11 @@ void map_missing_config(const std::vector<Argument>& arguments, Report& report) 
   const std::string file = value_of(arguments, "deepspeed-config"), stage = value_of(arguments, "zero-stage");
   const bool known = !file.empty() && !shell::is_unknown(file);
   const std::string shown = known ? "the file " + in_quotes(file) : std::string("its file");
-  if (whole_of(stage))
+  if (whole_of(stage)) {
+    if (whole_of(stage) == 0 && report.at("precision") == "bf16")
+      report.assume("optimizer.zero_stage", 1, deepspeed::kBrainWithoutZero);
     return report.approximate("--deepspeed-config", shown + " is not there; ZeRO is that of --zero-stage");
+  }
   const Json runtime = report.at("runtime");
   report.forget("optimizer.zero_stage");
   if (!known || !map_named_zero(file, report))

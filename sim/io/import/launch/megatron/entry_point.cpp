@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sim/base/text.h"
@@ -41,6 +42,13 @@ constexpr Kind kTests[] = {{"/hybrid/", "a hybrid of state-space and attention l
                            {"grpo", "reinforcement learning"},
                            {"/rl/", "reinforcement learning"}};
 
+// tasks/math/sft.py of another repository trains; tasks/main.py of Megatron-LM does not pre-train.
+bool names_training(std::string_view program) {
+  return std::ranges::any_of(words_of_name(program), [](const std::string& word) {
+    return word == "sft" || word == "train" || word == "pretrain" || word == "finetune";
+  });
+}
+
 }  // namespace
 
 Program program_of(const std::vector<std::string>& words) {
@@ -70,9 +78,20 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
       if (program.find(kind.word) != program.npos) return report.refuse(shown, std::string(kind.because), place);
     if (word.find("multimodal") != word.npos || word.find("mimo") != word.npos)
       return report.refuse(shown, "a multimodal model", place);
-    if (word.find("tasks/") != word.npos) return report.refuse(shown, "a downstream task, not pre-training", place);
+    if (word.find("tasks/") != word.npos && !names_training(program))
+      return report.refuse(shown, "a downstream task, not pre-training", place);
     return;
   }
+}
+
+void refuse_other_devices(const shell::Script& script, Report& report) {
+  constexpr const char* kWhy = "the script is for Ascend NPUs; their kernels are not those of a GPU";
+  for (const auto& [name, value] : script.variables.values)
+    for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
+      if (name.starts_with(begin)) return report.refuse("ascend", kWhy, "the variable " + printable(name, 60));
+  for (const std::string& missing : script.missing)
+    if (lower_case(missing).find("ascend") != std::string::npos)
+      return report.refuse("ascend", kWhy, "the file " + printable(missing, 120));
 }
 
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report) {

@@ -72,6 +72,7 @@ constexpr Row kNoted[] = {
      "use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute use-fused-ring-attention-update "
      "use-fused-mlp output-layer-slice-num input-layernorm-in-fp32 output-logit-softcapping post-norm "
      "no-post-layer-norm enable-token-rearrange-opt mla-mm-split mla-fa-without-pad mla-fa-divide-qk "
+     "enable-fa-within-mla "
      "padded-base-length shape-order use-deter-comp jit-compile gelu-tanh "
      "gemm-gradient-accumulation-fusion rotary-position-embeddings-in-fp32 lora-fusion use-z-loss",
      "kernels are fused as the runtime has them"},

@@ -98,6 +98,7 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--recompute-method-per-stage 3 0 1 1", "differs by stage"},
       {"--enable-tensor-cache", "--enable-tensor-cache: an unknown flag"},
       {"--reuse-fp32-param", "--reuse-fp32-param"},
+      {"--deltanet-use-output-gate", "--deltanet-use-output-gate: an unknown flag"},
       {"--moe-alltoall-overlap-comm", "--moe-alltoall-overlap-comm"},
       {"--swap-attention", "host's memory"},
       {"--pipeline-model-parallel-size 4 --num-layer-list 7,6,6,6", "sum is 24"},
@@ -122,7 +123,33 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
 TEST(MegatronForks, AConversionIsNoTraining) {
   EXPECT_THAT(refused_lines(with_flags_of_fork("--ckpt-convert-format torch --ckpt-convert-save a")),
               HasSubstr("it converts a checkpoint"));
-  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion")), "");
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--delay-param-gather --use-fused-rope --no-loss-fusion "
+                                             "--enable-fa-within-mla")),
+            "");
+}
+
+TEST(MegatronForks, ScriptsOfOtherDevicesAndTasksAreToldByTheirNames) {
+  const std::string run = std::string("torchrun --nproc_per_node 8 ") + kFlagsOfForks + "--bf16";
+  EXPECT_EQ(refused_lines(read_text_of_fork(run)), "");
+  for (const char* line : {"NPUS_PER_NODE=8\n", "source /usr/local/Ascend/ascend-toolkit/set_env.sh\n"})
+    EXPECT_THAT(refused_lines(read_text_of_fork(line + run)), HasSubstr("ascend: the script is for Ascend NPUs"));
+  const auto started = [](const std::string& program) {
+    const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py").size());
+    return refused_lines(read_text_of_fork("torchrun --nproc_per_node 8 " + program + flags + "--bf16"));
+  };
+  EXPECT_EQ(started("tasks/math/sft.py"), "");
+  EXPECT_THAT(started("tasks/main.py"), HasSubstr("a downstream task"));
+}
+
+TEST(OpenBranches, FlagsThatNobodyKnowsAreAskedFor) {
+  const Report report = read_text_of_fork(
+      "FLAGS=$(yq .MODEL_ARGS model.yaml)\nmpirun -np 16 python pretrain_gpt.py --decoder-last-pipeline-num-layers 1 "
+      "$FLAGS");
+  EXPECT_EQ(report.whole("gpus"), 16);
+  for (const char* key : {"precision", "parallelism.tensor", "recompute.granularity", "optimizer.zero_stage"}) {
+    EXPECT_FALSE(report.has(key)) << key;
+    EXPECT_TRUE(std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; })) << key;
+  }
 }
 
 TEST(MegatronForks, OneTensorRankHasNothingToOverlap) {
@@ -184,6 +211,9 @@ TEST(MegatronForks, ADeepSpeedFileThatIsNotThereCountsByItsName) {
   const Report stated = with("--deepspeed_config conf/ds.json --zero-stage 1");
   EXPECT_TRUE(stated.complete());
   EXPECT_EQ(stated.whole("optimizer.zero_stage"), 1);
+  const Report brain = with_flags_of_fork("--deepspeed --deepspeed_config conf/ds.json --zero-stage 0");
+  EXPECT_EQ(brain.whole("optimizer.zero_stage"), 1) << "BF16_Optimizer shards its states";
+  EXPECT_EQ(with("--deepspeed_config conf/ds.json --zero-stage 0").whole("optimizer.zero_stage"), 0);
   const Report open = with("--deepspeed_config conf/ds.json");
   EXPECT_EQ(refused_lines(open), "");
   EXPECT_FALSE(open.has("optimizer.zero_stage"));

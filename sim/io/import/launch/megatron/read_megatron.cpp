@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
 #include "sim/io/import/launch/model_names.h"
@@ -102,19 +103,6 @@ std::string_view other_program_of(const shell::Command& command) {
   return {};
 }
 
-// Other programs share switches such as --fp16 and --deepspeed_config, but none of these.
-bool states_a_shape(const shell::Command& command) {
-  constexpr std::string_view kShapes[] = {"num-layers",          "hidden-size",
-                                          "micro-batch-size",    "tensor-model-parallel-size",
-                                          "model-parallel-size", "pipeline-model-parallel-size",
-                                          "seq-length",          "encoder-seq-length",
-                                          "encoder-num-layers",  "num-attention-heads",
-                                          "use-checkpoint-args", "use-mcore-models"};
-  return std::ranges::any_of(arguments_of(command.words, ""), [&](const Argument& argument) {
-    return std::ranges::find(kShapes, argument.name) != std::end(kShapes);
-  });
-}
-
 struct Chosen {
   const shell::Command* command = nullptr;
   int number = 0, all = 0;  ///< of the commands that start a training
@@ -122,18 +110,15 @@ struct Chosen {
 
 // The command with the most flags that Megatron-LM reads, or the one with the number that is asked for.
 Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
-  constexpr std::ptrdiff_t kFewest = 4;
   Chosen chosen;
   std::ptrdiff_t most = 0;
   std::set<std::vector<std::string>> counted;  // branches may hold the same command
   for (const shell::Command& command : script.commands) {
     if (!other_program_of(command).empty()) continue;
-    std::ptrdiff_t known = 0;
-    for (const Argument& argument : arguments_of(command.words, ""))
-      if (const auto rule = rule_of(argument.name); rule && rule->effect == Effect::kRead) ++known;
-    if ((known < kFewest || !states_a_shape(command)) && !is_swift_command(command)) continue;
+    if (shows_little(command) && !leaves_flags_open(command)) continue;
     if (!counted.insert(command.words).second) continue;
     ++chosen.all;
+    const std::ptrdiff_t known = known_flags(command);
     if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
       chosen.command = &command;
@@ -308,6 +293,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
                        printable(missing, 120) + " is not there; its settings are unknown");
+  refuse_other_devices(script, report);
   const auto with_flags = [&](std::vector<Argument> arguments) {
     for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
     return arguments;
@@ -359,6 +345,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
   note_unknown_words(*command, report);
   ask_open_flags(script, launched.program, kDecisive, report);
+  if (shows_little(*command)) ask_for_open_flags(report);
   refuse_doubtful_precision(launched.program, report);
   refuse_entry_point(command->words, place, report);
 }

@@ -21,6 +21,8 @@ constexpr Word kNemoWords[] = {
     {"model.tensor_model_parallel_size", "tensor-model-parallel-size"},
     {"model.pipeline_model_parallel_size", "pipeline-model-parallel-size"},
     {"model.virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
+    {"model.mcore_customization_config.microbatch_group_size_per_vp_stage",
+     "microbatch-group-size-per-virtual-pipeline-stage"},
     {"model.context_parallel_size", "context-parallel-size"},
     {"model.expert_model_parallel_size", "expert-model-parallel-size"},
     {"model.encoder_seq_length", "seq-length"},
@@ -79,7 +81,8 @@ constexpr KeyRule kNemoKeys[] = {
      "model.convert_to_hf model.nemo_path model.scale_factor model.low_freq_factor model.high_freq_factor "
      "model.old_context_len model.use_te_rng_tracker model.scaling_factor model.zero_centered_gamma "
      "model.softmax_scale "
-     "model.language_model_path model.restore_from_path model.mcore_customization_config.* model.mcore_bert "
+     "model.language_model_path model.restore_from_path model.mcore_customization_config.new_decoder_architecture "
+     "model.mcore_customization_config.parallel_attention model.mcore_bert "
      "model.overlap_p2p_comm model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir "
      "model.num_micro_batches_with_partial_activation_checkpoints model.activations_checkpoint_layers_per_pipeline"},
     {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "

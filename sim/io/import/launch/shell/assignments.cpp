@@ -117,10 +117,16 @@ void Interpreter::declare(const Texts& raw, Mode mode) {
   }
 }
 
-// set -- a b, and set a b
-void Interpreter::set_arguments(const Texts& words) {
+// set -- a b, and set a b, give the script arguments; set -u and set -euo pipefail are options of the shell.
+void Interpreter::set_options(const Texts& words) {
   if (words.size() < 2) return;
   const bool marked = words[1] == "--";
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    const bool on = words[i].starts_with('-');
+    if (!on && !words[i].starts_with('+')) continue;
+    const bool named = words[i].ends_with('o') && i + 1 < words.size() && words[i + 1] == "nounset";
+    if (named || words[i].find('u') != std::string::npos) unset_fails_ = on;
+  }
   if (!marked && (words[1].starts_with('-') || words[1].starts_with('+'))) return;
   script_.variables.arguments.assign(words.begin() + (marked ? 2 : 1), words.end());
   script_.variables.arguments_stated = true;

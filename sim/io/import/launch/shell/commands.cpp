@@ -211,7 +211,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   } else if (name == "let") {
     return let(words);
   } else if (name == "set") {
-    set_arguments(words);
+    set_options(words);
   } else if (name == "env") {
     environment(words, mode);
     return Outcome::kOpen;

@@ -18,8 +18,8 @@ std::optional<std::int64_t> number_of(const std::string& text) {
 
 class Conditions {
  public:
-  Conditions(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties)
-      : words_(words), patterns_(patterns), empties_(empties) {}
+  Conditions(const std::vector<std::string>& words, bool patterns, Unset& unset)
+      : words_(words), patterns_(patterns), unset_(unset) {}
 
   Outcome whole() {
     const Outcome outcome = any();
@@ -104,7 +104,7 @@ class Conditions {
     if (!is_unset(word)) return word;
     const std::string name = name_of_unset(word);
     if (is_set_by_machine(name)) return word;
-    empties_.insert(name);
+    unset_.compared.insert(name);
     return "";
   }
 
@@ -120,9 +120,10 @@ class Conditions {
   }
 
   // Files belong to the machine of the run, so tests of them are open.
-  static Outcome of_one(char test, const std::string& word) {
+  [[nodiscard]] Outcome of_one(char test, const std::string& word) {
     if (test != 'z' && test != 'n' && test != 'v') return Outcome::kOpen;
     // The scripts ask here for what ${NAME:-...} asks: the variable counts as not set.
+    if (is_unset(word) && test != 'v') unset_.tested = true;
     if (is_unset(word) && test != 'v') return outcome_of(test == 'z');
     if (is_unknown(word) || test == 'v') return Outcome::kOpen;
     return outcome_of(word.empty() == (test == 'z'));
@@ -147,15 +148,15 @@ class Conditions {
 
   const std::vector<std::string>& words_;
   bool patterns_;
-  std::set<std::string>& empties_;
+  Unset& unset_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Outcome condition(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties) {
-  return Conditions(words, patterns, empties).whole();
+Outcome condition(const std::vector<std::string>& words, bool patterns, Unset& unset) {
+  return Conditions(words, patterns, unset).whole();
 }
 
 }  // namespace foretoken::io::shell

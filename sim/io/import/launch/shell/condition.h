@@ -18,8 +18,14 @@ enum class Outcome : std::uint8_t { kNo, kYes, kOpen };
   return outcome_of(outcome == Outcome::kNo);
 }
 
+/// What a condition asks of variables that nobody sets.
+struct Unset {
+  std::set<std::string> compared{};  ///< the names of those that are compared, as empty texts
+  bool tested = false;               ///< -z or -n asks for one; it counts as not set
+};
+
 /// Returns the outcome of the words between [ and ], or [[ and ]]. `patterns` is true for [[ ]], where == compares
-/// with a pattern. A variable that nobody sets is compared as an empty text; its name goes to `empties`.
-[[nodiscard]] Outcome condition(const std::vector<std::string>& words, bool patterns, std::set<std::string>& empties);
+/// with a pattern. Notes the variables that nobody sets.
+[[nodiscard]] Outcome condition(const std::vector<std::string>& words, bool patterns, Unset& unset);
 
 }  // namespace foretoken::io::shell

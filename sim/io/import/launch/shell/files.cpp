@@ -115,6 +115,7 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
   budget_.copy(outer);
   const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
   const int outer_loops = std::exchange(loops_, 0);
+  const bool outer_fails = std::exchange(unset_fails_, false);
   const std::size_t first = script_.commands.size();
   script_.variables.script = file.place;
   script_.variables.folder = file.folder;
@@ -130,6 +131,7 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
   jump_ = Jump::kNone;
   doubt_ = outer_doubt;
   loops_ = outer_loops;
+  unset_fails_ = outer_fails;
   script_.variables = outer;
   for (std::size_t i = first; i < script_.commands.size(); ++i)
     script_.commands[i].certain = script_.commands[i].certain && mode == Mode::kRun;

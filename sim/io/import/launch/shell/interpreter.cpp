@@ -87,7 +87,9 @@ Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> end
 Outcome Interpreter::statement(Mode mode) {
   Outcome outcome = Outcome::kYes;
   Mode own = mode;
-  bool turned = false, piped = false, open = false, counted = false;  // counted: a condition has asked for $#
+  bool turned = false, piped = false, open = false;
+  bool counted = false;  // a condition has asked for $#, or for a variable that nobody sets
+  const int asked = asked_unset_;
   Texts reasons;
   while (!ended()) {
     budget_.step();
@@ -114,7 +116,7 @@ Outcome Interpreter::statement(Mode mode) {
     const bool both = is("&&"), either = is("||");
     piped = is("|");
     if (!piped && !both && !either) return outcome;
-    counted = counted || counts_unstated_arguments(before);
+    counted = counted || counts_unstated_arguments(before) || asked_unset_ != asked;
     ++at_;
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
     if (mode == Mode::kSkip || piped) continue;
@@ -170,7 +172,8 @@ bool Interpreter::counts_unstated_arguments(std::size_t first) const {
   return false;
 }
 
-// Reads a branch. Returns true, and takes back what it did, when it exits: the arguments are there in the real run.
+// Reads a branch. Returns true, and takes back what it did, when it exits: the arguments, and the variables that nobody
+// sets here, are there in the real run.
 bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
   const Variables before = script_.variables;
   budget_.copy(before);
@@ -183,6 +186,9 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
 
 Outcome Interpreter::if_clause(Mode mode) {
   Outcome taken = Outcome::kNo;  // whether a branch so far has run
+  const std::size_t begin = at_;
+  const int asked = asked_unset_;
+  const std::set<std::string> empties = script_.empties;
   Texts reasons;
   Ends ends;
   do {
@@ -191,7 +197,8 @@ Outcome Interpreter::if_clause(Mode mode) {
     const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
     const std::size_t first = at_;
     Outcome condition = list(asks, {"then"});
-    const bool counts = condition == Outcome::kYes && counts_unstated_arguments(first);
+    const bool wants = counts_unstated_arguments(first) || asked_unset_ != asked;
+    const bool counts = condition == Outcome::kYes && wants;
     if (condition == Outcome::kOpen) reasons.insert(reasons.end(), open_reasons_.begin(), open_reasons_.end());
     ++at_;
     const auto body = [&](Mode inner) {
@@ -202,10 +209,12 @@ Outcome Interpreter::if_clause(Mode mode) {
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
       open_branch(mode, reasons, body);
-    else if (counts && exits(mode, body))
-      condition = Outcome::kNo;
     else if (!counts)
       body(mode);
+    else if (exits(mode, body)) {
+      condition = Outcome::kNo;
+      script_.empties = empties;
+    }
     if (condition == Outcome::kYes && taken == Outcome::kNo) taken = condition;
     if (condition == Outcome::kOpen && taken == Outcome::kNo) taken = condition;
   } while (is("elif") && !ended());
@@ -219,12 +228,25 @@ Outcome Interpreter::if_clause(Mode mode) {
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen)
       open_branch(mode, reasons, body);
-    else
+    else if (asked_unset_ == asked || unset_fails_)
       body(mode);
+    else if (exits(mode, body)) {
+      script_.empties = empties;
+      return if_clause_again(mode, begin);
+    }
     if (mode != Mode::kSkip && taken == Outcome::kOpen) keep_agreed(ends);
   }
   if (is("fi")) ++at_;
   return Outcome::kOpen;
+}
+
+// Reads a clause again whose else exits where a variable that nobody sets is empty. In the real run it is set.
+Outcome Interpreter::if_clause_again(Mode mode, std::size_t begin) {
+  at_ = begin;
+  const bool outer = std::exchange(unset_fails_, true);
+  const Outcome outcome = if_clause(mode);
+  unset_fails_ = outer;
+  return outcome;
 }
 
 Outcome Interpreter::case_clause(Mode mode) {

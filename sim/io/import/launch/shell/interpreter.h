@@ -43,6 +43,7 @@ class Interpreter {
   [[nodiscard]] bool counts_unstated_arguments(std::size_t first) const;
   [[nodiscard]] bool asks_for_variable(std::size_t first) const;
   bool exits(Mode mode, const std::function<void(Mode)>& body);
+  Outcome if_clause_again(Mode mode, std::size_t begin);
   Outcome case_clause(Mode mode);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
@@ -82,7 +83,7 @@ class Interpreter {
   void declare(const Texts& raw, Mode mode);
   [[nodiscard]] std::string with_known_name(const std::string& word);
   void environment(const Texts& words, Mode mode);
-  void set_arguments(const Texts& words);
+  void set_options(const Texts& words);
   void shift(const Texts& words);
   Outcome getopts(const Texts& words);
   Outcome let(const Texts& words);
@@ -138,6 +139,8 @@ class Interpreter {
   Texts open_reasons_{};           ///< why the conditions that were read last are open
   bool misses_settings_ = false;   ///< a file of the repository that is sourced is not there
   bool counts_arguments_ = false;  ///< the text has $#
+  int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
+  bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
   Outcome returned_ = Outcome::kOpen;
 
   /// A variable as it was before a function hid it.

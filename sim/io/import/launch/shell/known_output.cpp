@@ -119,14 +119,14 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   bool succeeds = true;  // the last command, for && and ||
   const auto finish = [&] {
     if (!words.empty() && (words[0] == "[" || words[0] == "test" || words[0] == "[[")) {
-      std::set<std::string> empties;
+      Unset unset;
       const bool brackets = words[0] != "test";
       if (brackets && words.back() != (words[0] == "[" ? "]" : "]]")) return false;
       const Texts inside(words.begin() + 1, words.end() - (brackets ? 1 : 0));
-      const Outcome outcome = condition(inside, words[0] == "[[", empties);
+      const Outcome outcome = condition(inside, words[0] == "[[", unset);
       words.clear();
       succeeds = outcome == Outcome::kYes;
-      return outcome != Outcome::kOpen && empties.empty();
+      return outcome != Outcome::kOpen && unset.compared.empty();
     }
     const auto text = run();
     if (text && !text->empty()) output = *text;

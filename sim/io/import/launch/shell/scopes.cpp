@@ -20,20 +20,35 @@ bool starts_group(const Token& token) {
 
 Texts open_value(const std::string& name) { return {unknown_because(std::string(kOpenCondition) + name)}; }
 
-// A value behind a branch that may have changed it. What stood before an appended part stays known.
+// Returns the length of the whole words with which both texts begin, without a quote that is still open.
+std::size_t shared_words(std::string_view a, std::string_view b) {
+  const auto differ = std::ranges::mismatch(a, b).in1;
+  const auto ends = [](std::string_view text, std::size_t at) {
+    return at == text.size() || text[at] == ' ' || text[at] == ';';
+  };
+  auto size = static_cast<std::size_t>(differ - a.begin());
+  while (size > 0 && (!ends(a, size) || !ends(b, size))) --size;
+  const std::string_view shared = a.substr(0, size);
+  for (const char quote : {'"', '\'', kUnknown})
+    if (std::ranges::count(shared, quote) % 2 != 0) return 0;
+  return size;
+}
+
+// A value behind a branch that may have changed it. The words with which both values begin stay known.
 Texts merged(const std::string& name, const Texts& before, const Texts& now) {
-  const bool grew = before.size() < now.size() && std::equal(before.begin(), before.end(), now.begin());
-  if (grew && before.size() > 1) {
-    Texts texts = before;
-    if (!texts.back().ends_with(kUnknown)) texts.push_back(open_value(name)[0]);
+  const std::string open = open_value(name)[0];
+  if (before.size() > 1 && now.size() > 1) {
+    Texts texts(before.begin(), std::ranges::mismatch(before, now).in1);
+    if (texts.empty() || !texts.back().ends_with(kUnknown)) texts.push_back(open);
     return texts;
   }
-  if (before.size() != 1 || now.size() != 1 || before[0].find(' ') == std::string::npos) return open_value(name);
-  const std::size_t size = before[0].size();
-  const bool appended = now[0].starts_with(before[0]) && size < now[0].size();
-  const char next = appended ? now[0][size] : '\0';
-  if (next != ' ' && next != ';') return open_value(name);
-  return before[0].ends_with(kUnknown) ? before : Texts{before[0] + next + ' ' + open_value(name)[0]};
+  if (before.size() != 1 || now.size() != 1) return {open};
+  const std::size_t size = shared_words(before[0], now[0]);
+  const std::string shared = before[0].substr(0, size);
+  if (shared.find_first_not_of(' ') == shared.npos || before[0].find(' ') == before[0].npos) return {open};
+  if (shared.ends_with(kUnknown)) return {shared};
+  const std::string& longer = size < now[0].size() ? now[0] : before[0];
+  return {shared + longer[size] + ' ' + open};
 }
 
 }  // namespace
@@ -84,15 +99,22 @@ void Interpreter::note_open_words(const Texts& words) {
   if (open_reasons_.size() == noted) open_reasons_.push_back(kTest);
 }
 
-// The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there.
+// The outcome of a condition. A variable that nothing here sets is empty, unless a file of settings is not there, or
+// the shell would end at it (set -u): then the environment holds it.
 Outcome Interpreter::decided(const Texts& words, bool patterns) {
-  std::set<std::string> empties;
-  const Outcome outcome = condition(words, patterns, empties);
-  const bool misses = misses_settings_ && !empties.empty();
-  if (misses) open_reasons_.emplace_back("settings that are not there");
-  if (misses) return Outcome::kOpen;
+  Unset unset;
+  const Outcome outcome = condition(words, patterns, unset);
+  if (misses_settings_ && !unset.compared.empty()) {
+    open_reasons_.emplace_back("settings that are not there");
+    return Outcome::kOpen;
+  }
+  if (unset_fails_ && (unset.tested || !unset.compared.empty())) {
+    note_open_words(words);
+    return Outcome::kOpen;
+  }
   if (outcome == Outcome::kOpen) note_open_words(words);
-  script_.empties.insert(empties.begin(), empties.end());
+  if (unset.tested || !unset.compared.empty()) ++asked_unset_;
+  script_.empties.insert(unset.compared.begin(), unset.compared.end());
   return outcome;
 }
 
@@ -131,17 +153,19 @@ void Interpreter::note_end(bool skipped, Ends& ends) {
   if (jump_ == Jump::kNone) ends.back().insert(script_.variables.values.begin(), script_.variables.values.end());
 }
 
-// Keeps what every branch of an open condition gives a variable, where all give the same. One of them runs: the last
-// is an else.
+// Keeps what all branches of an open condition give a variable, or the words with which all their values begin. One of
+// them runs: the last is an else.
 void Interpreter::keep_agreed(const Ends& ends) {
   if (ends.empty()) return;
-  for (const auto& one : ends.front()) {
-    const bool known = std::ranges::none_of(one.second, is_unknown);
-    const bool agreed = known && std::ranges::all_of(ends, [&](const auto& end) {
-                          const auto found = end.find(one.first);
-                          return found != end.end() && found->second == one.second;
-                        });
-    if (agreed) script_.variables.values.insert_or_assign(one.first, one.second);
+  for (const auto& [name, first] : ends.front()) {
+    std::optional<Texts> agreed = first;
+    for (const auto& end : ends) {
+      const auto found = end.find(name);
+      if (found == end.end()) agreed.reset();
+      if (agreed && *agreed != found->second) agreed = merged(name, *agreed, found->second);
+    }
+    if (agreed && !agreed->empty() && !agreed->front().starts_with(kUnknown))
+      script_.variables.values.insert_or_assign(name, *agreed);
   }
 }
 

@@ -162,6 +162,13 @@ constexpr ValueCase kValues[] = {
     {"unequal to one", "if [[ $U != a ]]; then X=4; else X=2; fi", "4"},
     {"a variable that nothing sets has no default", "X=$U; X=${X:-3}", "3"},
     {"the text behind exit is not read", "X=1; exit 0; X=2", "1"},
+    {"a check for a variable that nobody sets", "X=1; if [ -z \"$D\" ]; then echo no; exit 1; fi; X=2", "2"},
+    {"such a check before &&", "X=1; [ -z \"$D\" ] && exit 1; X=2", "2"},
+    {"such a check before ||", "X=1; [[ -n $D ]] || { echo no; exit 1; }; X=2", "2"},
+    {"a value in the place of an unset one", "X=1; if [ -z \"$D\" ]; then X=2; fi", "2"},
+    {"sizes of a variable that nobody sets agree",
+     "if [ $S == 7 ]; then X=4; elif [ $S == 13 ]; then X=4; else echo no; exit 1; fi", "4"},
+    {"an unset variable of a shell that goes on", "set -u; set +u; if [ \"$U\" = a ]; then X=4; else X=2; fi", "2"},
     {"a launcher that a script looks up", "X=$(command -v deepspeed); X=\"$X $(which torchrun)\"",
      "deepspeed torchrun"},
     {"text of a here document is no command", "cat <<EOF > f\nX=2\nEOF\nX=3", "3"}};
@@ -176,6 +183,7 @@ TEST(ReadScript, KnowsValues) {
 TEST(ReadScript, NamesTheVariablesThatConditionsTakeAsEmpty) {
   EXPECT_THAT(read("[[ $A -eq 1 ]] && X=1; B=1; [ $B = 1 ] && X=2; [ \"$C\" = a ] || X=3").empties,
               ElementsAre("A", "C"));
+  EXPECT_THAT(read("if [ $S = 7 ]; then X=4; else exit 1; fi").empties, ElementsAre()) << "the run states it";
 }
 
 struct UnknownCase {
@@ -194,6 +202,11 @@ constexpr UnknownCase kUnknowns[] = {
     {"a number that is too large", "X=$((9223372036854775807 + 1))", "$(("},
     {"a comparison with what Slurm sets", "if [ $SLURM_NNODES -gt 2 ]; then X=4; else X=2; fi", "an open condition"},
     {"a comparison with what torchrun sets", "if [[ $WORLD_SIZE == 8 ]]; then X=4; else X=2; fi", "an open condition"},
+    {"a size whose variable nobody sets", "if [ $S == 7 ]; then X=4; elif [ $S == 13 ]; then X=5; else exit 1; fi",
+     "an open condition"},
+    {"a comparison at which set -u ends", "set -euo pipefail; if [ $U = a ]; then X=4; else X=2; fi",
+     "an open condition"},
+    {"a comparison at which set -o nounset ends", "set -o nounset; X=4; [ $U = a ] && X=2", "an open condition"},
     {"a case of one", "X=1; case $U in a) X=2 ;; esac", "an open condition"},
     {"a number of one", "X=$((16 * U))", "$(("},
     {"an assignment of one", "X=1; ((X += U))", "$(("},
@@ -233,6 +246,30 @@ TEST(ReadScript, KeepsWhatStandsBeforeAnOpenPart) {
   const Script script = read("C='python a.py --x 1'; if [ -f b ]; then C=\"$C; rm b\"; fi; eval $C");
   ASSERT_FALSE(script.commands.empty());
   EXPECT_THAT(script.commands[0].words, ElementsAre("python", "a.py", "--x", "1"));
+}
+
+struct BranchCase {
+  const char *what, *text;
+  std::vector<std::string> words;
+};
+
+TEST(ReadScript, KeepsTheWordsWithWhichAllBranchesBegin) {
+  const BranchCase cases[] = {
+      {"up to an else",
+       "if [ \"$1\" = a ]; then C='torchrun --n 8 a.py --x 1'; else C='torchrun --n 8 b.py'; fi; $C",
+       {"torchrun", "--n", "8"}},
+      {"before the branch and in it", "C='python a.py --x 1'; [ -f b ] && C='python a.py --y'; $C", {"python", "a.py"}},
+      {"of arrays", "C=(python a.py --x 1); [ -f b ] && C=(python a.py --y 2); ${C[@]}", {"python", "a.py"}},
+      {"without an open quote", "C='python a.py \"x y\"'; [ -f b ] && C='python a.py \"x z\"'; eval $C", {}}};
+  for (const BranchCase& one : cases) {
+    SCOPED_TRACE(one.what);
+    const Script script = read(one.text);
+    std::vector<std::string> known;
+    for (const Command& command : script.commands)
+      for (const std::string& word : command.words)
+        if (!is_unknown(word) && word != "test") known.push_back(word);
+    EXPECT_EQ(known, one.words);
+  }
 }
 
 TEST(ReadScript, AScriptAtAPlaceOfAnotherMachineStandsBesideItsCaller) {

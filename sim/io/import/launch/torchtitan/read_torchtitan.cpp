@@ -198,8 +198,11 @@ void map_recompute(const Settings& settings, std::int64_t layers, Report& report
   if (!every || *every < 1)
     return report.refuse("activation_checkpoint.selective_ac_option", "found " + in_quotes(kind));
   report.map("recompute.granularity", "full", option ? option->key : "selective_ac_option is 2 by default");
-  if (layers == 0 || *every == 1) return;
+  if (*every == 1) return;
   report.map("recompute.method", "block", mode->key);
+  if (layers == 0)
+    return report.ask("recompute.layers",
+                      fmt::format("one of {} layers is recomputed; the layers of the model stand in its code", *every));
   const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
   report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
 }
@@ -303,6 +306,13 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
   }
 }
 
+// Returns true for an unknown section whose name, or each of whose keys, changes neither time nor memory.
+bool names_harm_none(const std::string& section, const nlohmann::ordered_json& content) {
+  if (is_harmless_name(section)) return true;
+  if (!content.is_object() || content.empty()) return false;
+  return std::ranges::all_of(content.items(), [](const auto& one) { return is_harmless_name(one.key()); });
+}
+
 void sort_sections(const nlohmann::ordered_json& document, const Settings& settings, Report& report) {
   constexpr std::string_view kIgnored[] = {"job",  "profiling",  "metrics",           "lr_scheduler", "checkpoint",
                                            "comm", "validation", "memory_estimation", "inference",    "hf_transformers",
@@ -316,7 +326,9 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
     else if (section == "fault_tolerance" && content.is_object() &&
              content.value("enable", std::string("false")) == "false")
       report.ignore("[fault_tolerance]", "");
-    else if (std::ranges::find(kRead, section) == std::end(kRead) && is_harmless_name(section))
+    else if (section == "fault_tolerance")
+      report.refuse("[fault_tolerance]", "groups of replicas that torchft averages are not modelled");
+    else if (std::ranges::find(kRead, section) == std::end(kRead) && names_harm_none(section, content))
       report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))
       report.refuse("[" + printable(section, 60) + "]",

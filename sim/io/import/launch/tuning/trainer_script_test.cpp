@@ -477,6 +477,9 @@ TEST(TrainerScript, ProgramsThatDoNotTrainPlainlyAreRefusedByTheirName) {
   EXPECT_THAT(refusals_of(folder.read("accelerate launch --config_file gone/zero2.yaml src/grpo.py --config a.yaml\n")),
               HasSubstr("not plain training"))
       << "a missing file is no matter then";
+  EXPECT_THAT(
+      refusals_of(folder.read("ray job submit --runtime-env gone.yaml -- python3 -m my.trainer.main_ppo a.b=1\n")),
+      HasSubstr("my.trainer.main_ppo: preferences"));
 }
 
 TEST(TrainerScript, AdaptersStandBesideProductsOfOtherFamilies) {

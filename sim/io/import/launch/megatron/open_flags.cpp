@@ -1,0 +1,66 @@
+// Reads commands a part of whose words is not known.
+#include "sim/io/import/launch/megatron/open_flags.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/swift_command.h"
+#include "sim/io/import/launch/shell/unknown.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+// Other programs share switches such as --fp16 and --deepspeed_config, but none of these.
+bool states_a_shape(const shell::Command& command) {
+  constexpr std::string_view kShapes[] = {"num-layers",          "hidden-size",
+                                          "micro-batch-size",    "tensor-model-parallel-size",
+                                          "model-parallel-size", "pipeline-model-parallel-size",
+                                          "seq-length",          "encoder-seq-length",
+                                          "encoder-num-layers",  "num-attention-heads",
+                                          "use-checkpoint-args", "use-mcore-models"};
+  return std::ranges::any_of(arguments_of(command.words, ""), [&](const Argument& argument) {
+    return std::ranges::find(kShapes, argument.name) != std::end(kShapes);
+  });
+}
+
+}  // namespace
+
+std::ptrdiff_t known_flags(const shell::Command& command) {
+  return std::ranges::count_if(arguments_of(command.words, ""), [](const Argument& argument) {
+    const auto rule = rule_of(argument.name);
+    return rule && rule->effect == Effect::kRead;
+  });
+}
+
+bool shows_little(const shell::Command& command) {
+  constexpr std::ptrdiff_t kFewest = 4;
+  return !is_swift_command(command) && (known_flags(command) < kFewest || !states_a_shape(command));
+}
+
+bool leaves_flags_open(const shell::Command& command) {
+  const bool open = !command.empties.empty() ||
+                    std::ranges::any_of(command.words, [](const std::string& word) { return shell::is_unknown(word); });
+  return open && std::ranges::any_of(command.words, [](const std::string& word) {
+           return std::filesystem::path(word).filename() == "pretrain_gpt.py";
+         });
+}
+
+void ask_for_open_flags(Report& report) {
+  std::vector<std::string> of_model;
+  for (const Assumed& one : report.assumed)
+    if (one.key.starts_with("model.")) of_model.push_back(one.key);
+  for (const std::string& key : of_model) report.forget(key);
+  for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context", "parallelism.expert",
+                          "precision", "recompute.granularity", "optimizer.zero_stage"}) {
+    const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);
+    if (assumed == report.assumed.end()) continue;
+    report.forget(key);
+    report.ask(key, "words of the command that are not known may state it; state them with --env NAME=VALUE");
+  }
+}
+
+}  // namespace foretoken::io::launch::megatron

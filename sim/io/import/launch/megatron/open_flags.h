@@ -1,0 +1,23 @@
+// Tells how much a command says of its training, and asks for what words that nobody knows may say.
+#pragma once
+
+#include <cstddef>
+
+#include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/shell/script.h"
+
+namespace foretoken::io::launch::megatron {
+
+/// Returns the number of flags that Megatron-LM reads.
+[[nodiscard]] std::ptrdiff_t known_flags(const shell::Command& command);
+
+/// Returns true for a command too short to show by itself that it is one of Megatron-LM.
+[[nodiscard]] bool shows_little(const shell::Command& command);
+
+/// Returns true for a command of pretrain_gpt.py some of whose words are not known: they hold its flags.
+[[nodiscard]] bool leaves_flags_open(const shell::Command& command);
+
+/// Asks for what the flags of such a command decide, in the place of the defaults that are assumed.
+void ask_for_open_flags(Report& report);
+
+}  // namespace foretoken::io::launch::megatron
