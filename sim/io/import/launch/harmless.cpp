@@ -50,7 +50,7 @@ constexpr std::string_view kCostly =
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
-constexpr std::string_view kBeside = " eval evaluation test val valid validation ";
+constexpr std::string_view kBeside = " eval evaluation profile profiler profiling test val valid validation ";
 
 // These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
 constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
@@ -59,12 +59,28 @@ bool has_word_of(std::string_view words, std::string_view name) {
   return std::ranges::any_of(words_of_name(name), [&](const std::string& word) { return holds_word(words, word); });
 }
 
-// Returns true for work beside the steps and for places of files: val_batch_size, lora_output_dir.
+// Returns true for work beside the steps and for places of files: val_batch_size, profile_num_steps, lora_output_dir.
 bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
   return has_word_of(kBeside, name);
+}
+
+// A quantity of something harmless: num_workers, num_train_steps. Lengths of texts and tokens are none.
+bool counts_something_harmless(std::string_view name) {
+  constexpr std::string_view kCounted =
+      " step steps epoch epochs iter iters iteration iterations worker workers checkpoint checkpoints label labels "
+      "class classes task tasks saves evals beams threads proc procs retries ";
+  constexpr std::string_view kQuantities = " num n max min number count total per every of train training ";
+  bool counted = false;
+  for (const std::string& word : words_of_name(name)) {
+    const bool counts = holds_word(kCounted, word);
+    counted = counted || counts;
+    if (!counts && !holds_word(kQuantities, word) && (holds_word(kCostly, word) || !holds_word(kHarmless, word)))
+      return false;
+  }
+  return counted;
 }
 
 }  // namespace
@@ -75,7 +91,7 @@ bool names_something_costly(std::string_view name) {
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_beside_training(name)) return true;
+  if (is_beside_training(name) || counts_something_harmless(name)) return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;
