@@ -67,15 +67,19 @@ bool is_beside_training(std::string_view name) {
   return has_word_of(kBeside, name);
 }
 
-// A quantity of something harmless: num_workers, num_train_steps. Lengths of texts and tokens are none.
+// A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,
+// and samples_per_step is a batch.
 bool counts_something_harmless(std::string_view name) {
   constexpr std::string_view kCounted =
       " step steps epoch epochs iter iters iteration iterations worker workers checkpoint checkpoints label labels "
       "class classes task tasks saves evals beams threads proc procs retries ";
+  constexpr std::string_view kData = " example examples sample samples document documents row rows record records ";
   constexpr std::string_view kQuantities = " num n max min number count total per every of train training ";
+  const auto words = words_of_name(name);
+  const bool rate = std::ranges::find(words, "per") != words.end();
   bool counted = false;
-  for (const std::string& word : words_of_name(name)) {
-    const bool counts = holds_word(kCounted, word);
+  for (const std::string& word : words) {
+    const bool counts = holds_word(kCounted, word) || (!rate && holds_word(kData, word));
     counted = counted || counts;
     if (!counts && !holds_word(kQuantities, word) && (holds_word(kCostly, word) || !holds_word(kHarmless, word)))
       return false;
@@ -87,7 +91,9 @@ bool counts_something_harmless(std::string_view name) {
 
 bool names_something_costly(std::string_view name) {
   if (is_beside_training(name)) return false;
-  return has_word_of(kCostly, name);
+  const auto words = words_of_name(name);
+  const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
+  return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {

@@ -39,7 +39,8 @@ constexpr KeyRule kTrainerKeys[] = {
      "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
-    {"packing neat_packing group_by_length padding_free pad_to_multiple_of", "sequences are taken as whole ones"},
+    {"packing neat_packing group_by_length padding_free pad_to_multiple_of disable_group_texts",
+     "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
     {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
      "it cuts the model in other ways", true},
