@@ -161,6 +161,13 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
   if (holds(lower, "paged")) report.approximate(from, "optimizer states are not paged to the host");
 }
 
+void map_weights_of_16_bits(const std::string& from, Report& report) {
+  if (report.has("training") || report.at("precision") != "bf16") return;
+  for (const char* part : {"weights", "gradients"}) report.map(std::string("precision_recipe.") + part, "bf16", from);
+  report.map("precision_recipe.master", "none", from);
+  if (!report.has("precision_recipe.moments")) report.map("precision_recipe.moments", "bf16", from);
+}
+
 void note_replicas(const std::string& strategy, const std::string& from, Report& report) {
   const std::string lower = lower_case(strategy);
   if (holds(lower, "hybrid") || lower == "4" || lower == "5")
@@ -209,7 +216,7 @@ void map_offload(const std::string& what, const std::string& device, const std::
 // Returns true where `file` names a stage so. A single letter begins a word: "ds_z2.json" has "z2", "quartz2.json" not.
 bool names_stage(std::string_view file, std::string_view word) {
   for (std::size_t at = file.find(word); at != file.npos; at = file.find(word, at + 1))
-    if (!word.starts_with("z") || word.starts_with("zero") || at == 0 ||
+    if (word.starts_with("zero") || word.starts_with("stage") || at == 0 ||
         std::isalpha(static_cast<unsigned char>(file[at - 1])) == 0)
       return true;
   return false;
@@ -217,7 +224,7 @@ bool names_stage(std::string_view file, std::string_view word) {
 
 NamedZero zero_in_name(const std::string& file) {
   NamedZero named;
-  for (const char* word : {"stage", "zero", "z"})
+  for (const char* word : {"stage", "zero", "z", "s"})
     for (const char* gap : {"", "_", "-"})
       for (std::int64_t stage = 0; stage < 4 && !named.stage; ++stage)
         if (names_stage(file, fmt::format("{}{}{}", word, gap, stage))) named.stage = stage;

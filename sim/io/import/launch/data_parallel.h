@@ -24,6 +24,10 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
 /// others.
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report);
 
+/// Maps weights that are loaded in bf16 and train without a copy in fp32, as PyTorch's optimizers take them. Frozen
+/// weights beside adapters are left as they are.
+void map_weights_of_16_bits(const std::string& from, Report& report);
+
 /// Notes that replicas of sharded weights (HYBRID_SHARD, 4, 5) are taken as one sharding over all data ranks.
 void note_replicas(const std::string& strategy, const std::string& from, Report& report);
 

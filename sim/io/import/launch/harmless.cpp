@@ -54,7 +54,8 @@ constexpr std::string_view kCostly =
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
-constexpr std::string_view kBeside = " affinity eval evaluation numa test val valid validation ";
+constexpr std::string_view kBeside =
+    " affinity eval evaluation numa profile profiler profiling test val valid validation ";
 
 // These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
 constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
@@ -64,7 +65,7 @@ bool has_word_of(std::string_view words, std::string_view name) {
 }
 
 // Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
-// lora_output_dir, set_gpu_affinity.
+// profile_num_steps, lora_output_dir, set_gpu_affinity.
 bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
@@ -72,15 +73,37 @@ bool is_beside_training(std::string_view name) {
   return has_word_of(kBeside, name);
 }
 
+// A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,
+// and samples_per_step is a batch.
+bool counts_something_harmless(std::string_view name) {
+  constexpr std::string_view kCounted =
+      " step steps epoch epochs iter iters iteration iterations worker workers checkpoint checkpoints label labels "
+      "class classes task tasks saves evals beams threads proc procs retries ";
+  constexpr std::string_view kData = " example examples sample samples document documents row rows record records ";
+  constexpr std::string_view kQuantities = " num n max min number count total per every of train training ";
+  const auto words = words_of_name(name);
+  const bool rate = std::ranges::find(words, "per") != words.end();
+  bool counted = false;
+  for (const std::string& word : words) {
+    const bool counts = holds_word(kCounted, word) || (!rate && holds_word(kData, word));
+    counted = counted || counts;
+    if (!counts && !holds_word(kQuantities, word) && (holds_word(kCostly, word) || !holds_word(kHarmless, word)))
+      return false;
+  }
+  return counted;
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
   if (is_beside_training(name)) return false;
-  return has_word_of(kCostly, name);
+  const auto words = words_of_name(name);
+  const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
+  return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_beside_training(name)) return true;
+  if (is_beside_training(name) || counts_something_harmless(name)) return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

@@ -24,7 +24,7 @@
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/import/launch/toml/read_toml.h"
-#include "sim/io/import/launch/tuning/other_programs.h"
+#include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -229,6 +229,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
+  for (const shell::Command& command : script->commands)
+    if (tuning::only_evaluates(command.words)) return report.refuse("do_eval", tuning::kOnlyEvaluates, command.place());
   for (const shell::Command& command : script->commands)
     for (std::size_t i = 0; i < command.words.size(); ++i) {
       const std::string& word = command.words[i];

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostFiles = 64;
+constexpr std::size_t kMostFiles = 64;
 constexpr std::ptrdiff_t kMostStarts = 2;  // of a script within itself: on every host, or first as a job
 
 bool reads_jobs(std::string_view command) { return command == "sbatch" || command == "bash" || command == "sh"; }
@@ -25,13 +25,15 @@ std::optional<Interpreter::Found> Interpreter::found_file(const std::string& pat
   constexpr std::uintmax_t kLargestScript = 4 << 20;
   std::error_code error;
   const auto [folder, whole] = path_above(path, script_.variables.folder, levels);
-  if (++files_ > kMostFiles) budget_.spent = true;
   if (budget_.spent || !fs::is_regular_file(whole, error) || fs::file_size(whole, error) > kLargestScript)
     return std::nullopt;
+  const bool again = !files_.insert(whole.string()).second;  // loops copy "$0" in each round
+  if (files_.size() > kMostFiles) budget_.spent = true;
   Findings unread;
   auto text = read_text_file(whole, printable(whole.string()), unread);
   if (!text) return std::nullopt;
-  script_.files.push_back(whole.string());
+  if (again) budget_.take(text->size());
+  if (!again) script_.files.push_back(whole.string());
   findings_.files.insert(findings_.files.end(), unread.files.begin(), unread.files.end());
   return Found{without_marks(std::move(*text)), whole.lexically_normal().string(), folder.string()};
 }

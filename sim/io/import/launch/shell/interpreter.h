@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,7 +128,8 @@ class Interpreter {
   std::size_t at_ = 0;
   std::string file_ = "";
   std::map<std::string, Tokens, std::less<>> functions_{};
-  int depth_ = 0, files_ = 0;
+  int depth_ = 0;
+  std::set<std::string> files_;               // that were read
   Texts started_{};                           ///< the scripts that are read now, each started by the one before
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;

@@ -141,6 +141,8 @@ std::optional<std::string> known_output(std::string_view command, const std::str
       if (!tokens[i].document.empty()) document = document_of(tokens[i], expand);
     } else if (tokens[i].text == ">" || tokens[i].text == "&>") {
       ++i;  // cd folder > /dev/null
+    } else if (tokens[i].text == "<<<" && i + 1 < tokens.size() && !tokens[i + 1].is_operator) {
+      piped = joined(expand(tokens[++i].text), 0) + "\n";  // the input of the command that it follows
     } else if (tokens[i].text == "|") {
       piped = run();
       if (!piped) return std::nullopt;

@@ -237,6 +237,17 @@ void take_name_of_qlora(const std::vector<std::string>& program, const Taken& ta
   taken.add_default("load-in-4bit", {"true"});
 }
 
+// lm-sys/FastChat, fastchat/train/train_lora.py, LoraArguments.
+bool is_fast_chat(const std::vector<std::string>& program) {
+  return program.front().ends_with("fastchat/train/train_lora.py") || program.front() == "fastchat.train.train_lora";
+}
+
+void take_fast_chat(const Taken& taken) {
+  taken.origins.program = "FastChat";
+  taken.add_default("lora-r", {"8"});
+  taken.add_default("lora-target-modules", {"q_proj,v_proj"});
+}
+
 // The defaults of DeepSpeed-Chat's first step: DeepSpeedExamples, applications/DeepSpeed-Chat,
 // training/step1_supervised_finetuning/main.py.
 void take_deepspeed_chat(const Taken& taken) {
@@ -297,6 +308,8 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
     take_llama_recipes(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
     take_alpaca_lora(taken);
+  else if (!program.empty() && is_fast_chat(program))
+    take_fast_chat(taken);
   else if (!program.empty() && is_deepspeed_chat(program, arguments))
     take_deepspeed_chat(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_own_program(arguments))
@@ -325,42 +338,6 @@ void name_origins(const Origins& origins, Report& report) {
   for (Mapped& mapped : report.mapped) take_own(mapped.from);
   for (Assumed& assumed : report.assumed) take_own(assumed.key);
   for (Refused& refused : report.refused) take_own(refused.setting);
-}
-
-std::string other_method_of(const std::string& program) {
-  constexpr std::string_view kOthers =
-      " dpo kto orpo simpo cpo ipo grpo gspo ppo rlhf rloo reinforce reward rm prm distill distillation kd gkd ";
-  const std::string name = std::filesystem::path(program).stem().string();
-  const std::string file = program.ends_with(".py") ? name : std::filesystem::path(program).filename().string();
-  for (const std::string& word : words_of_name(file))
-    if (kOthers.find(" " + word + " ") != kOthers.npos) return word;
-  return "";
-}
-
-namespace {
-
-// Programs that only generate: inference.py, but not train_generation.py.
-bool only_generates(const std::string& program) {
-  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
-  const auto words = words_of_name(std::filesystem::path(program).stem().string());
-  const auto among = [&](std::string_view names) {
-    return std::ranges::any_of(words,
-                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
-  };
-  return program.ends_with(".py") && among(kGenerates) &&
-         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
-}
-
-}  // namespace
-
-void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
-  if (program.empty()) return;
-  if (only_generates(program.front()))
-    report.refuse(printable(program.front(), 80), "not a training: it generates, by its name");
-  const std::string method = other_method_of(program.front());
-  if (!method.empty())
-    report.refuse(method, "preferences, rewards or distillation by the name of the program, " +
-                              printable(program.front(), 80) + ": not plain training");
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -29,10 +29,4 @@ struct Origins {
 /// Names the program's own flags in the report, and lists its defaults as assumed.
 void name_origins(const Origins& origins, Report& report);
 
-/// Returns the word of a program's name that says of preferences, rewards or distillation: "grpo" of grpo_value.py.
-[[nodiscard]] std::string other_method_of(const std::string& program);
-
-/// Refuses a program that does not train plainly, by its name.
-void refuse_other_methods(const std::vector<std::string>& program, Report& report);
-
 }  // namespace foretoken::io::launch::tuning

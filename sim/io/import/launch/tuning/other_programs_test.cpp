@@ -181,6 +181,12 @@ TEST(OtherPrograms, AnUnknownStageIsAskedFor) {
   EXPECT_THAT(report.asked.front().because, HasSubstr("state --set optimizer.zero_stage=N"));
 }
 
+std::string asked_for(const Report& report, std::string_view key) {
+  for (const Asked& one : report.asked)
+    if (one.key == key) return one.because;
+  return "";
+}
+
 // Programs of the user's own: the batch of one may be that of a GPU, of another that of a step.
 TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
   const Report report = read_script(
@@ -211,6 +217,42 @@ TEST(OtherPrograms, AnUnknownModelOfAnOwnProgramIsAskedFor) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
 }
 
+// A family of language models says as much as a length.
+TEST(OtherPrograms, AnOwnProgramMayNameAModelOfAKnownFamily) {
+  const Report report = read_script(
+      "python train_model.py --model google/flan-t5-large --train_batch_size 16 --learning_rate 1e-4 --max_epochs 20 "
+      "--num_workers 1 --log_every_n_steps 20");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model"; }));
+}
+
+// DeepSpeed's file holds the batch.
+TEST(OtherPrograms, AFileOfDeepSpeedMayStateTheBatch) {
+  const std::string start =
+      "deepspeed --num_gpus 2 train_it.py --model_name Qwen/Qwen2.5-0.5B --max_seq_length 512 --epochs 1 --bf16 ";
+  const Report missing = read_script(start + "--deepspeed ds_zero2_config.json");
+  EXPECT_EQ(missing.whole("optimizer.zero_stage"), 2);
+  EXPECT_NE(asked_for(missing, "batch.micro"), "");
+  const Report written = read_script(
+      "cat > ds.json <<END\n{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8, "
+      "\"zero_optimization\": {\"stage\": 1}}\nEND\n" +
+      start + "--deepspeed_config ds.json");
+  EXPECT_EQ(written.whole("batch.micro"), 4);
+  EXPECT_EQ(written.whole("batch.global"), 64);
+  EXPECT_TRUE(written.asked.empty());
+}
+
+TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
+  const Report report = read_script(
+      "deepspeed --num_gpus 4 FastChat/fastchat/train/train_lora.py --model_name_or_path Llama-2-7b-chat-hf --lora_r 8 "
+      "--bf16 True --per_device_train_batch_size 8 --model_max_length 2048 --deepspeed conf/deepspeed_config_s2.json");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(report.at("training.targets"), Json::array({"q_proj", "v_proj"}));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+}
+
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {
   const Report report = read_script(
       "torchrun --nproc_per_node 4 my_sft.py --model Qwen/Qwen2.5-7B --seq_len 4096 --per_gpu_train_batch_size 2 "
@@ -227,12 +269,6 @@ constexpr const char* kTraining =
 
 constexpr const char* kOwn =
     "train.py --model_id meta-llama/Llama-2-7b-hf --lr 1e-5 --max_seq_length 2048 --bf16 --per_device_batch_size 4 ";
-
-std::string asked_for(const Report& report, std::string_view key) {
-  for (const Asked& one : report.asked)
-    if (one.key == key) return one.because;
-  return "";
-}
 
 // The defaults of a program that nobody knows are none of the Trainer's.
 TEST(OtherPrograms, NobodyKnowsTheDefaultsOfAnOwnProgram) {

@@ -12,6 +12,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/tuning/model_families.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
@@ -111,15 +112,19 @@ void ask_for_one_value(const Fixed& fixed, std::vector<Argument>& arguments, Rep
   if (fixed.name == kOwnSteps) arguments.push_back({kOwnSteps, {"auto"}, ""});  // not the default
 }
 
-// A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed says none.
-void take_stage(std::vector<Argument>& arguments) {
-  const bool stage = last_of(arguments, "zero-stage") != nullptr;
-  const bool file = std::ranges::any_of(arguments, [](const Argument& one) {
+// DeepSpeed's file states the batch where no flag does.
+bool names_deepspeed_file(const std::vector<Argument>& arguments) {
+  return std::ranges::any_of(arguments, [](const Argument& one) {
     const bool config = one.name.find("config") != one.name.npos || one.name.ends_with("file") ||
                         one.name.ends_with("path") || one.name == "deepspeed";
     return config && (one.name.starts_with("deepspeed") || one.name.starts_with("ds-")) && !one.values.empty();
   });
-  if (file) return;
+}
+
+// A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed says none.
+void take_stage(std::vector<Argument>& arguments) {
+  const bool stage = last_of(arguments, "zero-stage") != nullptr;
+  if (names_deepspeed_file(arguments)) return;
   std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed"; });
   if (stage) arguments.push_back({"deepspeed", {}, ""});
 }
@@ -127,14 +132,29 @@ void take_stage(std::vector<Argument>& arguments) {
 }  // namespace
 
 bool is_own_program(const std::vector<Argument>& arguments) {
-  const bool known = std::ranges::any_of(
-      kOwnModels, [&](std::string_view name) { return model_of_name(value_of(arguments, name)).has_value(); });
+  const bool known = std::ranges::any_of(kOwnModels, [&](std::string_view name) {
+    const std::string model = value_of(arguments, name);
+    return model_of_name(model).has_value() || names_language_model(model);
+  });
   const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
   if (!model || has_any_of(arguments, kMegatrons)) return false;
   const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });
-  return (each || open_batch(arguments) != nullptr) && has_any_of(arguments, kOwnRuns);
+  return (each || open_batch(arguments) != nullptr || names_deepspeed_file(arguments)) &&
+         has_any_of(arguments, kOwnRuns);
+}
+
+void take_batch_of_deepspeed(const Json& config, std::vector<Argument>& arguments) {
+  constexpr OwnName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
+                                 {"gradient_accumulation_steps", kOwnSteps},
+                                 {"train_batch_size", "global-train-batch-size"}};
+  if (last_of(arguments, kOwnEach) != nullptr) return;
+  for (const auto& [key, name] : kOfFile) {
+    const auto found = config.find(std::string(key));
+    if (found != config.end() && found->is_string() && whole_of(found->get<std::string>()))
+      arguments.push_back({name, {found->get<std::string>()}, "the DeepSpeed configuration"});
+  }
 }
 
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {

@@ -9,11 +9,14 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Returns true for arguments that name a known model, or any model and a length of sequences, beside a batch and a
-/// learning rate or a number of steps.
+/// Returns true for arguments that name a model of language, or any model and a length of sequences, beside a batch, or
+/// a file of DeepSpeed that may hold one, and a learning rate or a number of steps.
 [[nodiscard]] bool is_own_program(const std::vector<Argument>& arguments);
 
 /// Gives such arguments the Trainer's names. Asks for a batch whose name does not say whether a GPU or all have it.
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report);
+
+/// Adds the batch of DeepSpeed's configuration to arguments that state none for a GPU.
+void take_batch_of_deepspeed(const Json& config, std::vector<Argument>& arguments);
 
 }  // namespace foretoken::io::launch::tuning

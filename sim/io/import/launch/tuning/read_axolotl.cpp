@@ -27,6 +27,7 @@ constexpr KeyRule kAxolotlKeys[] = {
      "dp_replicate_size "
      "heads_k_stride ring_attn_func",
      "it cuts the model in other ways", true},
+    {"bnb_4bit_* bnb_config_kwargs.*", "products of 4-bit weights are computed as the runtime does it"},
     {"dp_shard_size quantize_moe_experts fsdp_version", "weights are sharded over all data ranks"},
     {"lora_modules_to_save* modules_to_save*", "weights that train whole beside the adapter", true},
     {"peft_layers_to_transform*", "adapters in some layers only", true},
@@ -120,6 +121,9 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
   map_axolotl_sharding(settings, report);
   map_axolotl_method(settings, report);
+  // bf16 is the type of the loaded weights, too: axolotl, utils/config/__init__.py. DeepSpeed, and FSDP beside
+  // accelerate's mixed precision, keep weights of fp32.
+  if (!settings.has({"deepspeed"}) && report.whole("optimizer.zero_stage") == 0) map_weights_of_16_bits("bf16", report);
   if (!settings.on({"sample_packing"}) && !settings.on({"pad_to_sequence_len"}))
     report.approximate("sample_packing", kNotPacked);
   settings.sort_rest(kAxolotlKeys, Unknown::kByName);

@@ -145,6 +145,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
     report.refuse("dtype", "no profile has products of " + in_quotes(type));
   map_torchtune_memory(settings, single, report);
   map_torchtune_method(settings, builder, report);
+  // Weights have the type of dtype, sharded or not: torchtune, recipes/full_finetune_*.py, set_default_dtype.
+  map_weights_of_16_bits("dtype", report);
   if (settings.whole({"tensor_parallel_dim"}).value_or(1) == 1)
     (void)settings.at("tensor_parallel_plan");  // it counts from two ranks on
   else

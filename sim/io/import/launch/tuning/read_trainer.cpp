@@ -8,7 +8,9 @@
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/tuning/model_families.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/trainer_precision.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
 
@@ -22,7 +24,6 @@ constexpr KeyRule kTrainerKeys[] = {
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
     {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
-    {"num_padding_at_beginning", "a reward model, not plain training", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
     {"disable_dropout", "dropout is small beside the products"},
@@ -38,7 +39,8 @@ constexpr KeyRule kTrainerKeys[] = {
      "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
-    {"packing neat_packing group_by_length padding_free", "sequences are taken as whole ones"},
+    {"packing neat_packing group_by_length padding_free pad_to_multiple_of disable_group_texts",
+     "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
     {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
      "it cuts the model in other ways", true},
@@ -91,8 +93,14 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ"})
     if (name.find(base) != name.npos)
       report.refuse("model_name_or_path", std::string("base weights already quantised (") + base + "): own kernels");
-  for (const char* other : {"-VL-", "VLM", "llava", "-Omni-", "-Omni/", "-Vision"})
-    if ((name + "/").find(other) != name.npos) report.refuse("model_name_or_path", "multimodal: not a language model");
+  for (const std::string_view key : kModelKeys) {
+    const std::string model = settings.text({key}).value_or("");
+    const std::string_view other = model_of_name(model) ? "" : other_purpose_of(model);
+    if (!other.empty()) report.refuse(std::string(key), std::string(other) + ": not a language model");
+  }
+  // 0 is a number of such a model, too: DeepSpeed-Chat's second step.
+  if (settings.has({"num_padding_at_beginning"}))
+    report.refuse("num_padding_at_beginning", "a reward model, not plain training");
   for (const char* key : {"beta", "loss_type", "pref_beta", "pref_loss", "reward_funcs", "num_generations"})
     if (settings.has({key}) && stage == "sft" && !settings.has({"finetuning_type"}))
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
@@ -300,21 +308,6 @@ std::int64_t map_ring(const Settings& settings, Report& report) {
   return std::max<std::int64_t>(ranks, 1);
 }
 
-/// The precision of the arguments: switches, or a type by name.
-void map_trainer_precision(const Settings& settings, Report& report) {
-  const Names kTypes = {"torch_dtype", "dtype", "mixed_precision", "precision"};
-  const std::string type = settings.text(kTypes).value_or("");
-  const auto has = [&](std::string_view word) { return type.find(word) != type.npos; };
-  const bool half = settings.on({"fp16"}), brain = settings.on({"bf16", "pure_bf16"});
-  if (brain || (half && !has("bfloat16") && !has("bf16")))
-    return report.map("precision", brain ? "bf16" : "fp16", brain ? "bf16" : "fp16");
-  if (has("bfloat16") || has("bf16")) return report.map("precision", "bf16", settings.from(kTypes));
-  // Weights that are loaded in fp16 train in fp32 parts under AMP only where fp16 is on, too.
-  if (!settings.has({"torch_dtype"}) && (has("fp16") || has("float16")))
-    return report.map("precision", "fp16", settings.from(kTypes));
-  report.ask("precision", "the arguments state neither bf16 nor fp16");
-}
-
 // Without a flag a step has one micro-batch in the Trainer. A program of the user's own may have another default.
 void assume_single_micro_batch(Report& report) {
   const auto all = report.whole("batch.global");
@@ -390,6 +383,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_trainer_optimizer(settings, defaults, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
+  if (deepspeed == nullptr) map_trainer_weights(settings, report);
   if (!settings.on({"packing", "neat_packing", "pad_to_max_length"})) report.approximate("packing", kNotPacked);
   ignore_library(settings, report);
   settings.sort_rest(kTrainerKeys, Unknown::kByName);

@@ -14,8 +14,11 @@
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/other_programs.h"
+#include "sim/io/import/launch/tuning/own_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/shared_process.h"
 #include "sim/io/import/launch/tuning/swift.h"
 #include "sim/io/import/launch/tuning/variable_behind.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -45,8 +48,9 @@ bool has_default_batch(const std::vector<Argument>& arguments) {
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
-  const bool batch = std::ranges::any_of(
-      arguments, [](const Argument& one) { return one.name.find("batch") != one.name.npos || one.name == "bsz"; });
+  const bool batch = std::ranges::any_of(arguments, [](const Argument& one) {
+    return (one.name.find("batch") != one.name.npos && one.name.find("eval") == one.name.npos) || one.name == "bsz";
+  });
   const bool trains = has("deepspeed") || has("do-train") || has("num-train-epochs") || has("learning-rate");
   return !batch && trains && has("model-name-or-path") && has("output-dir");
 }
@@ -57,6 +61,7 @@ bool trains(const shell::Command& command) {
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
+  if (only_evaluates(program)) return false;
   return is_swift(command) ||
          ((has(kBatch) || is_other_program(program, arguments) || has_default_batch(arguments)) && !has("num-layers"));
 }
@@ -135,6 +140,8 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
     const auto config =
         megatron::deepspeed_config_of(script, {{"deepspeed-config", stated->values, stated->place}}, folder);
     if (config) std::erase_if(arguments, [&](const Argument& one) { return one.name == name; });
+    if (std::string_view(name) != "deepspeed")  // a switch beside the file
+      std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed" && one.values.empty(); });
     for (Argument& argument : arguments)  // its name may say the stage
       if (argument.name == name) argument.name = "deepspeed";
     return config;
@@ -204,61 +211,6 @@ std::string offload_words(const Option& option) {
   const bool optimizer = is_moved("offload-optimizer-device"), parameters = is_moved("offload-param-device");
   return std::string(optimizer || parameters ? "_offload" : "") + (optimizer ? "_optimizer" : "") +
          (parameters ? "_param" : "");
-}
-
-/// Tasks of Slurm that start python, and the GPUs of their job.
-struct SlurmTasks {
-  std::int64_t tasks, gpus;
-  const char* from;
-};
-
-/// Returns the tasks where they are stated and fewer than the GPUs. A launcher keeps one task on each node and starts
-/// further processes: nothing is returned for it.
-std::optional<SlurmTasks> too_few_tasks(const shell::Command& command, std::vector<Argument> counts) {
-  constexpr const char *kAll = "ntasks", *kEach = "ntasks-per-node";
-  const bool launches = std::ranges::any_of(command.words, [](const std::string& word) {
-    const std::string name = fs::path(word).filename().string();
-    constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "llamafactory-cli"};
-    return std::ranges::find(kLaunchers, name) != std::end(kLaunchers) || word.starts_with("torch.distributed");
-  });
-  if (launches) return std::nullopt;
-  // --ntasks comes before --ntasks-per-node: sbatch(1).
-  const bool all = last_of(counts, kAll) != nullptr;
-  const auto stated = whole_of(value_of(counts, all ? kAll : kEach));
-  const bool spread = !all && last_of(counts, "nodes") != nullptr;
-  const auto nodes = spread ? whole_of(value_of(counts, "nodes")) : 1;
-  std::erase_if(counts, [](const Argument& one) { return one.name == kAll || one.name == kEach; });
-  const auto gpus = megatron::gpus_of_counts(std::move(counts));
-  if (!stated || !nodes || !gpus || *stated < 1 || *stated * *nodes >= *gpus) return std::nullopt;
-  return SlurmTasks{*stated * *nodes, *gpus, all ? "--ntasks" : "--ntasks-per-node"};
-}
-
-/// Refuses a process for several GPUs. ms-swift and device_map deal the layers of the model out to them, and they
-/// work in turns; the Trainer shares its batch out: transformers/trainer.py, DataParallel; swift/utils/torch_utils.py,
-/// get_device_map. Returns true where it is so.
-bool refuse_shared_process(const shell::Command& command, const std::vector<Argument>& counts, Report& report) {
-  const bool swift = is_swift(command);
-  const bool alone =
-      std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
-  const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
-  const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
-  // NPROC_PER_NODE below the visible devices: each process deals its layers out to several.
-  const bool states_each = swift && last_of(counts, "nnodes") == nullptr;
-  const std::int64_t each = states_each ? whole_of(value_of(counts, "nproc-per-node")).value_or(0) : 0;
-  const bool dealt = each > 0 && each < command.devices;
-  if (gpus < 2 || (!slurms && (swift ? !counts.empty() && !dealt : !alone))) return false;
-  const std::int64_t some = slurms ? slurms->tasks : dealt ? each : 1;
-  const std::string processes = some > 1 ? fmt::format("{} processes", some) : std::string("one process");
-  report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",
-                fmt::format("{} for {} GPUs, which {}; {}; state --gpus {} for a process for each", processes, gpus,
-                            swift ? "hold a part of the layers each and work in turns"
-                                  : "share a batch (DataParallel) or the layers (device_map)",
-                            dealt   ? "NPROC_PER_NODE states them"
-                            : swift ? "NPROC_PER_NODE is not set"
-                                    : "python alone starts it",
-                            gpus),
-                command.place());
-  return true;
 }
 
 /// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
@@ -356,6 +308,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
       argument.values = {"<...>"};
   const bool type_of_chat = add_type_of_chat(origins, arguments);
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
+  if (deepspeed && !origins.defaults_known) take_batch_of_deepspeed(*deepspeed, arguments);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
   if (!stated) gpus = megatron::gpus_of_counts(counts);

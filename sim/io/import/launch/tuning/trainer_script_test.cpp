@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/test_launch.h"
 #include "sim/io/json/test_text.h"
 
 namespace foretoken::io::launch::tuning {
@@ -501,6 +502,16 @@ TEST(TrainerScript, ASwitchThatIsOffLeavesItsMethodAlone) {
                                     " --use_peft False --peft_method lora --lora_r 16 --train_data_path a");
   EXPECT_EQ(refusals_of(report), "");
   EXPECT_FALSE(report.has("training.method"));
+}
+
+// LMFlow's switch for packing.
+TEST(TrainerScript, TextsThatAreNotGroupedAreSequencesOfTheirOwn) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 2 finetune.py --model_name_or_path gpt2 --block_size 1024 --bf16 --pad_to_multiple_of "
+      "8 "
+      "--per_device_train_batch_size 4 --disable_group_texts 1",
+      "train.sh");
+  EXPECT_EQ(refused_lines(report), "");
 }
 
 TEST(TrainerScript, OmniQuantIsNoMultimodalModel) {

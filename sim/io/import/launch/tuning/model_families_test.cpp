@@ -1,0 +1,27 @@
+// Tests what names of models say.
+#include "sim/io/import/launch/tuning/model_families.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+TEST(ModelFamilies, FamiliesOfLanguageStandInNames) {
+  for (const char* name : {"google/flan-t5-large", "org/phobert-base", "roberta-large", "mt5-small", "/data/opt-350m/",
+                           "microsoft/phi-2", "my-tinyllama-run", "facebook/bart-large", "/data/llama/"})
+    EXPECT_TRUE(names_language_model(name)) << name;
+  for (const char* name : {"resnet50", "org/optical-flow", "philosophy", "openai/whisper-small", "Qwen/Qwen2-VL-7B",
+                           "llava-v1.5-7b", "google/vit-base-patch16-224", ""})
+    EXPECT_FALSE(names_language_model(name)) << name;
+}
+
+TEST(ModelFamilies, OthersAreForSpeechOrImages) {
+  EXPECT_EQ(other_purpose_of("openai/whisper-tiny"), "speech");
+  EXPECT_EQ(other_purpose_of("facebook/hubert-base"), "speech");
+  EXPECT_EQ(other_purpose_of("Qwen/Qwen2.5-VL-3B-Instruct"), "multimodal");
+  EXPECT_EQ(other_purpose_of("OpenGVLab/InternVL2-8B"), "multimodal");
+  EXPECT_EQ(other_purpose_of("/vision/Qwen2.5-7B"), "");
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning

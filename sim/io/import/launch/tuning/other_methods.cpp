@@ -1,0 +1,75 @@
+// Tells programs that do not train plainly by their names and their switches.
+#include "sim/io/import/launch/tuning/other_methods.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+// Programs that only generate: inference.py, but not train_generation.py.
+bool only_generates(const std::string& program) {
+  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
+  const auto words = words_of_name(std::filesystem::path(program).stem().string());
+  const auto among = [&](std::string_view names) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
+  };
+  return program.ends_with(".py") && among(kGenerates) &&
+         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
+}
+
+// Examples for GLUE and the like train a head for a few classes: run_glue.py, train_classifier.py.
+std::string classes_of(const std::string& program) {
+  constexpr std::string_view kClasses = " glue ner squad swag classification classifier classify cls regression ";
+  for (const std::string& word : words_of_name(std::filesystem::path(program).stem().string()))
+    if (program.ends_with(".py") && kClasses.find(" " + word + " ") != kClasses.npos) return word;
+  return "";
+}
+
+}  // namespace
+
+std::string other_method_of(const std::string& program) {
+  constexpr std::string_view kOthers =
+      " dpo kto orpo simpo cpo ipo grpo gspo ppo rlhf rloo reinforce reward rm prm distill distillation kd gkd ";
+  const std::string name = std::filesystem::path(program).stem().string();
+  const std::string file = program.ends_with(".py") ? name : std::filesystem::path(program).filename().string();
+  for (const std::string& word : words_of_name(file))
+    if (kOthers.find(" " + word + " ") != kOthers.npos) return word;
+  return "";
+}
+
+// Source: transformers, examples/pytorch/language-modeling/run_clm.py, which trains with --do_train only. Other
+// programs may train without it, but not with --do_train False.
+bool only_evaluates(const std::vector<std::string>& program) {
+  const auto arguments = arguments_of(program, "");
+  const auto on = [&](std::string_view name) {
+    const Argument* const found = last_of(arguments, name);
+    return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
+  };
+  const bool example = std::ranges::any_of(program, [](const std::string& word) {
+    return word.ends_with(".py") && std::filesystem::path(word).filename().string().starts_with("run_");
+  });
+  const bool untrained = last_of(arguments, "do-train") != nullptr && !on("do-train");
+  return untrained || (example && !on("do-train") && (on("do-eval") || on("do-predict")));
+}
+
+void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
+  if (program.empty()) return;
+  if (only_generates(program.front()))
+    report.refuse(printable(program.front(), 80), "not a training: it generates, by its name");
+  if (const std::string word = classes_of(program.front()); !word.empty())
+    report.refuse(word, "a head for classes by the name of the program, " + printable(program.front(), 80) +
+                            "; allowed, it is counted as a head for the vocabulary");
+  if (only_evaluates(program)) report.refuse("do_eval", kOnlyEvaluates);
+  const std::string method = other_method_of(program.front());
+  if (!method.empty())
+    report.refuse(method, "preferences, rewards or distillation by the name of the program, " +
+                              printable(program.front(), 80) + ": not plain training");
+}
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,24 @@
+// Tells programs that do not train plainly by their names and their switches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch::tuning {
+
+/// The answer says this of a program that only evaluates.
+inline constexpr const char* kOnlyEvaluates = "it evaluates a model; without --do_train the program trains nothing";
+
+/// Returns true for a program with --do_train False, and for one of Hugging Face's examples with --do_eval or
+/// --do_predict and without --do_train. `program` has its words.
+[[nodiscard]] bool only_evaluates(const std::vector<std::string>& program);
+
+/// Returns the word of a program's name that says of preferences, rewards or distillation: "grpo" of grpo_value.py.
+[[nodiscard]] std::string other_method_of(const std::string& program);
+
+/// Refuses a program that does not train plainly, by its name.
+void refuse_other_methods(const std::vector<std::string>& program, Report& report);
+
+}  // namespace foretoken::io::launch::tuning
