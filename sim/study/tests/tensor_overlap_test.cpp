@@ -39,7 +39,7 @@ TEST(TensorOverlap, OneLineSaysWhoDoesNotHaveIt) {
   EXPECT_EQ(complaints_of({"runtime=torchtitan"}),
             "t.json: /overlap/tensor_parallel: expected false with runtime \"torchtitan\", found true: only "
             "torchtitan-compiled (PyTorch's asynchronous tensor parallelism) and Megatron-Core (userbuffers) overlap "
-            "tensor-parallel collectives; try another runtime");
+            "tensor-parallel collectives; try another runtime\n");
   EXPECT_THAT(complaints_of({"parallelism.sequence_parallel=false"}),
               HasSubstr("/overlap/tensor_parallel: expected false without sequence parallelism, found true"));
   EXPECT_THAT(

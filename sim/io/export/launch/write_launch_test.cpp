@@ -187,7 +187,7 @@ TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
   titan.emplace_back("overlap.tensor_parallel=true");
   const ExportedLaunch overlapped = exported_as("torchtitan", "llama-3-70b-256-h100", titan);
   EXPECT_EQ(losses_of(overlapped), "");
-  EXPECT_THAT(overlapped.text, HasSubstr("tensor_parallel_degree = 8\n"));
+  EXPECT_THAT(overlapped.text, HasSubstr("tensor_parallel_degree = 4\n"));
   EXPECT_THAT(overlapped.text, HasSubstr("enable_async_tensor_parallel = true\n"));
 }
 
