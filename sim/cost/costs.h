@@ -25,5 +25,7 @@ enum class GemmLibrary : std::uint8_t { kCurrent, kBeforeCuda11_7 };
 /// Time of one message between two GPUs.
 [[nodiscard]] Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& links,
                                           const Profile& profile);
+/// Time of one copy between two GPUs of an NVLink domain by a copy engine.
+[[nodiscard]] Seconds peer_copy_time(Bytes payload, const NodeLinks& links, const Profile& profile);
 
 }  // namespace foretoken::cost

@@ -76,6 +76,14 @@ bool autocasts(const Job& job) {
   return job.runtime.autocast && job.recipe.weight_bytes > 2 && !is_wide(job.precision) && job.optimizer.zero_stage < 3;
 }
 
+// Userbuffers change times only where a runtime states their gain.
+model::TensorOverlap tensor_overlap_of(const Job& job) {
+  using enum model::TensorOverlap;
+  const model::TensorOverlap way = job.runtime.tensor_overlap;
+  const bool is_free = way == kUserbuffers && !job.runtime.userbuffers_gain;
+  return job.overlap.tensor_parallel && !is_free ? way : kNone;
+}
+
 // Gradients of 32 bits are added without a cast: 12 bytes, as of 16-bit elements.
 constexpr double kWideAccumulation = 6;
 
@@ -103,7 +111,7 @@ model::LayerContext Job::layer_context() const {
           .fp32_main_gradients = recipe.gradient_bytes > 2,
           .gradient_accumulation_bytes = is_wide(precision) ? kWideAccumulation : runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
-          .overlap_forward_collectives = overlap.tensor_parallel && runtime.userbuffers_gain,
+          .tensor_overlap = tensor_overlap_of(*this),
           .experts = {.expert = parallelism.expert,
                       .expert_tensor = parallelism.expert_tensor,
                       .dispatcher = routing.dispatcher,

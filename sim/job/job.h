@@ -110,7 +110,7 @@ struct Optimizer {
 
 struct Overlap {
   bool grad_reduce = false, param_gather = false, p2p = false;
-  bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
+  bool tensor_parallel = false;  ///< in the runtime's way (Runtime::tensor_overlap)
   bool exchanges = false;        ///< of experts, beside another micro-batch's pass in the other direction (moe.overlap)
 };
 

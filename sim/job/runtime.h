@@ -52,6 +52,7 @@ struct Runtime {
   bool overlap_param_gather = false;
   bool overlap_p2p = false;  ///< interleaved schedules only
   OverlapSwitches switches;
+  model::TensorOverlap tensor_overlap = model::TensorOverlap::kNone;  ///< what `overlap.tensor_parallel` switches on
   bool userbuffers_gain = false;  ///< overlapped tensor-parallel collectives save the time that they stand beside GEMMs
   bool cublas_before_11_7 = false;             ///< batched products with misaligned rows run without tensor cores
   bool transformer_engine = false;             ///< layers are Transformer Engine's modules

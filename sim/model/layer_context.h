@@ -18,6 +18,13 @@ enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
 /// Returns "unfused", "flash" (the fastest kernel), "flash-2", "flash-1" or "flash-triton".
 [[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
+/// The way in which products run beside the tensor-parallel collectives of their own input or output.
+enum class TensorOverlap : std::uint8_t {
+  kNone,
+  kUserbuffers,    ///< Transformer Engine's
+  kMicroPipeline,  ///< PyTorch's compiler fuses both over symmetric memory: asynchronous tensor parallelism
+};
+
 /// The source of a tensor's fp8 scale: earlier steps, the tensor itself (one pass more), or each block of the tensor.
 /// Blocks have 128 elements (blockwise) or 32 (mxfp8).
 enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
@@ -74,9 +81,7 @@ struct LayerContext {
   double gradient_accumulation_bytes = 6;
   /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
   bool overlap_backward_collectives = true;
-  /// Transformer Engine's tensor-parallel overlap (userbuffers); needs sequence parallelism. Gathers run beside the
-  /// GEMM that needs them, chunk by chunk. Three quarters of a reduce-scatter run beside the GEMM that feeds it.
-  bool overlap_forward_collectives = false;
+  TensorOverlap tensor_overlap = TensorOverlap::kNone;  ///< changes nothing without sequence parallelism
   ExpertCut experts{};
 
   /// Bytes of an element of the gradient that weight-gradient GEMMs add to; 0: they write.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -42,6 +43,13 @@ struct RingMessage {
   Axis axis = Axis::kTensor;
 };
 
+/// A copy from the memory of another rank by a copy engine, while every other rank copies from one of its own.
+struct PeerCopy {
+  Bytes payload;
+  int barriers = 0;  ///< kernels before and after it in which the ranks wait for each other
+  Axis axis = Axis::kTensor;
+};
+
 /// The way in which Transformer Engine's userbuffers run a GEMM with its collective.
 struct Userbuffers {
   int pieces = 1;           ///< pieces of the GEMM along m; each runs once its part of the data is there
@@ -57,10 +65,12 @@ enum class BackwardPart : std::uint8_t { kInput, kWeight };
 struct LayerOp {
   std::string_view name;
   OpRole role = OpRole::kElementwise;
-  std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective, RingMessage> work;
+  std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective, RingMessage, PeerCopy> work;
   bool beside_next = false;
   Userbuffers userbuffers{};  ///< GEMMs only
   BackwardPart part = BackwardPart::kInput;
+  /// GEMMs only: the copy that takes turns with such products on each of two streams.
+  std::optional<PeerCopy> turns{};
 };
 
 using OpList = std::vector<LayerOp>;

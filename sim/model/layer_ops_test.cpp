@@ -156,7 +156,7 @@ TEST(LayerOps, CollectivesAreMegatrons) {
 
 TEST(LayerOps, UserbuffersExposeAQuarterOfAReduceScatter) {
   LayerContext context = cut(4, true);
-  context.overlap_forward_collectives = true;
+  context.tensor_overlap = TensorOverlap::kUserbuffers;
   const OpList ops = layer_forward(gpt(), context);
   EXPECT_EQ(collectives(ops, CollectiveKind::kAllGather).blocking, 0);
   const auto reduced = collectives(ops, CollectiveKind::kReduceScatter);
@@ -180,7 +180,7 @@ TEST(LayerOps, UserbuffersCutProductsAsTheirCollectiveArrivesOrLeaves) {
   using Pieces = std::map<std::string_view, int>;
   count(layer_forward(gpt(), context));
   EXPECT_EQ(pieces, (Pieces{{"qkv", 1}, {"projection", 1}, {"fc1", 1}, {"fc2", 1}})) << "collectives before and after";
-  context.overlap_forward_collectives = true;
+  context.tensor_overlap = TensorOverlap::kUserbuffers;
   count(layer_forward(gpt(), context));
   EXPECT_EQ(pieces, (Pieces{{"qkv", 4}, {"projection", 4}, {"fc1", 4}, {"fc2", 4}}));
   count(layer_backward(gpt(), context));

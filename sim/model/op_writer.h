@@ -35,6 +35,15 @@ class OpWriter {
   void ring_message(Axis axis, std::string_view name, double payload, bool beside_next) {
     ops_.push_back({name, OpRole::kComm, RingMessage{wide(payload), axis}, beside_next});
   }
+  /// Appends a copy that runs beside the next kernel.
+  void peer_copy(std::string_view name, double payload, int barriers) {
+    ops_.push_back({name, OpRole::kComm, PeerCopy{wide(payload), barriers}, /*beside_next=*/true});
+  }
+  /// Appends a part of a product, which takes turns with copies of `payload` bytes.
+  void product_part(std::string_view name, OpRole role, GemmShape shape, double payload, int barriers) {
+    gemm(name, role, shape);
+    ops_.back().turns = PeerCopy{wide(payload), barriers};
+  }
   void add(LayerOp op) { ops_.push_back(std::move(op)); }
   [[nodiscard]] OpList take() { return std::move(ops_); }
 

@@ -6,6 +6,7 @@
 // the weight gradient.
 #include "sim/model/products.h"
 
+#include "sim/model/micro_pipeline.h"
 #include "sim/model/quantisation.h"
 
 namespace foretoken::model {
@@ -36,7 +37,8 @@ void transpose_gathered(OpWriter& ops, const Cut& cut, double columns) {
 }
 
 bool overlaps(const Cut& cut) {
-  return cut.context.sequence_parallel && cut.context.overlap_forward_collectives && cut.context.tensor > 1;
+  return cut.context.tensor_overlap == TensorOverlap::kUserbuffers && cut.context.sequence_parallel &&
+         cut.context.tensor > 1;
 }
 
 // Userbuffers run a GEMM with its collective as NVIDIA's recipes for 70B to 405B on Hopper state it (NVIDIA/NeMo
@@ -78,16 +80,21 @@ void weight_gradient_scales(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
                  BackwardPart::kWeight);
 }
 
+GemmShape forward_shape(const Cut& cut, const Sizes& sizes) {
+  return {.m = cut.T, .n = sizes.n, .k = sizes.k, .precision = precision_of(cut, sizes)};
+}
+
+GemmShape input_gradient_shape(const Cut& cut, const Sizes& sizes) {
+  return {
+      .m = cut.T, .n = sizes.k, .k = sizes.n, .pass = GemmPass::kInputGradient, .precision = precision_of(cut, sizes)};
+}
+
 void forward_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Userbuffers userbuffers) {
-  ops.gemm(sizes.name, sizes.role, {.m = cut.T, .n = sizes.n, .k = sizes.k, .precision = precision_of(cut, sizes)},
-           userbuffers);
+  ops.gemm(sizes.name, sizes.role, forward_shape(cut, sizes), userbuffers);
 }
 
 void input_gradient(OpWriter& ops, const Cut& cut, const Sizes& sizes, Userbuffers userbuffers) {
-  ops.gemm(
-      sizes.input_gradient, sizes.role,
-      {.m = cut.T, .n = sizes.k, .k = sizes.n, .pass = GemmPass::kInputGradient, .precision = precision_of(cut, sizes)},
-      userbuffers);
+  ops.gemm(sizes.input_gradient, sizes.role, input_gradient_shape(cut, sizes), userbuffers);
 }
 
 void weight_gradient_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Userbuffers userbuffers) {
@@ -120,12 +127,16 @@ void gather_tokens(OpWriter& ops, const Cut& cut, double width) {
 
 void column_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
   forward_scales(ops, cut, sizes);
+  if (is_micro_pipelined(cut))
+    return gather_and_multiply(ops, cut,
+                               {sizes.name, sizes.role, forward_shape(cut, sizes), cut.gathered_bytes(sizes.inputs)});
   gather_tokens(ops, cut, sizes.inputs);
   forward_gemm(ops, cut, sizes, ring_exchange(cut));
 }
 
-// The input gradient must be summed over tensor ranks. With sequence parallelism a rank keeps only a shard of the
-// input, so the input is gathered again.
+// The input gradient must be summed over tensor ranks. PyTorch's compiler does not fuse its reduce-scatter: it stands
+// behind the sum of several products (queries, keys and values; gate and up). With sequence parallelism a rank keeps
+// only a shard of the input, so the input is gathered again.
 void column_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
   const bool beside = cut.context.overlap_backward_collectives;
   const double payload = cut.whole_bytes(sizes.inputs);
@@ -153,6 +164,8 @@ void row_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
   const double payload = cut.whole_bytes(sizes.outputs);
   quantise(ops, cut, sizes.inputs);
   forward_scales(ops, cut, sizes);
+  if (sums && is_micro_pipelined(cut))
+    return multiply_and_scatter(ops, cut, {sizes.name, sizes.role, forward_shape(cut, sizes), payload});
   if (sums && overlaps(cut))
     ops.collective("reduce-scatter output beside", CollectiveKind::kReduceScatter,
                    (1 - kExposedReduceScatter) * payload, true);
@@ -169,8 +182,14 @@ void row_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
 void row_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes, bool sums) {
   if (sums) quantise_output_gradient(ops, cut, sizes.outputs);
   input_gradient_scales(ops, cut, sizes);
-  if (sums) gather_tokens(ops, cut, sizes.outputs);
-  input_gradient(ops, cut, sizes, sums ? ring_exchange(cut) : Userbuffers{});
+  if (sums && is_micro_pipelined(cut)) {
+    gather_and_multiply(
+        ops, cut,
+        {sizes.input_gradient, sizes.role, input_gradient_shape(cut, sizes), cut.gathered_bytes(sizes.outputs)});
+  } else {
+    if (sums) gather_tokens(ops, cut, sizes.outputs);
+    input_gradient(ops, cut, sizes, sums ? ring_exchange(cut) : Userbuffers{});
+  }
   if (sums && cut.context.sequence_parallel) transpose_gathered(ops, cut, sizes.outputs);
   weight_gradient_scales(ops, cut, sizes);
   weight_gradient(ops, cut, sizes);

@@ -106,6 +106,15 @@ std::vector<Gpus> neighbours_on_nodes(const RankGroups& groups, int domain) {
   return pairs;
 }
 
+/// Returns every two members of a group that are on one node.
+std::vector<Gpus> pairs_on_nodes(const RankGroups& groups, int domain) {
+  std::vector<Gpus> pairs;
+  for (const Gpus& group : groups_on_nodes(groups, domain))
+    for (std::size_t i = 0; i < group.size(); ++i)
+      for (std::size_t j = i + 1; j < group.size(); ++j) pairs.push_back({group[i], group[j]});
+  return pairs;
+}
+
 /// Returns the pairs on one node of a rank of the first stage and its partner on the last.
 std::vector<Gpus> ends_on_nodes(const RankGrid& grid, int domain) {
   std::vector<Gpus> pairs;
@@ -175,6 +184,11 @@ NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>
 NodeLinks message_links(const Cluster& cluster, const RankGroups& groups) {
   if (spread_out(groups, cluster.links.gpus)) return cluster.links;
   return least_links(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); });
+}
+
+NodeLinks pair_links(const Cluster& cluster, const RankGroups& groups) {
+  if (spread_out(groups, cluster.links.gpus)) return cluster.links;
+  return least_links(cluster, [&](int domain) { return pairs_on_nodes(groups, domain); });
 }
 
 NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid) {

@@ -39,6 +39,10 @@ namespace foretoken::net {
 /// the cables between the two. It is zero where any two on one node have no cable.
 [[nodiscard]] NodeLinks message_links(const Cluster& cluster, const RankGroups& groups);
 
+/// Returns the links for copies between any two ranks of a group. NVLink is the cables of the pair that has fewest. It
+/// is zero where a pair on one node has none.
+[[nodiscard]] NodeLinks pair_links(const Cluster& cluster, const RankGroups& groups);
+
 /// Returns the links for messages between a rank of the first stage and its partner on the last, which hold the same
 /// embedding.
 [[nodiscard]] NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid);

@@ -66,6 +66,18 @@ TEST(Cables, ACubeMeshHasRingsOfEightAndOfItsQuads) {
   EXPECT_DOUBLE_EQ(gradient_rate(cube, {.tensor = 4, .data = 2}), 50) << "GPUs 2 and 6: one cable";
 }
 
+TEST(Cables, CopiesNeedACableBetweenEveryTwoRanks) {
+  const auto rate = [](const Cluster& c, Job d) {
+    return pair_links(c, d.groups(Axis::kTensor)).nvlink_per_gpu.value() / 1e9;
+  };
+  EXPECT_DOUBLE_EQ(rate(node("nvswitch", 8), {.tensor = 8}), 300);
+  const Cluster cube = node("hybrid-cube-mesh", 8);
+  EXPECT_DOUBLE_EQ(rate(cube, {.tensor = 4, .data = 2}), 50) << "every two of a quad have a cable, some two";
+  EXPECT_DOUBLE_EQ(rate(cube, {.tensor = 8}), 0) << "GPUs 0 and 5 have none, although the eight form a ring";
+  EXPECT_DOUBLE_EQ(rate(node("bridge", 4), {.tensor = 2, .data = 2}), 300);
+  EXPECT_DOUBLE_EQ(rate(node("bridge", 4), {.tensor = 4}), 0);
+}
+
 TEST(Cables, AChainIsNoRing) {
   EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 4, {{0, 1, 4}, {1, 2, 4}, {2, 3, 4}}), {.tensor = 4}), 0);
   EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 4, {{0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {0, 3, 4}}), {.tensor = 4}), 300);

@@ -29,6 +29,9 @@ Seconds exchange_time(ExchangeShape shape, const Site& site, Bytes payload, cons
 
 Seconds moving_time(const Communication& row, const Site& site, Bytes payload, const cost::Profile& profile) {
   if (row.host_path) return payload / row.host_rate;
+  // A placement or a failed link may take NVLink from a group.
+  const bool reaches_peers = site.group.nodes == 1 && site.links.nvlink_per_gpu.value() > 0;
+  if (row.by_copy_engine && reaches_peers) return cost::peer_copy_time(payload, site.links, profile);
   if (!row.collective) {
     const PointToPointShape message{
         .payload = payload, .crosses_nodes = site.group.nodes > 1, .senders_per_node = site.group.groups_per_node};

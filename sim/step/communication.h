@@ -62,6 +62,7 @@ struct Communication {
   Seconds overhead{};                   ///< before its bytes move
   double factor = 1;                    ///< factor of the runtime on the cost of moving the bytes
   std::optional<double> nics{};         ///< most NICs of a node that all such groups fill
+  bool by_copy_engine = false;          ///< a copy from the memory of another GPU, not a message
   std::optional<HostPath> host_path{};  ///< of a copy between a GPU and its host; absent: between GPUs
   BytesPerSecond host_rate{};           ///< of such a copy
   des::Duration for_tensors{};          ///< added by a runtime that moves a unit tensor by tensor

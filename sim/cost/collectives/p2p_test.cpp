@@ -20,6 +20,13 @@ TEST(PointToPoint, EveryPathByHand) {
   EXPECT_NEAR(seconds(30e6, true, 1, dgx_a100()), 15e-6 + 30e6 / 20e9, 1e-15);
 }
 
+TEST(PeerCopy, TakesTheCopyEnginesPartOfNvlinkAfterALaunch) {
+  const Profile profile = example_a100_profile();
+  const Seconds launch = profile.memory_bound.launch;
+  EXPECT_EQ(peer_copy_time(Bytes(0), dgx_a100(), profile), launch) << "a barrier";
+  EXPECT_NEAR(peer_copy_time(Bytes(30e6), dgx_a100(), profile).value(), launch.value() + 30e6 / (0.88 * 300e9), 1e-15);
+}
+
 TEST(PointToPoint, OneSenderDrivesItsOwnNicOnlyAndManyShareAll) {
   NodeLinks four_nics = dgx_a100();
   four_nics.nics = 4;

@@ -70,6 +70,9 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.drops_gradients = node.boolean_or("drops_gradients", runtime.drops_gradients);
   runtime.frozen_input_copies = node.number_or("frozen_input_copies", 1, {.low = 1, .high = 4});
   runtime.optimizer_working_bytes = node.number_or("optimizer_working_bytes", 0, {.low = 0, .high = 64});
+  using enum model::TensorOverlap;
+  runtime.tensor_overlap = node.one_of_or<model::TensorOverlap>(
+      "tensor_overlap", kNone, {{"none", kNone}, {"userbuffers", kUserbuffers}, {"micro-pipeline", kMicroPipeline}});
   runtime.userbuffers_gain = node.boolean_or("userbuffers_gain", runtime.userbuffers_gain);
   runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
@@ -191,6 +194,7 @@ job::Runtime read_runtime(const Node& node) {
                    "drops_gradients",
                    "autocast",
                    "frozen_input_copies",
+                   "tensor_overlap",
                    "userbuffers_gain",
                    "cublas_before_11_7",
                    "experts_split_as_dense",

@@ -168,6 +168,26 @@ void check_exchanges(Draft& draft, const Hardware& hardware) {
   if (const auto reason = why_no_deepep(profile, crosses)) refuse(*reason);
 }
 
+// Copy engines reach the memory of GPUs that NVLink joins.
+void check_peer_copies(Draft& draft, const Hardware& hardware) {
+  const Job& job = draft.job;
+  if (!job.overlap.tensor_parallel || job.parallelism.tensor == 1) return;
+  if (job.runtime.tensor_overlap != model::TensorOverlap::kMicroPipeline) return;
+  const net::Cluster& cluster = hardware.cluster;
+  const net::RankGroups groups = job.grid().groups(Axis::kTensor);
+  const auto refuse = [&](const std::string& reason) {
+    draft.complain(
+        "/overlap/tensor_parallel",
+        fmt::format("expected false, found true: {}, and PyTorch copies between GPUs of one NVLink domain", reason));
+  };
+  if (groups.shape(cluster.links.gpus).nodes > 1)
+    return refuse(fmt::format("tensor groups of {} ranks span nodes of {}", job.parallelism.tensor,
+                              with_noun(cluster.links.gpus, "GPU")));
+  if (net::pair_links(cluster, groups).nvlink_per_gpu.value() <= 0)
+    refuse(fmt::format("NVLink does not join every two of {} tensor ranks on {}", job.parallelism.tensor,
+                       in_quotes(cluster.name)));
+}
+
 void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>& warnings) {
   const auto& [cluster, profile] = hardware;
   const Sound& sound = draft.sound;
@@ -180,6 +200,7 @@ void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>
   if (sound.cluster && sound.profile) warn_of_another_rate(job, hardware, warnings);
   if (sound.cluster && sound.parallelism) warn_of_slow_placements(job, hardware, warnings);
   if (sound.cluster && sound.profile && draft.complaints.empty()) check_exchanges(draft, hardware);
+  if (sound.cluster && draft.complaints.empty()) check_peer_copies(draft, hardware);
   if (sound.cluster && draft.complaints.empty()) warn_of_missing_cables(job, cluster, warnings);
   if (sound.profile && job.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
     draft.complain("/attention",

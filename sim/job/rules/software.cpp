@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
+#include "sim/base/text.h"
 #include "sim/job/make.h"
 #include "sim/job/rules/precision_recipe.h"
 #include "sim/job/rules/rules.h"
+#include "sim/model/cut.h"
 
 namespace foretoken::job {
 
@@ -125,6 +127,39 @@ void settle_software(Draft& draft) {
   if (question.stragglers.on) draft.notes.assumptions.push_back(in_words(question.stragglers));
 }
 
+namespace {
+
+void check_tensor_overlap(Draft& draft) {
+  using enum model::TensorOverlap;
+  const Runtime& runtime = draft.question.runtime;
+  const Job& job = draft.job;
+  const char* pointer = "/overlap/tensor_parallel";
+  if (!job.overlap.tensor_parallel) return;
+  if (runtime.tensor_overlap == kNone)
+    draft.complain(pointer, fmt::format("expected false with runtime {}, found true: only torchtitan-compiled "
+                                        "(PyTorch's asynchronous tensor parallelism) and Megatron-Core (userbuffers) "
+                                        "overlap tensor-parallel collectives; try another runtime",
+                                        in_quotes(runtime.name)));
+  if (runtime.tensor_overlap == kUserbuffers && !runtime.userbuffers_gain)
+    draft.notes.assumptions.push_back(
+        fmt::format("overlap.tensor_parallel saves nothing under runtime {}: its smaller products cost what it hides "
+                    "(docs/modeller/layer.md)",
+                    runtime.name));
+  if (runtime.tensor_overlap != kMicroPipeline || job.parallelism.tensor == 1) return;
+  if (!job.parallelism.sequence_parallel)
+    draft.complain(pointer,
+                   "expected false without sequence parallelism, found true: PyTorch fuses products with gathers and "
+                   "reduce-scatters, not with all-reduces; try parallelism.sequence_parallel true");
+  const model::LayerContext context{.precision = job.precision, .fp8_recipe = job.recipe.fp8};
+  if (const model::Cut cut(context); cut.quantises() && !cut.scales_tensors())
+    draft.notes.assumptions.push_back(
+        fmt::format("overlap.tensor_parallel saves nothing with precision {} and scales for blocks: PyTorch's compiler "
+                    "does not fuse such products with their collectives",
+                    job.precision_name()));
+}
+
+}  // namespace
+
 void settle_overlap(Draft& draft) {
   const Runtime& runtime = draft.question.runtime;
   const AskedOverlap& asked = draft.question.choices.overlap;
@@ -136,11 +171,7 @@ void settle_overlap(Draft& draft) {
   overlap.p2p = asked.p2p.value_or(runtime.overlap_p2p && interleaves);
   overlap.tensor_parallel = asked.tensor_parallel.value_or(false);
   overlap.exchanges = asked.exchanges.value_or(false);
-  if (overlap.tensor_parallel && !runtime.userbuffers_gain)
-    draft.notes.assumptions.push_back(
-        fmt::format("overlap.tensor_parallel saves nothing under runtime {}: its smaller products cost what it hides "
-                    "(docs/modeller/step.md)",
-                    runtime.name));
+  check_tensor_overlap(draft);
   if (overlap.param_gather && !sharded)
     draft.complain("/overlap/param_gather",
                    "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");

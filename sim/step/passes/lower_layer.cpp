@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "sim/cost/costs.h"
+#include "sim/cost/kernels/in_turns.h"
 #include "sim/cost/wide_products.h"
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/kernels.h"
@@ -52,9 +53,20 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
   return std::max(time, static_cast<double>(shape.batch) * job.runtime.expert_product);
 }
 
+// Returns the time of a part of a product that takes turns with copies.
+Seconds part_time(const job::Job& job, const GemmShape& shape, const model::PeerCopy& copy) {
+  GemmShape both = shape;
+  both.batch *= 2;
+  const Seconds copying = cost_of(*communication_of(job, {.name = "", .work = copy}), job);
+  return cost::product_time_in_turns({gemm_time(job, shape, {}), gemm_time(job, both, {})}, copying);
+}
+
 // Returns the time of a kernel. For a communication its row has the time.
 Seconds kernel_time(const job::Job& job, const model::LayerOp& op) {
-  return std::visit(Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
+  return std::visit(Overloaded{[&](const GemmShape& shape) {
+                                 return op.turns ? part_time(job, shape, *op.turns)
+                                                 : gemm_time(job, shape, op.userbuffers);
+                               },
                                [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
                                [&](const MemoryBoundShape& shape) {
                                  return job.runtime.memory_bound_factor * cost::memory_bound_time(shape, job.profile);
@@ -65,6 +77,7 @@ Seconds kernel_time(const job::Job& job, const model::LayerOp& op) {
 
 std::optional<Axis> axis_of(const model::LayerOp& op) {
   if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->axis;
+  if (const auto* copy = std::get_if<model::PeerCopy>(&op.work)) return copy->axis;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
@@ -103,13 +116,15 @@ struct HostTimes {
 };
 
 // Returns host times. A runtime states the host time of a layer whose softmax is one kernel and that has dropout. A
-// layer without dropout launches fewer kernels, each in the same time. A graph of a layer is one launch.
+// layer without dropout launches fewer kernels, each in the same time, and a layer whose products are cut more. A graph
+// of a layer is one launch.
 HostTimes host_times(const job::Job& job, model::LayerContext context) {
   const job::Runtime& runtime = job.runtime;
   if (job.cuda_graphs != job::CudaGraphs::kNone) return {};
   // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
   if (job.optimizer.shards_gradients()) return {};
   const double ranks = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
+  context.tensor_overlap = model::TensorOverlap::kNone;
   context.micro_batch = 4;  // makes the softmax fused for any number of heads
   model::Transformer model = job.model;
   model.hidden_dropout = model.attention_dropout = 0.1;

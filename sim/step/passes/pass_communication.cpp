@@ -30,6 +30,15 @@ Communication ring_message(const job::Job& part, const model::RingMessage& op) {
   return row;
 }
 
+// Returns a copy from another rank. A barrier is a kernel that moves next to nothing.
+Communication peer_copy(const job::Job& part, const model::PeerCopy& op) {
+  Communication row = inside_pass(part, op.axis, op.payload);
+  row.by_copy_engine = true;
+  row.site.links = net::pair_links(part.cluster, part.grid().groups(op.axis));
+  row.overhead = static_cast<double>(op.barriers) * part.profile.memory_bound.launch;
+  return row;
+}
+
 double hottest_of(const job::Job& part) { return part.routing.capacity_factor ? 1 : part.routing.imbalance; }
 
 /// Returns the exchange that DeepEP runs, or nothing for what NCCL moves. Tokens go out in 16 bits, as they come back.
@@ -53,6 +62,7 @@ std::optional<ExchangeShape> deepep_exchange(const job::Job& part, const Communi
 
 std::optional<Communication> unnamed(const job::Job& part, const model::LayerOp& op) {
   if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return ring_message(part, *message);
+  if (const auto* copy = std::get_if<model::PeerCopy>(&op.work)) return peer_copy(part, *copy);
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   if (collective == nullptr) return std::nullopt;
   Communication row = pass_collective(part, collective->axis, collective->kind, collective->payload);
@@ -62,7 +72,7 @@ std::optional<Communication> unnamed(const job::Job& part, const model::LayerOp&
 
 bool moves_the_same(const Communication& a, const Communication& b) {
   return a.name == b.name && a.collective == b.collective && a.exchange == b.exchange && a.axes == b.axes &&
-         a.payload == b.payload;
+         a.payload == b.payload && a.by_copy_engine == b.by_copy_engine && a.overhead == b.overhead;
 }
 
 }  // namespace

@@ -77,6 +77,10 @@ std::vector<Decision> decisions_of(const Job& base) {
   if (p.tensor > 1)
     decisions.push_back({p.sequence_parallel ? "no sequence parallelism" : "sequence parallelism",
                          {{Key::kSequenceParallel, !p.sequence_parallel}}});
+  if (p.tensor > 1 && base.runtime.tensor_overlap == model::TensorOverlap::kMicroPipeline)
+    decisions.push_back({base.overlap.tensor_parallel ? "tensor-parallel collectives between products"
+                                                      : "tensor-parallel collectives beside products",
+                         {{Key::kTensorOverlap, !base.overlap.tensor_parallel}}});
   if (p.data > 1)
     decisions.push_back(
         {base.overlap.grad_reduce ? "gradients reduced at the end" : "gradients reduced beside the passes",

@@ -132,12 +132,13 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   const bool replicates = product(candidate.degrees, net::kReplicaAxes) > 1;
   const bool posts_as_megatron = chosen.posting == schedule::Posting::kAsInMegatron;
   const int tensor = candidate.degrees[Axis::kTensor];
-  // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
+  // Both ways to overlap need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM,
+  // arguments.py; torch/distributed/_symmetric_memory/__init__.py).
   const int domain = net::domain_of_job(asked.cluster, candidate.gpus, tensor);
-  const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && domain % tensor == 0;
+  const bool overlaps_tensor = tensor > 1 && candidate.sequence_parallel && domain % tensor == 0;
   std::vector<job::Overlap> overlaps;
   const std::span<const bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
-  for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
+  for (const bool beside : choices_of(Key::kTensorOverlap, overlaps_tensor))
     for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
       for (const bool reduce : choices_of(Key::kGradReduce, replicates && waits)) {
         const bool reduces_beside = is_open(Key::kGradReduce)

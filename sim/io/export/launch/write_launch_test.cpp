@@ -182,6 +182,13 @@ TEST(ExportLaunch, FormatsOfOneModelKeepIt) {
   titan[0] = "runtime=torchtitan";
   titan[2] = "optimizer.zero_stage=3";
   EXPECT_EQ(losses_of(exported_as("torchtitan", "llama-3-70b-256-h100", titan)), "");
+  EXPECT_THAT(exported_as("torchtitan", "llama-3-70b-256-h100", titan).text, Not(HasSubstr("async")));
+  titan[0] = "runtime=torchtitan-compiled";
+  titan.emplace_back("overlap.tensor_parallel=true");
+  const ExportedLaunch overlapped = exported_as("torchtitan", "llama-3-70b-256-h100", titan);
+  EXPECT_EQ(losses_of(overlapped), "");
+  EXPECT_THAT(overlapped.text, HasSubstr("tensor_parallel_degree = 4\n"));
+  EXPECT_THAT(overlapped.text, HasSubstr("enable_async_tensor_parallel = true\n"));
 }
 
 TEST(ExportLaunch, LossesAreNamed) {

@@ -58,6 +58,7 @@ std::string checkpoint_text(const job::Job& job) {
 
 std::string write_torchtitan(const job::Job& job, const nlohmann::json& scenario) {
   const job::Parallelism& p = job.parallelism;
+  const bool compiled = job.runtime.name == "torchtitan-compiled" || job.compile;
   std::string text =
       "# A configuration of torchtitan, written by foretoken export.\n" + own_lines_of(scenario, job.gpus);
   text += "\n[model]\n" + flavor_text(scenario);
@@ -68,10 +69,10 @@ std::string write_torchtitan(const job::Job& job, const nlohmann::json& scenario
       fmt::format("\n[parallelism]\ndata_parallel_shard_degree = {}\ntensor_parallel_degree = {}\n", p.data, p.tensor);
   text += fmt::format("pipeline_parallel_degree = {}\ncontext_parallel_degree = {}\n", p.pipeline, p.context);
   if (p.expert > 1) text += fmt::format("expert_parallel_degree = {}\n", p.expert);
+  if (job.overlap.tensor_parallel && compiled) text += "enable_async_tensor_parallel = true\n";
   if (job.optimizer.zero_stage == 2) text += "fsdp_reshard_after_forward = \"never\"\n";
   text += schedule_text(job);
   text += "\n[activation_checkpoint]\n" + checkpoint_text(job);
-  const bool compiled = job.runtime.name == "torchtitan-compiled" || job.compile;
   text += fmt::format("\n[compile]\nenable = {}\n", compiled);
   if (job.precision == Precision::kFp8) text += "\n[float8]\nenable_float8_linear = true\n";
   return text + "\n[optimizer]\nname = \"AdamW\"\n";

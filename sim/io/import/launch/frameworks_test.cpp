@@ -464,6 +464,27 @@ TEST(Frameworks, TorchtitanAsksForTheRecomputedLayersOfAModelThatItsCodeKnows) {
   EXPECT_THAT(questions_of(other), HasSubstr("recompute.layers"));
 }
 
+TEST(Frameworks, TorchtitanOverlapsTensorParallelismWithTheCompilerOnly) {
+  const auto report = [](const std::string& section, const std::string& tensor, const std::string& compile) {
+    const std::string key = "enable_async_tensor_parallel = true\n";
+    return read_as("a.toml",
+                   "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\n"
+                   "local_batch_size = 1\n[parallelism]\ndata_parallel_shard_degree = 8\n"
+                   "tensor_parallel_degree = " +
+                       tensor + "\n" + (section == "parallelism" ? key : "[experimental]\n" + key) + compile);
+  };
+  for (const char* section : {"parallelism", "experimental"}) {
+    const Report on = report(section, "8", "[compile]\nenable = true\n");
+    EXPECT_EQ(on.at("overlap.tensor_parallel"), Json(true)) << section;
+    EXPECT_EQ(on.at("runtime"), Json("torchtitan-compiled"));
+    EXPECT_EQ(refusals_of(on), "");
+  }
+  EXPECT_THAT(refusals_of(report("experimental", "8", "")), HasSubstr("torchtitan takes it only with compile.enable"));
+  EXPECT_THAT(refusals_of(report("experimental", "8", "[compile]\nenable = true\ncomponents = [\"loss\"]\n")),
+              HasSubstr("\"model\" in compile.components"));
+  EXPECT_EQ(refusals_of(report("experimental", "1", "")), "") << "one rank has nothing to overlap";
+}
+
 TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
   for (const char* value : {"\"$BATCH\"", "-1"}) {
     const Report report = read_as("a.toml", std::string("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"

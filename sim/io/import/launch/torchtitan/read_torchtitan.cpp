@@ -207,6 +207,17 @@ void map_recompute(const Settings& settings, std::int64_t layers, Report& report
   report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
 }
 
+// torchtitan stops without the compiler (distributed/tensor_parallel.py, maybe_enable_async_tp).
+void map_async_tensor(const Settings& settings, bool compiled, Report& report) {
+  const Names kAsync = {"parallelism.enable_async_tensor_parallel", "experimental.enable_async_tensor_parallel"};
+  if (!settings.on(kAsync)) return;
+  const std::string key = settings.find(kAsync)->key;
+  if (!compiled && report.whole("parallelism.tensor").value_or(1) == 1) return;
+  if (!compiled)
+    return report.refuse(key, "torchtitan takes it only with compile.enable, and \"model\" in compile.components");
+  report.map("overlap.tensor_parallel", true, key);
+}
+
 void map_software(const Settings& settings, const Degrees& degrees, Report& report) {
   const auto reshard = settings.find({"parallelism.fsdp_reshard_after_forward"});
   const bool kept = reshard && reshard->text == "never";
@@ -225,9 +236,7 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
                 compiled ? "compile is on"
                 : on     ? "only " + printable(components, 40) + " is compiled"
                          : "compile is off");
-  const Names kAsync = {"parallelism.enable_async_tensor_parallel", "experimental.enable_async_tensor_parallel"};
-  if (settings.on(kAsync) && report.whole("parallelism.tensor").value_or(1) > 1)
-    report.refuse(settings.find(kAsync)->key, "asynchronous tensor parallelism of PyTorch is not modelled");
+  map_async_tensor(settings, compiled, report);
   const auto optimizer = settings.find({"optimizer.name"});
   if (optimizer && optimizer->text != "AdamW" && optimizer->text != "Adam")
     report.refuse(optimizer->key, in_quotes(optimizer->text) + " has other costs and memory than Adam");
