@@ -72,6 +72,14 @@ std::string offloaded_run_text(const report::Metrics& m, const Paint& paint) {
                                      report::days_text(part * m.run->days)));
 }
 
+std::string overlaps_text(const study::Explanation& answer, const Paint& paint) {
+  if (answer.costly.empty()) return "";
+  std::string text = report::title_text("Overlaps", "each left out in turn, and the step simulated again", paint);
+  for (const study::CostlyOverlap& each : answer.costly)
+    text += paint.paragraph("  ", study::costly_words(each, answer.repaired));
+  return text;
+}
+
 std::string text_of(const study::Explanation& answer, const Paint& paint) {
   const report::Metrics& m = answer.prediction.metrics;
   std::string text = paint.name(m.name);
@@ -84,12 +92,12 @@ std::string text_of(const study::Explanation& answer, const Paint& paint) {
   text += offloaded_run_text(m, paint);
   text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
-  return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
+  return text + hardware_text(answer, paint) + overlaps_text(answer, paint) + report::warnings_text(m.warnings, paint);
 }
 
 std::string json_of(const study::Explanation& answer) {
   const report::Metrics& m = answer.prediction.metrics;
-  Json steps = Json::array(), hardware = Json::array();
+  Json steps = Json::array(), hardware = Json::array(), overlaps = Json::array();
   for (const report::WaterfallStep& each : answer.fall.steps)
     steps.push_back({{"step", each.key}, {"time_s", des::to_seconds(each.time).value()}});
   for (const study::Sensitivity& each : answer.hardware)
@@ -98,6 +106,11 @@ std::string json_of(const study::Explanation& answer) {
                         {"more", answer.part},
                         {"step_time_s", each.larger.value()},
                         {"step_change", answer.change(each)}});
+  for (const study::CostlyOverlap& each : answer.costly)
+    overlaps.push_back({{"overlap", job::name_of(each.key)},
+                        {"step_time_s_without", each.without.value()},
+                        {"step_change", each.without / answer.repaired - 1},
+                        {"words", study::costly_words(each, answer.repaired)}});
   return Json{{"name", m.name},
               {"step_time_s", m.step_time.value()},
               {"simulated_step_time_s", m.simulated_step_time.value()},
@@ -108,6 +121,7 @@ std::string json_of(const study::Explanation& answer) {
               {"waterfall", std::move(steps)},
               {"delays", report::delays_json(m)},
               {"hardware", std::move(hardware)},
+              {"costly_overlaps", std::move(overlaps)},
               {"warnings", m.warnings}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          '\n';

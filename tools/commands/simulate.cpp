@@ -146,6 +146,13 @@ std::optional<ranks::Traffic> traffic_of(const Options& options) {
   return options.collectives == "flows" ? ranks::Traffic::kFlows : ranks::Traffic::kAnalytic;
 }
 
+// One screen shows all slow hardware together, a table of scenarios none.
+study::Delays delays_of(const Options& options) {
+  if (options.form == Form::kCsv) return study::Delays::kNone;
+  const bool each = options.details || options.form == Form::kJson;
+  return each ? study::Delays::kEach : study::Delays::kTogether;
+}
+
 // Returns the question as other commands take it: "gpt3.json --set a=b", or the options that state it. A question that
 // does not fit into a line gets "..." in place of its overrides.
 std::string repeated_question(const Options& options) {
@@ -218,7 +225,7 @@ Answer answer(const Options& options, const Question& question, const Evidence& 
                               .keeps_tasks = options.files.any(),
                               .advice = true,
                               .forward_only = options.form == Form::kJson,
-                              .delays = true,
+                              .delays = delays_of(options),
                               .interval = study::IntervalQuestion{evidence.get(), options.interval / 100.0}});
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};

@@ -137,7 +137,8 @@ SearchLog::SearchLog(const std::string& path, const study::SearchRequest& reques
   regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   if (regular_ && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("another search is writing this file");
-  if (regular_ && status.st_size > 0)
+  // Another search may have written it before this one got the lock.
+  if (regular_ && ::fstat(descriptor_, &status) == 0 && status.st_size > 0)
     take_up(resume);
   else
     write(header_ + '\n');

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/report/waterfall.h"
+#include "sim/study/otherwise/overlaps.h"
 #include "sim/study/otherwise/sensitivity.h"
 #include "sim/study/predict/predict.h"
 
@@ -15,6 +16,7 @@ struct Explanation {
   double part = 0;         ///< by which each hardware property grows: 0.1 is a tenth
   Seconds repaired;        ///< the step without slow hardware, the base of `hardware`
   std::vector<Sensitivity> hardware;
+  std::vector<CostlyOverlap> costly;  ///< overlaps that cost more than they hide
 
   /// Returns the change of the step with more of a property: -0.02 saves 2 %.
   [[nodiscard]] double change(const Sensitivity& property) const { return property.larger / repaired - 1; }

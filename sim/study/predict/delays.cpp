@@ -207,6 +207,18 @@ void keep_most_important(std::vector<Part>& parts) {
        }});
 }
 
+// Lists stated and drawn parts, without everything slow together.
+std::vector<Part> parts_of(const Prediction& prediction) {
+  std::vector<Part> parts;
+  add_stated_gpus(prediction, parts);
+  add_nics(prediction, parts);
+  add_other_links(prediction, parts);
+  add_imbalanced_experts(prediction, parts);
+  keep_most_important(parts);
+  add_drawn(prediction, parts);
+  return parts;
+}
+
 bool is_slow(const Job& job) {
   const job::Imperfections& what = job.imperfections;
   return !what.slow_gpus.empty() || what.uneven_links() || !what.imbalanced_experts.empty() || job.stragglers.on;
@@ -223,18 +235,16 @@ Job repaired(Job job) {
   return job;
 }
 
-std::vector<Delay> delays_of(const Prediction& prediction) {
+std::vector<Delay> delays_of(const Prediction& prediction, Delays which) {
+  const job::Imperfections& what = prediction.job.imperfections;
+  const std::size_t stated =
+      what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size() + what.imbalanced_experts.size();
+  const bool several = stated > 1 || (stated == 1 && prediction.job.stragglers.on);
   std::vector<Part> parts;
-  add_stated_gpus(prediction, parts);
-  add_nics(prediction, parts);
-  add_other_links(prediction, parts);
-  add_imbalanced_experts(prediction, parts);
-  const std::size_t stated = parts.size();
-  keep_most_important(parts);
-  const std::size_t one_by_one = std::min(parts.size(), kMostParts);
-  add_drawn(prediction, parts);
-  if (stated > 1 || (stated == 1 && prediction.job.stragglers.on))
-    parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
+  if (which == Delays::kEach || !several) parts = parts_of(prediction);
+  if (several) parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
+  if (which == Delays::kTogether && !parts.empty()) parts.erase(parts.begin(), parts.end() - 1);
+  const std::size_t one_by_one = which == Delays::kEach ? std::min(stated, kMostParts) : 0;
   const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {

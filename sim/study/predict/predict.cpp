@@ -131,7 +131,8 @@ RunOnce run_without_tasks(Prediction& result) {
 
 // Returns the way of the run without optional parts, for further runs to compare with.
 How without_parts(How how) {
-  how.advice = how.delays = how.forward_only = false;
+  how.advice = how.forward_only = false;
+  how.delays = Delays::kNone;
   how.interval.reset();
   return how;
 }
@@ -186,7 +187,7 @@ Prediction predict(job::Made made, const How& how) {
   // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
   if (how.forward_only) metrics.forward_only_step = fast::forward_only_time(result.job);
-  if (how.delays) metrics.delays = delays_of(result);
+  if (how.delays != Delays::kNone) metrics.delays = delays_of(result, how.delays);
   if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
   return result;
 }

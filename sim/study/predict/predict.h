@@ -1,6 +1,7 @@
 // Makes one complete prediction of a job: its step, the run, the observations, and every number that writers show.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "sim/des/engine.h"
@@ -14,6 +15,9 @@
 #include "sim/study/predict/interval.h"
 
 namespace foretoken::study {
+
+/// The slow hardware whose cost is measured: none, all of it together, or also its parts one by one.
+enum class Delays : std::uint8_t { kNone, kTogether, kEach };
 
 /// The way a step is simulated, and the optional parts of a prediction.
 struct How {
@@ -29,9 +33,9 @@ struct How {
   /// and gives the same numbers several times as fast.
   bool keeps_tasks = true;
 
-  bool advice = false;        ///< for a job that does not fit: simulates up to 31 changes of it
-  bool forward_only = false;  ///< also the time of an evaluation step
-  bool delays = false;  ///< for slow hardware: runs the step again with each part repaired, at most fourteen times
+  bool advice = false;            ///< for a job that does not fit: simulates up to 31 changes of it
+  bool forward_only = false;      ///< also the time of an evaluation step
+  Delays delays = Delays::kNone;  ///< for slow hardware: runs the step again without it, once or at most 14 times
   /// With it the step is the headline, which includes the bias of runs like it, and has an interval. Without it the
   /// step is the simulated one.
   std::optional<IntervalQuestion> interval = std::nullopt;

@@ -265,14 +265,15 @@ TEST(Predict, HasThePartsThatWereAskedForAndNoOthers) {
   EXPECT_FALSE(bare.memory.advice || bare.delays || bare.interval);
   const trust::Evidence evidence = io::read_shipped_residuals();
   const Prediction whole =
-      predict(large, {.advice = true, .delays = true, .interval = IntervalQuestion{evidence, 0.5}});
+      predict(large, {.advice = true, .delays = Delays::kEach, .interval = IntervalQuestion{evidence, 0.5}});
   ASSERT_TRUE(whole.metrics.memory.advice && whole.metrics.delays && whole.metrics.interval);
   EXPECT_TRUE(whole.metrics.delays->empty()) << "nothing is slow";
   EXPECT_EQ(whole.metrics.interval->level, 0.5);
   EXPECT_LT(whole.metrics.interval->low, whole.metrics.step_time);
   EXPECT_EQ(whole.metrics.simulated_step_time, bare.step_time) << "the engine knows no bias";
   EXPECT_EQ(bare.step_time, bare.simulated_step_time);
-  EXPECT_FALSE(whole.how.advice || whole.how.delays || whole.how.interval) << "the way of the run alone";
+  EXPECT_FALSE(whole.how.advice || whole.how.delays != Delays::kNone || whole.how.interval)
+      << "the way of the run alone";
 }
 
 // Evidence of one publication, whose runs took 10 % longer than simulated.

@@ -81,6 +81,26 @@ TEST(Imperfections, EveryPartThatTheStepWaitsForIsNamed) {
   EXPECT_EQ(slowest.on_critical_path->value(), des::to_seconds(des::Duration{path}).value());
 }
 
+TEST(Imperfections, TogetherTheyAreOneDelayThatIsTheLastOfEach) {
+  const std::string text = a100_with("") + R"(, "gpus": 16, "batch": {"micro": 1, "global": 16, "sequence_length": 64},
+      "imperfections": )";
+  for (const char* slow : {R"({"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})",
+                           R"({"slow_gpus": [{"gpu": 1, "slowdown": 1.5}],
+                               "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})",
+                           R"({"failed_nics": [{"node": 1, "nic": 3}, {"node": 0, "nic": 2}]})",
+                           R"({"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]}, "stragglers": {"seed": 1})",
+                           R"({}, "stragglers": {"seed": 1})"}) {
+    SCOPED_TRACE(slow);
+    const job::Job job = small_job(text + slow);
+    const Prediction together = predict(job, {.delays = Delays::kTogether}), each = with_delays(job);
+    ASSERT_EQ(together.metrics.delays->size(), 1U);
+    const report::Delay &only = together.metrics.delays->front(), &last = each.metrics.delays->back();
+    EXPECT_EQ(only.what, last.what);
+    EXPECT_EQ(only.without.value(), last.without.value());
+    EXPECT_EQ(only.on_critical_path, last.on_critical_path);
+  }
+}
+
 TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
   struct Said {
     const char* slowdown;

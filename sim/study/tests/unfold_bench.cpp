@@ -81,5 +81,36 @@ BENCHMARK_CAPTURE(all_reduce_flows, nvls_tree, cost::NcclAlgorithm::kNvlsTree)
     ->Arg(4096)
     ->Unit(benchmark::kMillisecond);
 
+// Predicts a job whose every NIC is slow, or one of each node has failed, and measures what they cost together or one
+// by one.
+void bad_nics(benchmark::State& state, bool failed, Delays delays) {
+  const auto gpus = static_cast<int>(state.range(0));
+  constexpr int kGpusPerNode = 8;
+  std::string nics;
+  for (int node = 0; node < gpus / kGpusPerNode; ++node)
+    for (int nic = 0; nic < (failed ? 1 : kGpusPerNode); ++nic)
+      nics += (nics.empty() ? "" : ",") + std::string(R"({"node": )") + std::to_string(node) + R"(, "nic": )" +
+              std::to_string(nic) + (failed ? "}" : R"(, "rate_factor": 0.5})");
+  const job::Job job =
+      io::read_scenario_text(R"({"model": "gpt3-175b", "cluster": "selene", "gpus": )" + std::to_string(gpus) +
+                                 R"(, "batch": {"micro": 1, "global": )" + std::to_string(gpus / 64) +
+                                 R"(, "sequence_length": 2048}, "parallelism": {"tensor": 8, "pipeline": 8},
+                                 "imperfections": {")" +
+                                 (failed ? "failed_nics" : "slow_nics") + R"(": [)" + nics + "]}}",
+                             "bad-nics", {})
+          .job;
+  keep_freed_memory();  // as the program does
+  for (auto _ : state) benchmark::DoNotOptimize(predict(job, {.keeps_tasks = false, .delays = delays}).metrics);
+}
+BENCHMARK_CAPTURE(bad_nics, slow_together, false, Delays::kTogether)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_nics, slow_each, false, Delays::kEach)->Arg(4096)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_nics, failed_together, true, Delays::kTogether)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace foretoken::study

@@ -6,7 +6,7 @@
 namespace foretoken::study {
 
 inline Prediction with_delays(const job::Job& job, How how = {}) {
-  how.delays = true;
+  how.delays = Delays::kEach;
   return predict(job, how);
 }
 
