@@ -53,7 +53,8 @@ struct Engine {
   bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
   Seconds kernel{};               ///< beyond each kernel's own time
   Seconds launch{};               ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
-  Seconds request{};              ///< HTTP and tokens of one request, before it can join the queue
+  Seconds request{};              ///< HTTP of one request, before it can join the queue
+  Seconds prompt_token{};         ///< the same for each token of its prompt: text is turned into tokens
   Seconds pass{};                 ///< host and sampling, once a pass
   Seconds sequence{};             ///< host and sampling, for each sequence of a pass
   Seconds collective{};           ///< beyond each tensor-parallel collective

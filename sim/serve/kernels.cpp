@@ -47,6 +47,13 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
                                      !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }
 
+const cost::NarrowExpertsLaw* experts_law(const Service& service) {
+  if (!service.laws) return nullptr;
+  const auto& law =
+      service.moe_backend == MoeBackend::kMarlin ? service.laws->marlin_experts : service.laws->mxfp4_experts;
+  return law ? &*law : nullptr;
+}
+
 // Weights of 8 or 4 bits are widened inside the product. It computes as in 16 bits, and reads fewer bytes:
 //
 //   t = max(t16 - (bytes16 - bytes) / rate, bytes / rate, m / 4096 x t16 of 4096 rows)
@@ -55,13 +62,15 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
 // profiles. Experts in MXFP4 have a law where the GPU's laws of serving hold it.
 Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service) {
   const cost::Profile& profile = service.profile;
-  if (precision == WeightPrecision::kMxfp4 && service.laws && service.laws->mxfp4_experts)
+  const cost::NarrowExpertsLaw* const experts = experts_law(service);
+  if (precision == WeightPrecision::kMxfp4 && experts != nullptr)
     return cost::narrow_experts_time({.experts = shape.batch,
                                       .rows = shape.m,
                                       .outputs = shape.n,
                                       .inputs = shape.k,
+                                      .choices = service.model.experts ? service.model.experts->count : 0,
                                       .weight_bytes = weight_bytes(precision)},
-                                     *service.laws->mxfp4_experts);
+                                     *experts);
   const Seconds time = cost::gemm_time(shape, profile);
   if (!is_weight_only(precision)) return time;
   const double weights = real(shape.n) * real(shape.k) * real(shape.batch);

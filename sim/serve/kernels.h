@@ -25,6 +25,9 @@ struct CacheAttention {
 /// and values once at the rate of other memory-bound kernels.
 [[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const Service& service);
 
+/// Returns the law of the service's experts in MXFP4; nullptr where no table of the GPU has their kernels.
+[[nodiscard]] const cost::NarrowExpertsLaw* experts_law(const Service& service);
+
 /// Time of one product whose weights have the service's precision. The shape's own precision is that of its operands.
 [[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service);
 

@@ -196,8 +196,7 @@ std::vector<std::string> assumptions_of(const Service& service) {
   } else if (runs_unfused(service)) {
     assumptions.emplace_back("attention over prompts unfused: fused kernels do not read relative positions");
   }
-  const bool law = service.laws && service.laws->mxfp4_experts;
-  if (service.precision == WeightPrecision::kMxfp4 && !law)
+  if (service.precision == WeightPrecision::kMxfp4 && experts_law(service) == nullptr)
     assumptions.push_back(
         fmt::format("experts in mxfp4 compute in 16 bits and read fewer bytes: no table of {} has their kernels",
                     service.cluster.gpu.name));

@@ -220,6 +220,9 @@ TEST(Serve, TheFrontEndTakesOneRequestAfterAnother) {
   service.engine.request = microseconds(1e6);
   const Prediction slow = predict(service);
   EXPECT_NEAR(slow.ttft.mean, 1.5 + pass, 1e-9) << "1 s and 2 s before the pass";
+  service.engine.request = {};
+  service.engine.prompt_token = microseconds(2e4);
+  EXPECT_NEAR(predict(service).ttft.mean, 3 + pass, 1e-9) << "2 s for each prompt of 100 tokens";
 }
 
 TEST(Serve, AHostBehindThePassCountsWhereItIsLonger) {
@@ -365,6 +368,22 @@ TEST(Serve, ExpertsInMxfp4HaveALawOfTheirOwn) {
       .launch = microseconds(3), .bandwidth = gigabytes_per_second(1), .rate = teraflops(1e6), .sharpness = 1};
   const double bytes = 8 * 2048 * 1024 * 17.0 / 32;
   EXPECT_NEAR(product_time(shape, WeightPrecision::kMxfp4, service).value(), 3e-6 + bytes * 1e-9, 1e-8);
+}
+
+TEST(Serve, MarlinsExpertsHaveTheirOwnLaw) {
+  Service service = service_with_experts(WeightPrecision::kMxfp4);
+  service.laws = cost::ServingLaws{};
+  service.laws->mxfp4_experts =
+      cost::NarrowExpertsLaw{.launch = microseconds(3), .bandwidth = gigabytes_per_second(1e9), .rate = teraflops(1e9)};
+  EXPECT_EQ(experts_law(service), &*service.laws->mxfp4_experts);
+  service.moe_backend = MoeBackend::kMarlin;
+  EXPECT_EQ(experts_law(service), nullptr) << "the GPU has no table of Marlin's kernels";
+  service.laws->marlin_experts = service.laws->mxfp4_experts;
+  service.laws->marlin_experts->launch = microseconds(1);
+  service.laws->marlin_experts->expert = microseconds(0.5);
+  const GemmShape shape{.m = 1, .n = 8, .k = 8, .batch = 1, .kind = BatchKind::kGrouped};
+  const double all = real(service.model.experts->count);
+  EXPECT_NEAR(product_time(shape, WeightPrecision::kMxfp4, service).value() * 1e6, 1 + 0.5 * all, 1e-6);
 }
 
 TEST(Serve, Mxfp4NeedsExperts) {

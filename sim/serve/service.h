@@ -133,6 +133,12 @@ struct Disaggregated {
   friend bool operator==(const Disaggregated&, const Disaggregated&) = default;
 };
 
+/// The kernels of experts, as vLLM names them.
+enum class MoeBackend : std::uint8_t {
+  kAuto,   ///< those that the engine chooses on this GPU
+  kMarlin  ///< Marlin's: weights of 4 bits, widened to 16 inside the product
+};
+
 /// A complete and valid question about serving.
 struct Service {
   std::string name;
@@ -152,6 +158,7 @@ struct Service {
   Limits limits;
   std::optional<double> price_per_gpu_hour;
   double imbalance = 1;  ///< tokens of the hottest expert rank over the mean; at most the number of these ranks counts
+  MoeBackend moe_backend = MoeBackend::kAuto;  ///< of experts in MXFP4
   job::Notes notes;
   std::vector<std::filesystem::path> files;  ///< that the question was read from
 

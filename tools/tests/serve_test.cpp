@@ -129,6 +129,13 @@ const std::vector<WrongService> kWrongServices{
     {"an unknown limit", {"limits.ttft=0.5"}, "unknown key"},
     {"a load below the mean", {"moe.imbalance=0.5"}, "expected"},
     {"a load of experts that are not there", {"moe.imbalance=3"}, "llama-3-70b has no experts"},
+    {"unknown kernels of experts", {"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=triton"}, "found \"triton\""},
+    {"Marlin's kernels of wide experts",
+     {"model=gpt-oss-120b", "moe.backend=marlin"},
+     "expected auto: experts in bf16 have one kind of kernels; marlin is of mxfp4"},
+    {"Marlin's kernels on a GPU without a table",
+     {"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=marlin", "cluster=dgx-b200-ndr"},
+     "expected auto: no table of b200-sxm-180gb has Marlin's kernels"},
     {"a negative price", {"price_per_gpu_hour=-2"}, "expected"},
     {"a trace that is not there", {R"(requests={"trace": "/nowhere.csv"})"}, "/nowhere.csv"},
 };

@@ -31,5 +31,40 @@ TEST(NarrowExperts, OneRowIsBoundByTheWeightsAndManyByTheOperations) {
   EXPECT_NEAR(narrow_experts_time(many, narrow_law(100)).value() * 1e6, 10 + 8000, 1e-6);
 }
 
+/// Returns the time of compute alone, in rows of an expert: 1 row of 4 experts takes 80 ns at 100 TFLOP/s.
+double computed_rows(std::int64_t rows) {
+  NarrowExpertsLaw law = narrow_law(1);
+  law.launch = {};
+  law.bandwidth = gigabytes_per_second(1e12);
+  law.blocks.rows = {8, 16, 32, 48, 64};
+  NarrowExperts shape = kFourExperts;
+  shape.rows = rows;
+  return narrow_experts_time(shape, law).value() / 80e-9;
+}
+
+TEST(NarrowExperts, RowsFillWholeBlocks) {
+  EXPECT_NEAR(computed_rows(7), 8, 1e-3);
+  EXPECT_NEAR(computed_rows(8), 16, 1e-3) << "no tenth of a block of 8 is free";
+  EXPECT_NEAR(computed_rows(50), 64, 1e-3);
+  EXPECT_NEAR(computed_rows(100), 100 + 32, 1e-3) << "the last block is half full on average";
+}
+
+TEST(NarrowExperts, WidthsAreFilledUpToMultiples) {
+  NarrowExpertsLaw law = narrow_law(1);
+  const double bare = (narrow_experts_time(kFourExperts, law) - law.launch).value();
+  law.blocks.outputs = 256;
+  law.blocks.inputs = 400;
+  EXPECT_NEAR((narrow_experts_time(kFourExperts, law) - law.launch).value() / bare, 1.024 * 1.2, 1e-9);
+}
+
+TEST(NarrowExperts, TokensAreSortedByAllExpertsOfTheModel) {
+  NarrowExpertsLaw law = narrow_law(1);
+  NarrowExperts shape = kFourExperts;
+  shape.choices = 128;
+  EXPECT_EQ(narrow_experts_time(shape, law), narrow_experts_time(kFourExperts, law));
+  law.expert = microseconds(0.5);
+  EXPECT_NEAR(narrow_experts_time(shape, law).value() * 1e6, 10 + 2 + 4 + 64, 1e-9);
+}
+
 }  // namespace
 }  // namespace foretoken::cost

@@ -41,13 +41,26 @@ cost::DecodeLaw read_decode_law(const Node& node) {
   return law;
 }
 
+cost::ExpertBlocks read_expert_blocks(const Node& node) {
+  node.allow_only({"rows", "outputs", "inputs"});
+  constexpr WholeRange kBlock{.low = 1, .high = 1 << 16};
+  cost::ExpertBlocks blocks{.outputs = node.whole_or("outputs", 1, kBlock),
+                            .inputs = node.whole_or("inputs", 1, kBlock)};
+  for (const Node& size : node.array("rows")) blocks.rows.push_back(size.as_whole(kBlock));
+  if (!std::is_sorted(blocks.rows.begin(), blocks.rows.end()))
+    node.complain("rows", "expected ascending sizes, found others");
+  return blocks;
+}
+
 cost::NarrowExpertsLaw read_narrow_experts(const Node& node) {
-  node.allow_only({"launch_us", "gb_per_s", "tflops", "sharpness", "provenance", "scaled_from", "source", "samples",
-                   "held_out", "median_error", "p90_error"});
+  node.allow_only({"launch_us", "gb_per_s", "tflops", "sharpness", "expert_us", "blocks", "provenance", "scaled_from",
+                   "source", "samples", "held_out", "median_error", "p90_error"});
   cost::NarrowExpertsLaw law{.launch = microseconds(node.number("launch_us", kMicroseconds)),
                              .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
                              .rate = teraflops(node.number("tflops", kPositive)),
                              .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
+  law.expert = microseconds(node.number_or("expert_us", 0, kMicroseconds));
+  if (const auto blocks = node.find_object("blocks")) law.blocks = read_expert_blocks(*blocks);
   law.evidence = read_law_evidence(node);
   return law;
 }
@@ -68,7 +81,7 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 }  // namespace
 
 cost::ServingLaws read_serving_laws(const Node& node) {
-  node.allow_only({"gpu", "decode_attention", "mxfp4_experts", "small_all_reduce"});
+  node.allow_only({"gpu", "decode_attention", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
   const Node decode = node.object("decode_attention");
   decode.allow_only({"cache_16_bit", "cache_8_bit", "latent"});
@@ -76,6 +89,7 @@ cost::ServingLaws read_serving_laws(const Node& node) {
   laws.decode8 = decode.has("cache_8_bit") ? read_decode_law(decode.object("cache_8_bit")) : laws.decode16;
   if (const auto latent = decode.find_object("latent")) laws.latent = read_decode_law(*latent);
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
+  if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
   if (const auto sums = node.find_object("small_all_reduce")) {
     sums->allow_only({"source", "tables"});
     laws.all_reduce_source = sums->text("source");

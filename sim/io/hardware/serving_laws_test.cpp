@@ -68,5 +68,25 @@ TEST(ServingLaws, WiderCachesNeverReadFaster) {
   }
 }
 
+// Marlin widens weights to 16 bits and multiplies without the asynchronous products of Hopper.
+TEST(ServingLaws, MarlinIsSlowerWithManyRowsAndNotWithOne) {
+  int found = 0;
+  for (const std::string& name : list_names(kServingLaws)) {
+    const cost::ServingLaws laws = shipped_laws(name);
+    if (!laws.marlin_experts) continue;
+    ++found;
+    SCOPED_TRACE(name);
+    EXPECT_LE(laws.marlin_experts->evidence.median_error, 0.1);
+    cost::NarrowExperts shape{.experts = 128, .rows = 1, .outputs = 5760, .inputs = 2880, .choices = 128};
+    const auto ratio = [&] {
+      return narrow_experts_time(shape, *laws.marlin_experts) / narrow_experts_time(shape, laws.mxfp4_experts.value());
+    };
+    EXPECT_LT(ratio(), 1.1);
+    shape.rows = 256;
+    EXPECT_GT(ratio(), 2);
+  }
+  EXPECT_EQ(found, 2);
+}
+
 }  // namespace
 }  // namespace foretoken::io

@@ -256,7 +256,9 @@ void read_options(const Node& root, Service& service) {
                       node->find_number("latency_s", kPositive)};
   }
   if (const auto node = root.find_object("moe")) {
-    node->allow_only({"imbalance"});
+    node->allow_only({"imbalance", "backend"});
+    service.moe_backend = node->one_of_or("backend", serve::MoeBackend::kAuto,
+                                          {{"auto", serve::MoeBackend::kAuto}, {"marlin", serve::MoeBackend::kMarlin}});
     service.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1024});
   }
 }

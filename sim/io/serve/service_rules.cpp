@@ -86,6 +86,18 @@ void check_kind(const Node& root, const Service& service) {
                     : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert", model));
 }
 
+void check_backend(const Node& root, const Service& service) {
+  if (service.moe_backend != serve::MoeBackend::kMarlin || !service.model.experts) return;
+  const Node moe = root.object("moe");
+  if (service.precision != serve::WeightPrecision::kMxfp4)
+    moe.complain("backend", fmt::format("expected auto: experts in {} have one kind of kernels; marlin is of mxfp4",
+                                        name_of(service.precision)));
+  else if (serve::experts_law(service) == nullptr)
+    moe.complain("backend", fmt::format("expected auto: no table of {} has Marlin's kernels; h100-sxm5-80gb and "
+                                        "h200-sxm5-141gb have one",
+                                        service.cluster.gpu.name));
+}
+
 }  // namespace
 
 void check_pool(const Node& node, const Service& service, const serve::Pool& pool) {
@@ -111,6 +123,7 @@ void check_service(const Node& root, const Service& service) {
     root.complain("speculative", "expected fewer tokens than a pass may have");
   if (root.has("moe") && !service.model.experts)
     root.complain("moe", fmt::format("expected none: {} has no experts", service.model.name));
+  check_backend(root, service);
   check_static(root, service);
   check_length(root, service.requests);
   if (root.findings().complaints.empty()) check_work(root, service);

@@ -198,7 +198,9 @@ class Simulation {
   // The front ends of the instances take one request after another.
   void enter(RequestIndex index, des::Instant now) {
     ++in_system_;
-    const Seconds time = service_.engine.request / real(std::ssize(fleets_.front().instances));
+    const Engine& engine = service_.engine;
+    const Seconds alone = engine.request + real(run_.requests[index].input) * engine.prompt_token;
+    const Seconds time = alone / real(std::ssize(fleets_.front().instances));
     if (time <= Seconds(0)) return agenda_.touch(fleets_.front().enqueue(index));
     front_free_ = later(std::max(front_free_, now), des::to_duration(time));
     entering_.emplace_back(front_free_, index);

@@ -202,6 +202,11 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   });
   if (spreads)
     remarks.emplace_back("one process spreads over several nodes: add the engine's flags for their addresses");
+  if (service.moe_backend == serve::MoeBackend::kMarlin)
+    remarks.push_back(
+        is_vllm(service.engine.name)
+            ? std::string("start vLLM with VLLM_MXFP4_USE_MARLIN=1 in its environment")
+            : fmt::format("the command has no word for Marlin's kernels: {} chooses its own", service.engine.name));
   if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
   if (service.cache_precision == "int8")
     remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");

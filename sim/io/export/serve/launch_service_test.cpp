@@ -74,6 +74,14 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   EXPECT_EQ(value_of(sglang, "--chunked-prefill-size"), "8192");  // SGLang divides it itself
 }
 
+TEST(LaunchService, MarlinsKernelsAreAskedForOutsideTheCommand) {
+  const auto remarks_with = [](const std::string& engine) {
+    return commands_of(service_with({"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=marlin", engine})).remarks;
+  };
+  EXPECT_THAT(remarks_with("engine=vllm-2026"), Contains("start vLLM with VLLM_MXFP4_USE_MARLIN=1 in its environment"));
+  EXPECT_THAT(remarks_with("engine=trt-llm"), Contains(HasSubstr("no word for Marlin's kernels")));
+}
+
 TEST(LaunchService, TensorRtLlmIsToldAnotherCapacityPolicy) {
   const auto remarks_with = [](std::vector<std::string> sets) {
     sets.emplace_back("engine=trt-llm");
