@@ -157,8 +157,8 @@ int run(const Options& options, const std::string& command) {
   const trust::Evidence evidence = io::read_shipped_residuals();
   job::Made made = source.read(options.sets);
   expect_a_report_that_fits(made.job, source.name());
-  const study::Prediction base =
-      study::predict(std::move(made), {.advice = true, .delays = study::Delays::kEach, .interval = study::IntervalQuestion{evidence}});
+  const study::Prediction base = study::predict(
+      std::move(made), {.advice = true, .delays = study::Delays::kEach, .interval = study::IntervalQuestion{evidence}});
   html::ReportData data = report_of(options, source, base, evidence, work.watch());
   if (plan) data.plan = std::move(plan->plan);
   data.command = command;

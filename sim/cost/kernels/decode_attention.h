@@ -41,9 +41,9 @@ struct ServingLaws {
   std::string gpu;
   DecodeLaw decode16{}, decode8{};    ///< over a cache of 16 and of 8 bits an element
   std::optional<DecodeLaw> latent{};  ///< of latent vectors, with products absorbed (multi-head latent attention)
-  std::optional<NarrowExpertsLaw> mxfp4_experts{};  ///< by the kernels that engines choose on this GPU
+  std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
-  std::vector<SmallAllReduce> all_reduces{};  ///< by ranks, ascending; empty: NCCL is used
+  std::vector<SmallAllReduce> all_reduces{};         ///< by ranks, ascending; empty: NCCL is used
   std::string all_reduce_source{};
 };
 

@@ -1,5 +1,6 @@
 // Measures the time to simulate every GPU of a job.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -89,16 +90,13 @@ void bad_nics(benchmark::State& state, bool failed, Delays delays) {
   std::string nics;
   for (int node = 0; node < gpus / kGpusPerNode; ++node)
     for (int nic = 0; nic < (failed ? 1 : kGpusPerNode); ++nic)
-      nics += (nics.empty() ? "" : ",") + std::string(R"({"node": )") + std::to_string(node) + R"(, "nic": )" +
-              std::to_string(nic) + (failed ? "}" : R"(, "rate_factor": 0.5})");
-  const job::Job job =
-      io::read_scenario_text(R"({"model": "gpt3-175b", "cluster": "selene", "gpus": )" + std::to_string(gpus) +
-                                 R"(, "batch": {"micro": 1, "global": )" + std::to_string(gpus / 64) +
-                                 R"(, "sequence_length": 2048}, "parallelism": {"tensor": 8, "pipeline": 8},
-                                 "imperfections": {")" +
-                                 (failed ? "failed_nics" : "slow_nics") + R"(": [)" + nics + "]}}",
-                             "bad-nics", {})
-          .job;
+      nics += fmt::format(R"({}{{"node": {}, "nic": {}{}}})", nics.empty() ? "" : ",", node, nic,
+                          failed ? "" : R"(, "rate_factor": 0.5)");
+  const std::string scenario = fmt::format(
+      R"({{"model": "gpt3-175b", "cluster": "selene", "gpus": {}, "parallelism": {{"tensor": 8, "pipeline": 8}},
+           "batch": {{"micro": 1, "global": {}, "sequence_length": 2048}}, "imperfections": {{"{}": [{}]}}}})",
+      gpus, gpus / 64, failed ? "failed_nics" : "slow_nics", nics);
+  const job::Job job = io::read_scenario_text(scenario, "bad-nics", {}).job;
   keep_freed_memory();  // as the program does
   for (auto _ : state) benchmark::DoNotOptimize(predict(job, {.keeps_tasks = false, .delays = delays}).metrics);
 }
