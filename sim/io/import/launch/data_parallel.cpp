@@ -213,16 +213,26 @@ void map_offload(const std::string& what, const std::string& device, const std::
     report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");
 }
 
-// Returns true where `file` names a stage so. A single letter begins a word: "ds_z2.json" has "z2", "quartz2.json" not.
+// Returns true where `file` names a stage so, and no further digit follows. A single letter begins a word: "ds_z2.json"
+// has "z2", "quartz2.json" not. A bare "s" stands beside "ds" or "config": "config_s2.json".
 bool names_stage(std::string_view file, std::string_view word) {
-  for (std::size_t at = file.find(word); at != file.npos; at = file.find(word, at + 1))
-    if (word.starts_with("zero") || word.starts_with("stage") || at == 0 ||
-        std::isalpha(static_cast<unsigned char>(file[at - 1])) == 0)
-      return true;
+  const auto is = [&](std::size_t at, int (*kind)(int)) {
+    return at < file.size() && kind(static_cast<unsigned char>(file[at])) != 0;
+  };
+  const auto words = words_of_name(file);
+  const bool ours = holds(std::string(file), "config") || holds(std::string(file), "deepspeed") ||
+                    std::ranges::find(words, "ds") != words.end();
+  const bool whole = word.starts_with("zero") || word.starts_with("stage");
+  if (!whole && word.starts_with('s') && !ours) return false;
+  for (std::size_t at = file.find(word); at != file.npos; at = file.find(word, at + 1)) {
+    const bool begins = whole || at == 0 || !is(at - 1, std::isalnum);
+    if (begins && !is(at + word.size(), std::isdigit)) return true;
+  }
   return false;
 }
 
-NamedZero zero_in_name(const std::string& file) {
+NamedZero zero_in_name(const std::string& path) {
+  const std::string file = path.substr(path.rfind('/') + 1);  // without a slash all of it
   NamedZero named;
   for (const char* word : {"stage", "zero", "z", "s"})
     for (const char* gap : {"", "_", "-"})

@@ -62,7 +62,7 @@ struct NamedZero {
   /// "no_offload" says that nothing moves. Stage 3 moves parameters too, unless the name says one part: "_params".
   bool offloads_optimizer = false, offloads_parameters = false;
 };
-[[nodiscard]] NamedZero zero_in_name(const std::string& file);
+[[nodiscard]] NamedZero zero_in_name(const std::string& path);
 /// Maps the stage and the offloads of a word, "zero3", and assumes those of a file's name. Returns false where it says
 /// no stage.
 bool map_named_zero(const std::string& file, Report& report);

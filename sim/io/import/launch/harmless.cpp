@@ -54,8 +54,7 @@ constexpr std::string_view kCostly =
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
-constexpr std::string_view kBeside =
-    " affinity eval evaluation numa profile profiler profiling test val valid validation ";
+constexpr std::string_view kBeside = " eval evaluation profiler profiling test val valid validation ";
 
 // These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
 constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
@@ -64,28 +63,48 @@ bool has_word_of(std::string_view words, std::string_view name) {
   return std::ranges::any_of(words_of_name(name), [&](const std::string& word) { return holds_word(words, word); });
 }
 
+// Profiles begin their names, and affinity and NUMA are of processes: profile_num_steps, set_gpu_affinity, numa_node.
+// Any other costly word is about something else: expert_affinity_topk, quantization_profile. A mode may be one of
+// anything.
+bool is_about_processes(std::string_view name) {
+  constexpr std::string_view kProcesses = " cpu cpus gpu gpus node nodes num process processes rank ranks ";
+  if (name.starts_with("model.")) name.remove_prefix(6);  // a section of NeMo
+  const auto words = words_of_name(name);
+  const bool free = std::ranges::none_of(words, [&](const std::string& word) {
+    return (holds_word(kCostly, word) && !holds_word(kProcesses, word)) || word == "mode" || word.ends_with("moe");
+  });
+  if (!free) return false;
+  const bool profile = name.starts_with("profile") || name.find(".profile") != name.npos;
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == "affinity" || word == "numa" || (profile && word == "profile");
+  });
+}
+
 // Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
 // profile_num_steps, lora_output_dir, set_gpu_affinity.
 bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
-  return has_word_of(kBeside, name);
+  return has_word_of(kBeside, name) || is_about_processes(name);
 }
 
 // A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,
-// and samples_per_step is a batch.
+// samples_per_step is a batch, num_labels is a head for classes, and num_checkpoints may count what is computed again.
 bool counts_something_harmless(std::string_view name) {
   constexpr std::string_view kCounted =
-      " step steps epoch epochs iter iters iteration iterations worker workers checkpoint checkpoints label labels "
-      "class classes task tasks saves evals beams threads proc procs retries ";
+      " step steps epoch epochs iter iters iteration iterations worker workers task tasks saves evals beams threads "
+      "proc "
+      "procs retries ";
+  constexpr std::string_view kKept = " keep kept last max save saved ";
   constexpr std::string_view kData = " example examples sample samples document documents row rows record records ";
   constexpr std::string_view kQuantities = " num n max min number count total per every of train training ";
   const auto words = words_of_name(name);
-  const bool rate = std::ranges::find(words, "per") != words.end();
+  const bool rate = std::ranges::find(words, "per") != words.end(), kept = has_word_of(kKept, name);
   bool counted = false;
   for (const std::string& word : words) {
-    const bool counts = holds_word(kCounted, word) || (!rate && holds_word(kData, word));
+    const bool counts = holds_word(kCounted, word) || (!rate && holds_word(kData, word)) ||
+                        (kept && (word == "checkpoint" || word == "checkpoints"));
     counted = counted || counts;
     if (!counts && !holds_word(kQuantities, word) && (holds_word(kCostly, word) || !holds_word(kHarmless, word)))
       return false;

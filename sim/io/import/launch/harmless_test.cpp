@@ -7,15 +7,31 @@ namespace foretoken::io::launch {
 namespace {
 
 TEST(Harmless, AQuantityOfSomethingHarmlessIsHarmless) {
-  for (const char* name : {"num_train_steps", "num_workers", "max_checkpoints", "train_iters", "log_every_n_steps",
-                           "n_epochs", "num_labels", "profile_num_steps", "num_examples"})
+  for (const char* name : {"num_train_steps", "num_workers", "train_iters", "log_every_n_steps", "n_epochs",
+                           "num_tasks", "profile_num_steps", "num_examples", "max_checkpoints"})
     EXPECT_TRUE(is_harmless_name(name)) << name;
 }
 
 TEST(Harmless, OtherQuantitiesAreNot) {
   for (const char* name : {"gradient_accumulation_steps", "num_layers", "max_tokens", "num_inputs", "freeze_epochs",
-                           "inner_steps", "num_experts", "n_head", "max_target_length", "samples_per_step"})
+                           "inner_steps", "num_experts", "n_head", "max_target_length", "samples_per_step",
+                           "num_checkpoints", "num_classes", "num_labels"})
     EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
+TEST(Harmless, ProfilesAndAffinityAreHarmlessWithoutACostlyWord) {
+  for (const char* name : {"profile", "profile_step_start", "profile_ranks", "trainer.profile_dir", "set_gpu_affinity",
+                           "numa_node", "cpu_affinity"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"precision_profile", "quantization_profile", "quant_profile", "optimizer_profile",
+                           "kernel_profile", "memory_profile", "profile_optimizer", "expert_affinity_topk",
+                           "attn_affinity", "numa_batch_size", "numa-experts"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+  EXPECT_FALSE(is_harmless_name("profile_mode"));
 }
 
 TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {

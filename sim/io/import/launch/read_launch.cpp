@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/named_file.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
+#include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/program_keys.h"
@@ -207,6 +208,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     }
   }
   if (!script) return;
+  refuse_other_devices(*script, report);
   if (!script->empties.empty())
     report.approximate("variables that nobody sets",
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "

@@ -31,6 +31,12 @@ void collect(const Json& value, const std::string& key, std::vector<std::pair<st
 
 bool is_open(std::string_view text) { return text == "auto" || text.starts_with("${") || text.starts_with("<"); }
 
+// fp8, int8, 4bit: the setting is about precision, whatever its name is.
+bool is_type(const std::string& text) {
+  return words_of_name(text).size() == 1 && text.find_first_of("0123456789") != text.npos &&
+         names_something_costly(text);
+}
+
 // Returns true where a section that holds the key says of itself that it is off: {"enabled": false, ...}.
 bool in_unused_section(const Json& document, std::string_view key) {
   const Json* place = &document;
@@ -176,7 +182,7 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
     else if (rule == rules.end() && unknown == Unknown::kByName && is_harmless_name(key))
       report_.approximate(setting, kHarmlessByName);
     else if (rule == rules.end() && unknown == Unknown::kByName && !number_of_text(text) &&
-             !names_something_costly(key))
+             !names_something_costly(key) && !is_type(text))
       report_.approximate(setting, kNothingCostly);
     else if (rule == rules.end())
       report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);

@@ -84,16 +84,6 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
   }
 }
 
-void refuse_other_devices(const shell::Script& script, Report& report) {
-  constexpr const char* kWhy = "the script is for Ascend NPUs; their kernels are not those of a GPU";
-  for (const auto& [name, value] : script.variables.values)
-    for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
-      if (name.starts_with(begin)) return report.refuse("ascend", kWhy, "the variable " + printable(name, 60));
-  for (const std::string& missing : script.missing)
-    if (lower_case(missing).find("ascend") != std::string::npos)
-      return report.refuse("ascend", kWhy, "the file " + printable(missing, 120));
-}
-
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report) {
   for (const char* key : {"MODE", "TEST_TYPE"})
     if (const auto mode = document.find(key); mode != document.end() && mode->is_string())

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "sim/io/import/launch/report.h"
-#include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::launch::megatron {
 
@@ -21,9 +20,6 @@ enum class Program : std::uint8_t { kOther, kBert, kT5 };
 
 /// Refuses a command whose program trains no GPT, BERT or T5: run_text_generation_server.py.
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report);
-
-/// Refuses a script whose variables or files are those of Ascend NPUs.
-void refuse_other_devices(const shell::Script& script, Report& report);
 
 /// Refuses a functional test of another kind, by its folder and its TEST_TYPE or MODE.
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report);

@@ -293,7 +293,6 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
                        printable(missing, 120) + " is not there; its settings are unknown");
-  refuse_other_devices(script, report);
   const auto with_flags = [&](std::vector<Argument> arguments) {
     for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
     return arguments;

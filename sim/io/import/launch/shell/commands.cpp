@@ -108,6 +108,8 @@ Outcome Interpreter::simple(Mode mode) {
     outcome = Outcome::kYes;
   else if (reads_all && !command.document.empty())  // read -d '' NAME <<END
     script_.variables.set(words.back(), {command.document});
+  else if (words[0] == "read" && command.here && read_here_string(words, *command.here))
+    outcome = Outcome::kYes;
   else if (!start_piped_job(words, piped ? *piped : command.document, mode))
     outcome = perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
@@ -115,7 +117,15 @@ Outcome Interpreter::simple(Mode mode) {
     script_.commands[i].line = command.line;
     script_.commands[i].empties = empties;
   }
-  if (assigns) script_.variables.values = before;
+  if (assigns && !words.empty() && words[0] == "read")  // IFS=, read A B: what it reads stays
+    for (const std::string& assignment : command.assignments) {
+      const std::string name = assignment.substr(0, assignment.find_first_of("+=["));
+      const auto old = before.find(name);
+      script_.variables.values.erase(name);
+      if (old != before.end()) script_.variables.values.insert(*old);
+    }
+  else if (assigns)
+    script_.variables.values = before;
   return outcome;
 }
 

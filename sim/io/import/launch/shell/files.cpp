@@ -68,16 +68,20 @@ std::optional<std::string> Interpreter::text_beside(const std::string& path) {
 void Interpreter::source(const Texts& words, Mode mode) {
   if (words.size() < 2) return;
   const std::string& path = words[1];
-  if (is_unknown(path)) {
-    script_.missing.push_back(shown_unknown(path));
-    return;
-  }
+  const auto miss = [&](const std::string& file) {
+    // A file that a certain line sources, too, is not doubtful.
+    const bool listed = std::ranges::find(script_.missing, file) != script_.missing.end();
+    if (mode == Mode::kRun) script_.doubtful.erase(file);
+    if (mode == Mode::kOpen && !listed) script_.doubtful.insert(file);
+    script_.missing.push_back(file);
+  };
+  if (is_unknown(path)) return miss(shown_unknown(path));
   auto found = found_file(path, 0);
   // Submissions of MLPerf keep common files in a folder of their own.
   if (!found) found = found_file((fs::path(path).parent_path() / "configs" / fs::path(path).filename()).string(), 0);
   if (!found) found = found_file(path, kFoldersAbove);
   if (!found) {
-    if (!budget_.spent) script_.missing.push_back(path);
+    if (!budget_.spent) miss(path);
     // Shells' own files and environments of Python set nothing that a launch reads.
     const std::string name = std::filesystem::path(path).filename().string();
     const bool own =

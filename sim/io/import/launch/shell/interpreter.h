@@ -74,6 +74,7 @@ class Interpreter {
     std::string document = "";            ///< a here document
     std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
     std::string input = "", target = "";  ///< the files that the command reads and writes
+    std::optional<std::string> here = std::nullopt;  ///< a here string
   };
   Simple simple_words(Mode mode);
   Outcome simple(Mode mode);
@@ -88,6 +89,7 @@ class Interpreter {
   void shift(const Texts& words);
   Outcome getopts(const Texts& words);
   Outcome let(const Texts& words);
+  bool read_here_string(const Texts& words, std::string_view text);
   void hide(const std::string& name, bool empties);
   [[nodiscard]] Texts empties_among(const Texts& raw);
   [[nodiscard]] Texts unset_in(std::string_view word);

@@ -318,7 +318,10 @@ void Interpreter::redirection(Mode mode, Simple* command) {
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
-    if (here && mode != Mode::kSkip) (void)expander_.text(token.text);
+    if (here && mode != Mode::kSkip) {
+      std::string text = expander_.known_text(token.text);
+      if (command != nullptr) command->here = std::move(text);
+    }
     if (command != nullptr) note_document(token, mode, *command);
     if (command != nullptr && mode != Mode::kSkip) {
       if (writes) command->target = expander_.known_text(token.text);

@@ -48,6 +48,7 @@ struct Script {
   Variables variables{};
   std::map<std::string, std::string> scheduler{};  ///< Slurm's options: of #SBATCH lines, and of sbatch commands
   std::vector<std::string> missing{};              ///< sourced files that are not there
+  std::set<std::string> doubtful{};                ///< those that only branches of open conditions source
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"

@@ -24,10 +24,15 @@ constexpr std::string_view kImages[] = {
     "dino",    "dinov2",   "dinov3",   "resnet", "sdxl",   "flux",      "unet",   "vl",      "vision",   "pixtral",
     "idefics", "convnext", "omni",     "vilt",   "cogvlm", "diffusion", "vqgan",  "minigpt", "paligemma"};
 
-// A family of up to `whole` letters is a whole word, or stands before a number: phi3, but not philosophy.
+// Words of English, which stand in others: supervision, revision, audiobook.
+constexpr std::string_view kWords = " audio vision ";
+
+// A family of up to `whole` letters, or a word of English, is a whole word, or stands before a number: phi3, but not
+// philosophy.
 bool stands_in(const std::string& word, std::string_view family, std::size_t whole) {
-  if (family.size() > whole) return word.find(family) != word.npos;
-  if (word.ends_with(family) && family == "t5") return true;  // mt5, codet5
+  if (family.size() > whole && kWords.find(family) == kWords.npos) return word.find(family) != word.npos;
+  const bool ends = family == "t5" || family == "vlm";  // mt5, codet5, smolvlm
+  if (ends && word.ends_with(family)) return true;
   if (!word.starts_with(family)) return false;
   return word.size() == family.size() || (word[family.size()] >= '0' && word[family.size()] <= '9');
 }

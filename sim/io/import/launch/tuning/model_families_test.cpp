@@ -20,7 +20,17 @@ TEST(ModelFamilies, OthersAreForSpeechOrImages) {
   EXPECT_EQ(other_purpose_of("facebook/hubert-base"), "speech");
   EXPECT_EQ(other_purpose_of("Qwen/Qwen2.5-VL-3B-Instruct"), "multimodal");
   EXPECT_EQ(other_purpose_of("OpenGVLab/InternVL2-8B"), "multimodal");
+  EXPECT_EQ(other_purpose_of("HuggingFaceTB/SmolVLM-256M-Instruct"), "multimodal");
+  EXPECT_EQ(other_purpose_of("meta-llama/Llama-3.2-11B-Vision"), "multimodal");
+  EXPECT_EQ(other_purpose_of("Qwen/Qwen2-Audio-7B"), "speech");
   EXPECT_EQ(other_purpose_of("/vision/Qwen2.5-7B"), "");
+}
+
+TEST(ModelFamilies, WordsOfEnglishStandAlone) {
+  for (const char* name :
+       {"acme/supervision-llama-7b", "./revision-2", "acme/television-gpt", "acme/audiobook-llama-7b"})
+    EXPECT_EQ(other_purpose_of(name), "") << name;
+  EXPECT_TRUE(names_language_model("acme/supervision-llama-7b"));
 }
 
 }  // namespace

@@ -243,6 +243,27 @@ TEST(OtherPrograms, AFileOfDeepSpeedMayStateTheBatch) {
   EXPECT_TRUE(written.asked.empty());
 }
 
+TEST(OtherPrograms, AFileOfDeepSpeedMayStateThePrecision) {
+  const auto with = [](const std::string& types, const std::string& flags) {
+    return read_script(
+        "cat > ds.json <<END\n{\"train_micro_batch_size_per_gpu\": 4, \"train_batch_size\": 32, "
+        "\"zero_optimization\": {\"stage\": 1}, " +
+        types +
+        "}\nEND\ndeepspeed --num_gpus 2 train_it.py --model_path Qwen/Qwen2.5-0.5B --max_seq_length 512 --epochs 1 "
+        "--deepspeed_config ds.json" +
+        flags);
+  };
+  const Report brain = with(R"("bf16": {"enabled": true})", "");
+  EXPECT_TRUE(brain.asked.empty());
+  EXPECT_EQ(brain.at("precision"), Json("bf16"));
+  EXPECT_EQ(origin_of(brain, "precision"), "bf16.enabled of the DeepSpeed configuration");
+  EXPECT_EQ(origin_of(brain, "batch.micro"), "train_micro_batch_size_per_gpu of the DeepSpeed configuration");
+  EXPECT_EQ(origin_of(brain, "batch.global"), "train_batch_size of the DeepSpeed configuration");
+  EXPECT_EQ(with(R"("fp16": {"enabled": true}, "bf16": {"enabled": false})", "").at("precision"), Json("fp16"));
+  EXPECT_EQ(origin_of(with(R"("bf16": {"enabled": true})", " --bf16"), "precision"), "bf16");
+  EXPECT_NE(asked_for(with(R"("bf16": {"enabled": "auto"})", ""), "precision"), "");
+}
+
 TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
   const Report report = read_script(
       "deepspeed --num_gpus 4 FastChat/fastchat/train/train_lora.py --model_name_or_path Llama-2-7b-chat-hf --lora_r 8 "

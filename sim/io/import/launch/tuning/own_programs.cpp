@@ -6,6 +6,7 @@
 #include "sim/io/import/launch/tuning/own_programs.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -145,7 +146,20 @@ bool is_own_program(const std::vector<Argument>& arguments) {
          has_any_of(arguments, kOwnRuns);
 }
 
-void take_batch_of_deepspeed(const Json& config, std::vector<Argument>& arguments) {
+void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins) {
+  constexpr const char* kPlace = "of the DeepSpeed configuration";
+  const auto take = [&](const std::string& name, const std::string& value, const std::string& key) {
+    arguments.push_back({name, {value}, kPlace});
+    // Before the names of flags: the last value counts.
+    origins.names.insert(origins.names.begin(), {name, key + " " + kPlace});
+  };
+  const bool typed = std::ranges::any_of(std::array{"bf16", "fp16"},
+                                         [&](const char* name) { return last_of(arguments, name) != nullptr; });
+  for (const char* type : {"bf16", "fp16"}) {
+    const Json enabled = config.value(Json::json_pointer("/" + std::string(type) + "/enabled"), Json());
+    const bool on = enabled.is_string() && switch_of(enabled.get<std::string>()).value_or(false);
+    if (on && !typed) take(type, "true", std::string(type) + ".enabled");
+  }
   constexpr OwnName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
                                  {"gradient_accumulation_steps", kOwnSteps},
                                  {"train_batch_size", "global-train-batch-size"}};
@@ -153,7 +167,7 @@ void take_batch_of_deepspeed(const Json& config, std::vector<Argument>& argument
   for (const auto& [key, name] : kOfFile) {
     const auto found = config.find(std::string(key));
     if (found != config.end() && found->is_string() && whole_of(found->get<std::string>()))
-      arguments.push_back({name, {found->get<std::string>()}, "the DeepSpeed configuration"});
+      take(name, found->get<std::string>(), std::string(key));
   }
 }
 

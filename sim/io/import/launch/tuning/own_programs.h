@@ -16,7 +16,7 @@ namespace foretoken::io::launch::tuning {
 /// Gives such arguments the Trainer's names. Asks for a batch whose name does not say whether a GPU or all have it.
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report);
 
-/// Adds the batch of DeepSpeed's configuration to arguments that state none for a GPU.
-void take_batch_of_deepspeed(const Json& config, std::vector<Argument>& arguments);
+/// Adds what DeepSpeed's configuration states where no argument does: the precision, and the batch.
+void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins);
 
 }  // namespace foretoken::io::launch::tuning

@@ -38,8 +38,15 @@ void map_trainer_precision(const Settings& settings, Report& report) {
 void map_trainer_weights(const Settings& settings, Report& report) {
   const std::string type = type_of_weights(settings);
   // DeepSpeed, and FSDP beside accelerate's mixed precision, keep weights of fp32.
-  const bool copied = settings.has({"deepspeed"}) || report.whole("optimizer.zero_stage") != 0;
-  if (!type.empty() && !copied) map_weights_of_16_bits(type, report);
+  const bool mixed = settings.on({"bf16"}) || settings.on({"fp16"}) || settings.on({"mixed_precision"});
+  const bool copied = settings.has({"deepspeed"}) || (report.whole("optimizer.zero_stage") != 0 && mixed);
+  if (copied) return;
+  if (!type.empty()) map_weights_of_16_bits(type, report);
+  const bool open = settings.text({"torch_dtype"}) == "auto" && !report.has("training");
+  if (open && report.at("precision") == "bf16" && !report.names("torch_dtype"))
+    report.approximate(
+        "torch_dtype",
+        "\"auto\" is the type in the model's config.json; a copy in fp32 is taken, as of weights in fp32");
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -1,4 +1,5 @@
 // Tests the types of weights and states that recipes of tuning state.
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -40,10 +41,31 @@ TEST(TrainerPrecision, StatesOf8BitsStayStates) {
 TEST(TrainerPrecision, OtherTrainingsKeepOne) {
   for (const char* flags :
        {"--bf16", "--dtype bfloat16", "--bf16 --torch_dtype float32", "--torch_dtype bfloat16 --deepspeed zero2.json",
-        "--torch_dtype bfloat16 --fsdp full_shard", "--torch_dtype bfloat16 --use_peft --lora_r 8"}) {
+        "--bf16 --torch_dtype bfloat16 --fsdp full_shard", "--torch_dtype bfloat16 --use_peft --lora_r 8"}) {
     SCOPED_TRACE(flags);
     expect_pure(read_flags(flags), false);
   }
+}
+
+TEST(TrainerPrecision, FsdpAloneKeepsWeightsInBf16) {
+  for (const char* flags : {"--torch_dtype bfloat16 --fsdp \"full_shard auto_wrap\"",
+                            "--torch_dtype bfloat16 --fsdp shard_grad_op --bf16 False"}) {
+    SCOPED_TRACE(flags);
+    expect_pure(read_flags(flags), true);
+  }
+}
+
+TEST(TrainerPrecision, AutomaticTypesAreAssumed) {
+  const auto lines = [](const Report& report) {
+    return std::ranges::count_if(report.assumed, [](const Assumed& one) {
+      return one.key == "torch_dtype" && one.because.find("config.json") != std::string::npos;
+    });
+  };
+  const Report report = read_flags("--bf16 --torch_dtype auto");
+  expect_pure(report, false);
+  EXPECT_EQ(lines(report), 1);
+  EXPECT_EQ(lines(read_flags("--bf16 --torch_dtype bfloat16")), 0);
+  EXPECT_EQ(lines(read_flags("--bf16 --torch_dtype auto --deepspeed zero2.json")), 0) << "a copy in any case";
 }
 
 TEST(TrainerPrecision, AxolotlLoadsTheTypeThatItTrainsIn) {

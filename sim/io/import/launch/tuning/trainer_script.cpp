@@ -297,7 +297,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   std::vector<Argument> arguments = arguments_of(launched.program, place);
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
-  const Origins origins = take_names_of_trainer(launched.program, arguments, report);
+  Origins origins = take_names_of_trainer(launched.program, arguments, report);
   // The file behind accelerate's option decides as one behind the program's own does.
   if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
     if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
@@ -308,7 +308,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
       argument.values = {"<...>"};
   const bool type_of_chat = add_type_of_chat(origins, arguments);
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
-  if (deepspeed && !origins.defaults_known) take_batch_of_deepspeed(*deepspeed, arguments);
+  if (deepspeed && !origins.defaults_known) take_settings_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
   if (!stated) gpus = megatron::gpus_of_counts(counts);

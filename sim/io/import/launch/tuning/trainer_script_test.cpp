@@ -340,6 +340,10 @@ TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
   EXPECT_THAT(refusals_of(with("--lora_r 8 --modules_to_save embed_tokens,lm_head")), HasSubstr("train whole"));
   EXPECT_EQ(with("--deepspeed configs/ds_stage_3.json").whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(with("--deepspeed deepspeed_zero-2.json").whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(with("--deepspeed conf/s3_config.json").whole("optimizer.zero_stage"), 3);
+  for (const char* file : {"s3://bucket/ds_config.json", "/mnt/s3/ds_config.json", "/fsx/s2_runs/ds_config.json",
+                           "configs/v100s-3_ds.json", "cfg_s10.json", "ds_s10.json", "train_s3.json"})
+    EXPECT_FALSE(with(std::string("--deepspeed ") + file).has("optimizer.zero_stage")) << file;
   EXPECT_EQ(with("--max_source_length 512 --max_target_length 128").whole("batch.sequence_length"), 640);
   const Report adapted =
       with("--use_lora True --lora_rank 40 --target_modules q_proj,v_proj --init_lora_weights pissa");
@@ -358,6 +362,8 @@ TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
     return refusals_of(folder.read(std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " " + flags));
   };
   EXPECT_THAT(with("--new_thing 3"), HasSubstr("new_thing: an unknown key")) << "a number may be a size";
+  EXPECT_THAT(with("--profile_mode fp8"), HasSubstr("profile_mode: an unknown key")) << "a type is about precision";
+  EXPECT_THAT(with("--precision_profile fp8"), HasSubstr("precision_profile: an unknown key"));
   EXPECT_EQ(with("--use_func --is_skip true --reduce_loss sum --load_checkpoint"), "") << "none of their words matters";
   EXPECT_THAT(with("--teacher_name a"), HasSubstr("teacher_name")) << "a word of its name may matter";
   EXPECT_THAT(with("--lora_dim 128"), HasSubstr("train whole beside the adapters"));

@@ -1,0 +1,38 @@
+// Tells scripts for devices that are no GPUs.
+//
+// Names: Ascend/MindSpeed-LLM, docs and examples; the folders are those in which the CANN toolkit is installed.
+#include "sim/io/import/launch/other_devices.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+constexpr const char* kWhy = "the script is for Ascend NPUs; their kernels are not those of a GPU";
+
+bool hangs_on_condition(const shell::Texts& value) {
+  return !value.empty() && shell::why_unknown(value.front()).starts_with(shell::kOpenCondition);
+}
+
+}  // namespace
+
+void refuse_other_devices(const shell::Script& script, Report& report) {
+  for (const auto& [name, value] : script.variables.values)
+    for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
+      if (name.starts_with(begin) && !hangs_on_condition(value))
+        return report.refuse("ascend", kWhy, "the variable " + printable(name, 60));
+  for (const std::string& missing : script.missing) {
+    const bool toolkit = std::ranges::any_of(std::filesystem::path(missing), [](const std::filesystem::path& part) {
+      return part == "Ascend" || part == "ascend-toolkit";
+    });
+    if (toolkit && !script.doubtful.contains(missing))
+      return report.refuse("ascend", kWhy, "the file " + printable(missing, 120));
+  }
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,48 @@
+// Tests that scripts for devices that are no GPUs are refused, whatever they start.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kTrainerRun =
+    "torchrun --nproc_per_node 8 run_clm.py --do_train --model_name_or_path gpt2 --per_device_train_batch_size 8 "
+    "--block_size 1024 --bf16 --output_dir out";
+constexpr const char* kSwiftRun = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --max_length 2048";
+constexpr const char* kMegatronRun =
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+    "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 64 --bf16";
+
+std::string refused_with(const std::string& lines, const char* run) {
+  return refused_lines(read_test_launch(lines + "\n" + run, "train.sh"));
+}
+
+TEST(OtherDevices, ScriptsForAscendAreRefusedWhateverTheyStart) {
+  for (const char* run : {kTrainerRun, kSwiftRun, kMegatronRun})
+    for (const char* line : {"NPUS_PER_NODE=8", "source /usr/local/Ascend/ascend-toolkit/set_env.sh",
+                             "source ~/ascend-toolkit/set_env.sh", "export ASCEND_RT_VISIBLE_DEVICES=0,1"}) {
+      SCOPED_TRACE(line);
+      EXPECT_THAT(refused_with(line, run), HasSubstr("ascend: the script is for Ascend NPUs"));
+    }
+}
+
+TEST(OtherDevices, ScriptsForBothAreNot) {
+  for (const char* run : {kTrainerRun, kSwiftRun, kMegatronRun})
+    for (const char* line :
+         {"if [ -x \"$(command -v npu-smi)\" ]; then export ASCEND_RT_VISIBLE_DEVICES=0; else export A=0; fi",
+          "source /home/ascendant/settings.sh",
+          "if [ -f /usr/local/Ascend/set_env.sh ]; then source /usr/local/Ascend/set_env.sh; fi"}) {
+      SCOPED_TRACE(line);
+      EXPECT_THAT(refused_with(line, run), Not(HasSubstr("ascend")));
+    }
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch
