@@ -33,7 +33,7 @@ constexpr auto kAll = std::to_array<PlaceKey>({
     {"grad_reduce", "overlapped gradient reduction", Scale::kSwitch, false, &Place::grad_reduce},
     {"param_gather", "overlapped parameter gathering", Scale::kSwitch, false, &Place::param_gather},
     {"p2p", "overlapped messages", Scale::kSwitch, false, &Place::p2p},
-    {"userbuffers", "overlapped tensor parallelism", Scale::kSwitch, false, &Place::userbuffers},
+    {"tensor_overlap", "overlapped tensor parallelism", Scale::kSwitch, false, &Place::tensor_overlap},
     {"graphs", "CUDA graphs", Scale::kSwitch, false, &Place::graphs},
     {"compile", "compiled layers", Scale::kSwitch, false, &Place::compile},
     {"routing", "routing to experts", Scale::kSwitch, false, &Place::routing},

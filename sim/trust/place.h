@@ -30,10 +30,11 @@ struct Place {
   Word fabric;       ///< kind of network between nodes
   Word recipe;       ///< bytes of weight, gradient, master copy and moments of a parameter; recipe of fp8
   Word attention, exchange, recompute, schedule, zero, sequence_parallel;
-  Word grad_reduce, param_gather, p2p, userbuffers;  ///< overlap: "on" or "off"
-  Word graphs, compile;    ///< CUDA graphs: "none", "layer", "full"; PyTorch's compiler: "on" or "off"
-  Word routing;            ///< of tokens to experts: dispatcher, capacity, imbalance; "none" without
-  Word dropout, hardware;  ///< hardware: "even" or "uneven"
+  Word grad_reduce, param_gather, p2p;  ///< overlap: "on" or "off"
+  Word tensor_overlap;                  ///< "off", "userbuffers" or "micro-pipeline"
+  Word graphs, compile;                 ///< CUDA graphs: "none", "layer", "full"; PyTorch's compiler: "on" or "off"
+  Word routing;                         ///< of tokens to experts: dispatcher, capacity, imbalance; "none" without
+  Word dropout, hardware;               ///< hardware: "even" or "uneven"
   double gpus = 1, domain = 1, network = 1;  ///< domain: GPUs that NVLink joins; network: GB/s of a GPU
   double sequence = 1, micro = 1, microbatches = 1;
   double tensor = 1, context = 1, pipeline = 1, chunks = 1, expert = 1, expert_tensor = 1;

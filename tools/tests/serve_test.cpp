@@ -402,6 +402,19 @@ TEST(ServeCommand, AnEncoderRunsIn32Bits) {
             "--precisions tf32: expected 16 bits or fewer, found tf32: decoders are not served in 32 bits\n");
 }
 
+TEST(ServeCommand, TheAnswerNamesMarlinsExperts) {
+  const auto assumptions = [](const std::string& backend) {
+    const Ran ran = run_foretoken({"serve",         "--model", "gpt-oss-120b", "--cluster", "dgx-h100-ndr",
+                                   "--gpus",        "1",       "--engine",     "vllm-2026", "--precision",
+                                   "mxfp4",         "--input", "1024",         "--output",  "64",
+                                   "--concurrency", "4",       "--json",       "--set",     "moe.backend=" + backend});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return json::parse(ran.out).at("assumptions").dump();
+  };
+  EXPECT_THAT(assumptions("marlin"), HasSubstr("experts by Marlin's kernels as vLLM runs them (moe.backend)"));
+  EXPECT_THAT(assumptions("auto"), Not(HasSubstr("Marlin")));
+}
+
 TEST(ServeCommand, AnEncoderRunsInIntegersOf8Bits) {
   const auto answer = [](const char* precision) {
     return json::parse(run_foretoken({"serve", "bert-base-a100", "--json", "--precision", precision}).out);

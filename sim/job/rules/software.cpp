@@ -136,9 +136,9 @@ void check_tensor_overlap(Draft& draft) {
   const char* pointer = "/overlap/tensor_parallel";
   if (!job.overlap.tensor_parallel) return;
   if (runtime.tensor_overlap == kNone)
-    draft.complain(pointer, fmt::format("expected false with runtime {}, found true: only torchtitan-compiled "
-                                        "(PyTorch's asynchronous tensor parallelism) and Megatron-Core (userbuffers) "
-                                        "overlap tensor-parallel collectives; try another runtime",
+    draft.complain(pointer, fmt::format("expected false with runtime {}, found true: it overlaps no tensor-parallel "
+                                        "collectives (tensor_overlap of the runtime); try overlap.tensor_parallel "
+                                        "false, or runtime torchtitan-compiled",
                                         in_quotes(runtime.name)));
   if (runtime.tensor_overlap == kUserbuffers && !runtime.userbuffers_gain)
     draft.notes.assumptions.push_back(

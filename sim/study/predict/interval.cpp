@@ -84,6 +84,12 @@ std::string recompute_of(const job::Recompute& recompute) {
 
 std::string on_or_off(bool is_on) { return is_on ? "on" : "off"; }
 
+// Returns the way in which tensor-parallel collectives are hidden. Runs with one way say nothing about the other.
+std::string tensor_overlap_of(const job::Job& job) {
+  if (!job.overlap.tensor_parallel) return "off";
+  return job.runtime.tensor_overlap == model::TensorOverlap::kMicroPipeline ? "micro-pipeline" : "userbuffers";
+}
+
 std::string routing_of(const job::Job& job) {
   if (!job.model.experts) return "none";
   const job::Routing& routing = job.routing;
@@ -125,7 +131,7 @@ void add_switches(trust::Place& place, const job::Job& job) {
   place.grad_reduce = on_or_off(job.overlap.grad_reduce);
   place.param_gather = on_or_off(job.overlap.param_gather);
   place.p2p = on_or_off(job.overlap.p2p);
-  place.userbuffers = on_or_off(job.overlap.tensor_parallel);
+  place.tensor_overlap = tensor_overlap_of(job);
   place.graphs = job::name_of(job.cuda_graphs);
   place.compile = on_or_off(job.compile);
   place.routing = routing_of(job);

@@ -8,6 +8,7 @@
 
 #include "sim/io/json/test_text.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
 
@@ -37,9 +38,9 @@ std::int64_t picoseconds(const std::vector<std::string>& sets, const How& how = 
 TEST(TensorOverlap, OneLineSaysWhoDoesNotHaveIt) {
   EXPECT_EQ(complaints_of({}), "");
   EXPECT_EQ(complaints_of({"runtime=torchtitan"}),
-            "t.json: /overlap/tensor_parallel: expected false with runtime \"torchtitan\", found true: only "
-            "torchtitan-compiled (PyTorch's asynchronous tensor parallelism) and Megatron-Core (userbuffers) overlap "
-            "tensor-parallel collectives; try another runtime\n");
+            "t.json: /overlap/tensor_parallel: expected false with runtime \"torchtitan\", found true: it "
+            "overlaps no tensor-parallel collectives (tensor_overlap of the runtime); try overlap.tensor_parallel "
+            "false, or runtime torchtitan-compiled\n");
   EXPECT_THAT(complaints_of({"parallelism.sequence_parallel=false"}),
               HasSubstr("/overlap/tensor_parallel: expected false without sequence parallelism, found true"));
   EXPECT_THAT(
@@ -49,6 +50,15 @@ TEST(TensorOverlap, OneLineSaysWhoDoesNotHaveIt) {
   EXPECT_THAT(complaints_of({"cluster=dgx-1-v100-32gb-edr", "precision=fp16", "attention=unfused"}),
               HasSubstr("NVLink does not join every two of 8 tensor ranks"));
   EXPECT_EQ(complaints_of({"runtime=megatron-core"}), "") << "userbuffers";
+}
+
+TEST(TensorOverlap, RowsWithUserbuffersSayNothingAboutIt) {
+  const auto tensor_overlap = [](const std::vector<std::string>& sets) {
+    return place_of(async_job(sets)).tensor_overlap.text();
+  };
+  EXPECT_EQ(tensor_overlap({}), "micro-pipeline");
+  EXPECT_EQ(tensor_overlap({"runtime=megatron-core"}), "userbuffers");
+  EXPECT_EQ(tensor_overlap({"overlap.tensor_parallel=false"}), "off");
 }
 
 TEST(TensorOverlap, ItSavesTimeForLargeProductsAndNothingForOneRank) {
