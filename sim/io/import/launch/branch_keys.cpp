@@ -17,7 +17,7 @@ namespace foretoken::io::launch {
 namespace {
 
 /// A limit on the work. Real scripts have a few branches.
-constexpr int kMostReadings = 48;
+constexpr int kMostBranches = 48;
 
 std::string variable_of(const std::string& word) {
   const std::string reason = is_open_word(word) ? shell::why_unknown(word) : "";
@@ -87,7 +87,7 @@ void ask_for_keys_of_branches(const shell::Script& script, const shell::Command&
     for (const std::string& text : texts) {
       const std::vector<std::string> words = words_of_text(text);
       const bool flags = std::ranges::any_of(words, [](const std::string& word) { return word.starts_with('-'); });
-      if (!flags || ++readings > kMostReadings) continue;
+      if (!flags || ++readings > kMostBranches) continue;
       const Report taken = read(with_branch(command, variable, words));
       std::set<std::string> different;
       add_different(plain.scenario, taken.scenario, "", different);

@@ -230,7 +230,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   // Commands that evaluate, or train by another method, are left out beside a training.
   shell::Script plain = *script;
   std::erase_if(plain.commands, [](const shell::Command& one) { return tuning::untrained(one).has_value(); });
-  std::string missing = missing_configuration(plain);
+  const std::string missing = missing_configuration(plain);
   std::vector<NamedFile> files = files_of_script(plain, folder);
   if (files.empty() && missing.empty() && plain.commands.size() < script->commands.size()) {
     const auto other =

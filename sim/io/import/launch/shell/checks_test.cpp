@@ -28,9 +28,10 @@ TEST(Checks, ADefaultThatIsEmptyEndsNoScript) {
     for (const char* check :
          {"[ -z \"${DATA:-}\" ] && exit 1", "if [ -z \"${DATA:-}\" ]; then exit 1; fi",
           "if [ \"${DATA:-}\" = \"\" ]; then exit 1; fi", "if [ \"x${DATA-}\" = x ]; then exit 1; fi",
-          "if [[ ! -v DATA ]]; then exit 1; fi", "if [[ -v DATA ]]; then :; else exit 1; fi",
-          "[ -z \"${1:-}\" ] && exit 1", "[[ -z ${1:-} ]] && { echo usage; exit 1; }",
-          "if [ -n \"${DATA:-}\" ]; then :; else exit 1; fi", "[ \"${DATA:-}\" ] || exit 1"})
+          "if [ \"${DATA:-}${MORE:-}\" = \"\" ]; then exit 1; fi", "if [[ ! -v DATA ]]; then exit 1; fi",
+          "if [[ -v DATA ]]; then :; else exit 1; fi", "[ -z \"${1:-}\" ] && exit 1",
+          "[[ -z ${1:-} ]] && { echo usage; exit 1; }", "if [ -n \"${DATA:-}\" ]; then :; else exit 1; fi",
+          "[ \"${DATA:-}\" ] || exit 1"})
       EXPECT_EQ(commands_of(std::string(begin) + check + "\npython a.py --x 1"), 1U) << begin << check;
   EXPECT_EQ(commands_of("DATA=''; [ -z \"${DATA:-}\" ] && exit 1\npython a.py"), 0U) << "the script empties it";
 }
@@ -40,6 +41,7 @@ TEST(Checks, AnEmptyDefaultDecidesUnderSetU) {
   EXPECT_EQ(value_behind("set -u; X=2; [ \"${U:-}\" = a ] && X=4"), "2");
   EXPECT_EQ(value_behind("X=2; case \"${U:-}\" in a) X=4 ;; esac"), "2");
   EXPECT_EQ(value_behind("X=$(( ${U:-} + 1 ))"), "1");
+  EXPECT_EQ(value_behind("X=2; [ \", which the script takes as empty$(date)\" = a ] && X=4"), "?") << "a text alone";
 }
 
 TEST(Checks, OptionsOfTheShellEndBeforeItsArguments) {

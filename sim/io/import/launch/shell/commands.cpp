@@ -145,12 +145,14 @@ std::optional<std::string> Interpreter::pattern_of_expression(std::string_view w
 // -v NAME, and -f, -e, -d and the like where the file stands beside the script, become tests whose outcome is known.
 // Other files belong to the machine of the run. ${NAME:-} is empty where nothing sets NAME, unless the run does.
 Texts Interpreter::with_known_tests(Texts words) {
-  for (std::string& word : words) {
-    const std::size_t at = word.find(kEmptyDefault), begin = word.rfind(kUnknown, at);
-    if (takes_as_set_ || at == word.npos || begin == word.npos) continue;
-    word.erase(begin, at + kEmptyDefault.size() + 1 - begin);
-    ++asked_unset_;
-  }
+  const std::string mark = std::string(kEmptyDefault) + kUnknown;
+  for (std::string& word : words)
+    for (std::size_t at = word.find(mark); !takes_as_set_ && at != word.npos; at = word.find(mark)) {
+      const std::size_t begin = word.rfind(kUnknown, at);
+      if (begin == word.npos) break;  // a text of the script, before an unknown part
+      word.erase(begin, at + mark.size() - begin);
+      ++asked_unset_;
+    }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const bool first = i == 0 || is_one_of(words[i - 1], {"!", "(", "&&", "||", "-a", "-o"});
     if (!first || is_unknown(words[i + 1])) continue;
