@@ -44,7 +44,8 @@ std::string import_text(const Report& report, const report::Paint& paint) {
   const auto refused = std::ranges::count_if(report.refused, [](const auto& one) { return !one.allowed; });
   const std::string state =
       report.complete() ? "a whole scenario" : fmt::format("{} refused, {} missing", refused, report.asked.size());
-  std::string text = paint.paragraph("", fmt::format("{}: {}", report.framework, state));
+  std::string text =
+      paint.paragraph("", report.framework.empty() ? state : fmt::format("{}: {}", report.framework, state));
   text += problems(report, paint);
   text += settings(report, paint);
   if (!report.complete())

@@ -238,6 +238,11 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
   return counts;
 }
 
+void ask_for_row(std::int64_t all, Report& report) {
+  report.ask("row", all == 1 ? std::string("the script starts one training; leave --row out")
+                             : fmt::format("the script starts {} trainings; choose one with --row 1 to {}", all, all));
+}
+
 void note_left_out(std::int64_t number, std::int64_t all, Report& report) {
   if (all < 2) return;
   report.approximate("the training",
@@ -290,11 +295,18 @@ LaunchedProgram launched_program(Words words, const std::string& place,
 std::vector<std::string> words_of_text(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\n\r";
   std::vector<std::string> words;
-  for (std::size_t at = text.find_first_not_of(kSpaces); at != text.npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kSpaces, end);
+  std::string word;
+  bool unknown = false;  // the reason of an unknown part may hold spaces
+  for (const char c : text) {
+    if (c == shell::kUnknown) unknown = !unknown;
+    if (unknown || kSpaces.find(c) == kSpaces.npos) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
   }
+  if (!word.empty()) words.push_back(std::move(word));
   return words;
 }
 

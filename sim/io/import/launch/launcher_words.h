@@ -36,6 +36,9 @@ struct LaunchedProgram {
 /// starts has one process.
 [[nodiscard]] std::vector<Argument> counts_of(const shell::Command& command, const LaunchedProgram& launched);
 
+/// Asks for the number of one of the `all` trainings that a script starts.
+void ask_for_row(std::int64_t all, Report& report);
+
 /// Notes that a script starts `all` trainings, of which `number` is read.
 void note_left_out(std::int64_t number, std::int64_t all, Report& report);
 

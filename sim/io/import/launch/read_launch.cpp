@@ -159,9 +159,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                                       : "the script starts " + programs + ", which no reader here knows; ") +
                         kExpected);
   }
-  if (number < 1 || number > count)
-    return report.ask("row",
-                      fmt::format("the script starts {} trainings; choose one with --row 1 to {}", count, count));
+  if (number < 1 || number > count) return ask_for_row(count, report);
   if (launch.row.empty()) note_left_out(number, count, report);
   const NamedFile& named = all[static_cast<std::size_t>(number - 1)];
   const fs::path& first = named.paths.front();
@@ -231,18 +229,21 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
-  for (const shell::Command& command : script->commands)
-    if (tuning::only_evaluates(command.words)) return report.refuse("do_eval", tuning::kOnlyEvaluates, command.place());
-  for (const shell::Command& command : script->commands)
-    for (std::size_t i = 0; i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      const bool program = word.ends_with(".py") || (i > 0 && command.words[i - 1] == "-m");
-      if (const std::string method = program ? tuning::other_method_of(word) : ""; !method.empty())
-        return report.refuse(method, "the script starts " + printable(word, 80) +
-                                         ": preferences, rewards or distillation, not plain training");
-    }
-  const std::string missing = missing_configuration(*script);
-  std::vector<NamedFile> files = files_of_script(*script, folder);
+  // Commands that evaluate, or train by another method, are left out beside a training.
+  shell::Script plain = *script;
+  std::erase_if(plain.commands, [](const shell::Command& one) { return tuning::untrained(one).has_value(); });
+  const std::string missing = missing_configuration(plain);
+  std::vector<NamedFile> files = files_of_script(plain, folder);
+  if (files.empty() && missing.empty() && plain.commands.size() < script->commands.size()) {
+    const auto other =
+        std::ranges::find_if(script->commands, [](const auto& one) { return tuning::untrained(one).has_value(); });
+    const tuning::Untrained found = *tuning::untrained(*other);
+    report.refuse(found.setting, found.because, other->place());
+    report.allow(launch.allow);
+    if (!report.complete()) return;
+    files = files_of_script(*script, folder);
+    if (files.empty()) return tuning::read_trainer_command(*script, *other, folder, flags, stated_gpus(launch), report);
+  }
   // A script that only writes a configuration, which another one starts.
   if (files.empty() && missing.empty() && programs_of(*script).empty()) files = files_written(*script, folder);
   read_named_file(path, *script, files, missing, flags, launch, report, findings);
@@ -349,12 +350,13 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   // Facts would not help where a file is refused before any of its settings is read.
   const bool refused_whole =
       !report.refused.empty() && report.mapped.empty() && report.assumed.empty() && report.asked.empty();
+  const bool no_row = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "row"; });
   apply_sets(own, "a comment of the file", report, findings);
   apply_sets(launch.sets, "the command line", report, findings);
   for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold
     std::erase_if(report.refused, [&](const Refused& one) { return one.setting == set.substr(0, set.find('=')); });
   report.allow(launch.allow);
-  report.unread = refused_whole && !report.complete();
+  report.unread = (refused_whole || no_row) && !report.complete();
   if (report.unread) return;
   complete_scenario(report);
   report.allow(launch.allow);

@@ -42,8 +42,9 @@ bool shows_little(const shell::Command& command) {
 }
 
 bool leaves_flags_open(const shell::Command& command) {
-  const bool open = !command.empties.empty() ||
-                    std::ranges::any_of(command.words, [](const std::string& word) { return shell::is_unknown(word); });
+  const bool open = !command.empties.empty() || known_flags(command) > 0 ||
+                    std::ranges::any_of(
+                        command.words, [](const std::string& word) { return word.empty() || shell::is_unknown(word); });
   return open && std::ranges::any_of(command.words, [](const std::string& word) {
            return std::filesystem::path(word).filename() == "pretrain_gpt.py";
          });

@@ -14,7 +14,8 @@ namespace foretoken::io::launch::megatron {
 /// Returns true for a command too short to show by itself that it is one of Megatron-LM.
 [[nodiscard]] bool shows_little(const shell::Command& command);
 
-/// Returns true for a command of pretrain_gpt.py some of whose words are not known: they hold its flags.
+/// Returns true for a command of pretrain_gpt.py some of whose words are not known, as they may hold its flags, or that
+/// has a flag of Megatron-LM.
 [[nodiscard]] bool leaves_flags_open(const shell::Command& command);
 
 /// Asks for what the flags of such a command decide, in the place of the defaults that are assumed.

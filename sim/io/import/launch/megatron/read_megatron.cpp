@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/branch_keys.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/counts_by_name.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -282,21 +283,57 @@ std::string_view other_program_of(const shell::Script& script) {
   return {};
 }
 
+namespace {
+
+std::vector<Argument> with_flags(std::vector<Argument> arguments, const std::vector<std::string>& flags) {
+  for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+void read_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                  const std::vector<std::string>& flags, Report& report) {
+  const std::string place = command.place();
+  const LaunchedProgram launched = launched_program(command.words, place, [](std::string_view flag) {
+    const auto rule = rule_of(flag);
+    return rule && rule->effect == Effect::kRead;
+  });
+  std::vector<Argument> arguments = counts_of(command, launched);
+  add_counts_by_name(script, command, arguments_of(launched.program, place), arguments);
+  for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
+  arguments = with_flags(std::move(arguments), flags);
+  const bool swift = is_swift_command(command);
+  const std::vector<Argument> stated = swift ? arguments : std::vector<Argument>();
+  if (swift) become_megatron(arguments);
+  const auto config = deepspeed_config_of(script, arguments, folder);
+  std::vector<Argument> missing;  // ZeRO of a file that is not there
+  if (!config && last_of(arguments, "deepspeed-config") != nullptr) missing = arguments;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
+  const std::vector<Argument> named = arguments;
+  read_arguments(std::move(arguments), report, false, program_of(command.words));
+  map_model_by_name(named, report);
+  for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
+  drop_repeated(report);
+  if (config) map_deepspeed_config(*config, report);
+  if (!missing.empty()) map_missing_config(missing, report);
+  if (swift) map_swift_model(command, stated, report);
+  note_unknown_words(command, report);
+  ask_open_flags(script, launched.program, kDecisive, report);
+  if (shows_little(command)) ask_for_open_flags(report);
+  refuse_doubtful_precision(launched.program, report);
+  refuse_entry_point(command.words, place, report);
+}
+
+}  // namespace
+
 void read_launch_script(const shell::Script& script, const std::string& folder, const std::string& row,
                         const std::vector<std::string>& flags, Report& report) {
   const std::int64_t asked = whole_of(row).value_or(0);
   const Chosen chosen = launch_of(script, asked);
-  if (!row.empty() && (asked < 1 || asked > chosen.all))
-    return report.ask(
-        "row", fmt::format("the script starts {} trainings; choose one with --row 1 to {}", chosen.all, chosen.all));
+  if (!row.empty() && (asked < 1 || asked > chosen.all)) return ask_for_row(chosen.all, report);
   const shell::Command* const command = chosen.command;
   for (const std::string& missing : script.missing)
     report.approximate("a file that the script reads",
                        printable(missing, 120) + " is not there; its settings are unknown");
-  const auto with_flags = [&](std::vector<Argument> arguments) {
-    for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
-    return arguments;
-  };
   if (command == nullptr) {
     // A program that is not there starts the training: the scheduler's counts are those of the job.
     shell::Command job;
@@ -310,43 +347,22 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
         refuse_entry_point(other.words, other.place(), report);
     const bool tensor = last_of(stored, "tensor-model-parallel-size") != nullptr ||
                         last_of(arguments_of(flags, ""), "tensor-model-parallel-size") != nullptr;
-    read_arguments(with_flags(std::move(stored)), report, true);
+    read_arguments(with_flags(std::move(stored), flags), report, true);
     if (!tensor && report.at("parallelism.sequence_parallel") == true) {
       report.forget("parallelism.tensor");
       report.ask("parallelism.tensor", "tensor ranks share the sequence, and another script states how many they are");
     }
     return;
   }
-  const std::string place = command->place();
-  const LaunchedProgram launched = launched_program(command->words, place, [](std::string_view flag) {
-    const auto rule = rule_of(flag);
-    return rule && rule->effect == Effect::kRead;
-  });
-  std::vector<Argument> arguments = counts_of(*command, launched);
-  add_counts_by_name(script, *command, arguments_of(launched.program, place), arguments);
-  for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
-  arguments = with_flags(std::move(arguments));
-  const bool swift = is_swift_command(*command);
-  const std::vector<Argument> stated = swift ? arguments : std::vector<Argument>();
-  if (swift) become_megatron(arguments);
-  const auto config = deepspeed_config_of(script, arguments, folder);
-  std::vector<Argument> missing;  // ZeRO of a file that is not there
-  if (!config && last_of(arguments, "deepspeed-config") != nullptr) missing = arguments;
-  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
-  const std::vector<Argument> named = arguments;
-  read_arguments(std::move(arguments), report, false, program_of(command->words));
-  map_model_by_name(named, report);
-  for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
-  drop_repeated(report);
-  if (config) map_deepspeed_config(*config, report);
-  if (!missing.empty()) map_missing_config(missing, report);
-  if (swift) map_swift_model(*command, stated, report);
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
-  note_unknown_words(*command, report);
-  ask_open_flags(script, launched.program, kDecisive, report);
-  if (shows_little(*command)) ask_for_open_flags(report);
-  refuse_doubtful_precision(launched.program, report);
-  refuse_entry_point(command->words, place, report);
+  const Report before = report;
+  read_command(script, *command, folder, flags, report);
+  const auto read = [&](const shell::Command& one) {
+    Report own = before;
+    read_command(script, one, folder, flags, own);
+    return own;
+  };
+  ask_for_keys_of_branches(script, *command, read, report);
 }
 
 void read_functional_test(const nlohmann::ordered_json& document, const std::string& path, Report& report) {

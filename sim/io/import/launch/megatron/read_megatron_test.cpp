@@ -99,6 +99,8 @@ constexpr KeyCase kKeys[] = {
     {"full recomputation of 2021", "--checkpoint-activations", "recompute.granularity", "\"full\""},
     {"full recomputation of 2022", "--activations-checkpoint-method uniform", "recompute.method", "\"uniform\""},
     {"selective recomputation by its short flag", "--recompute-activations", "recompute.granularity", "\"selective\""},
+    {"selective recomputation that overrules another", "--recompute-granularity full --recompute-activations",
+     "recompute.granularity", "\"selective\""},
     {"modules in brackets", "--recompute-granularity selective --recompute-modules [core_attn,mlp]",
      "recompute.modules", R"(["core_attn","mlp"])"},
     {"another gated activation", "--quick-geglu", "model.activation", "\"geglu\""},

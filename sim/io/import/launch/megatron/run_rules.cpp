@@ -153,6 +153,11 @@ void map_recompute(const Flags& flags) {
   Report& report = flags.report();
   const char *const kNew = "recompute-granularity", *const kOld = "activations-checkpoint-granularity",
                     *const kMethod = "activations-checkpoint-method";
+  // It overrules --recompute-granularity: megatron/training/arguments.py, validate_args.
+  if (flags.on("recompute-activations")) {
+    report.map("recompute.granularity", "selective", flags.from("recompute-activations"));
+    return map_modules(flags);
+  }
   for (const char* name : {kNew, kOld}) {
     const auto granularity = flags.text(name, "recompute");
     if (!granularity || *granularity == "none" || *granularity == "null") continue;
@@ -160,10 +165,6 @@ void map_recompute(const Flags& flags) {
       return set_full(flags, flags.from(name), {"recompute-method", kMethod},
                       {"recompute-num-layers", "activations-checkpoint-num-layers"});
     report.map("recompute.granularity", *granularity, flags.from(name));
-    return map_modules(flags);
-  }
-  if (flags.on("recompute-activations")) {
-    report.map("recompute.granularity", "selective", flags.from("recompute-activations"));
     return map_modules(flags);
   }
   if (flags.on("checkpoint-activations"))

@@ -117,19 +117,31 @@ void Interpreter::declare(const Texts& raw, Mode mode) {
   }
 }
 
-// set -- a b, and set a b, give the script arguments; set -u and set -euo pipefail are options of the shell.
+// set -- a b, and set a b, give the script arguments; set -u and set -euo pipefail are options of the shell. Options
+// end at the first word that is none.
 void Interpreter::set_options(const Texts& words) {
-  if (words.size() < 2) return;
-  const bool marked = words[1] == "--";
-  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    const bool on = words[i].starts_with('-');
-    if (!on && !words[i].starts_with('+')) continue;
-    const bool named = words[i].ends_with('o') && i + 1 < words.size() && words[i + 1] == "nounset";
-    if (named || words[i].find('u') != std::string::npos) unset_fails_ = on;
+  std::size_t at = 1;
+  for (; at < words.size() && words[at].size() > 1 && words[at] != "--"; ++at) {
+    const std::string& word = words[at];
+    if (word[0] != '-' && word[0] != '+') break;
+    const bool named = word.ends_with('o') && at + 1 < words.size();
+    if (word.find('u') != std::string::npos || (named && words[at + 1] == "nounset")) unset_fails_ = word[0] == '-';
+    if (named) ++at;
   }
-  if (!marked && (words[1].starts_with('-') || words[1].starts_with('+'))) return;
-  script_.variables.arguments.assign(words.begin() + (marked ? 2 : 1), words.end());
+  const bool marked = at < words.size() && words[at] == "--";
+  if (!marked && at >= words.size()) return;
+  script_.variables.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at + (marked ? 1 : 0)), words.end());
   script_.variables.arguments_stated = true;
+}
+
+// #!/bin/bash -eu
+void Interpreter::options_of_first_line(std::string_view text) {
+  if (!text.starts_with("#!")) return;
+  Texts options{"set"};
+  for (const Token& token : tokens_of(text.substr(2, text.find('\n') - 2)))
+    if (token.text.starts_with('-') && token.text != "-S" && !token.text.starts_with("--"))
+      options.push_back(token.text);
+  set_options(options);
 }
 
 void Interpreter::shift(const Texts& words) {

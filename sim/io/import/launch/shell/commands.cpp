@@ -95,9 +95,11 @@ Outcome Interpreter::simple(Mode mode) {
   for (const std::string& assignment : command.assignments) assign(assignment, mode);
   const Texts empties = empties_among(raw);
   Texts words;
-  const bool tests = is_one_of(raw[0], {"[", "test", "let"});
+  const bool tests = is_one_of(raw[0], {"[", "test"}), lets = raw[0] == "let";
   for (const std::string& word : raw)
-    for (std::string& field : tests ? expander_.known_fields(word) : expander_.fields(word))
+    for (std::string& field : lets    ? expander_.known_fields(word)
+                              : tests ? expander_.tested_fields(word)
+                                      : expander_.fields(word))
       words.push_back(std::move(field));
   const std::size_t first = script_.commands.size();
   const std::optional<std::string> piped = piped_;
@@ -151,13 +153,25 @@ std::optional<std::string> Interpreter::pattern_of_expression(std::string_view w
 }
 
 // -v NAME, and -f, -e, -d and the like where the file stands beside the script, become tests whose outcome is known.
-// Other files belong to the machine of the run.
+// Other files belong to the machine of the run. ${NAME:-} is empty where nothing sets NAME, unless the run does.
 Texts Interpreter::with_known_tests(Texts words) {
+  const std::string mark = std::string(kEmptyDefault) + kUnknown;
+  for (std::string& word : words)
+    for (std::size_t at = word.find(mark); !takes_as_set_ && at != word.npos; at = word.find(mark)) {
+      const std::size_t begin = word.rfind(kUnknown, at);
+      if (begin == word.npos) break;  // a text of the script, before an unknown part
+      word.erase(begin, at + mark.size() - begin);
+      ++asked_unset_;
+    }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const bool first = i == 0 || is_one_of(words[i - 1], {"!", "(", "&&", "||", "-a", "-o"});
     if (!first || is_unknown(words[i + 1])) continue;
     std::optional<bool> known;
     if (words[i] == "-v") known = expander_.is_set(words[i + 1]);
+    if (known == false && is_name(words[i + 1]) && script_.variables.table(words[i + 1]) == nullptr) {
+      ++asked_unset_;
+      if (takes_as_set_) continue;
+    }
     if (is_one_of(words[i], {"-f", "-e", "-r", "-s", "-d"}) && is_beside(words[i + 1], words[i] == "-d")) known = true;
     if (!known) continue;
     words[i] = *known ? "-n" : "-z";
@@ -182,7 +196,7 @@ Outcome Interpreter::double_brackets(Mode mode) {
       words.back() = "==";
       words.push_back(*simple);
     } else {
-      words.push_back(pattern ? expander_.pattern(token.text) : expander_.known_text(token.text));
+      words.push_back(pattern ? expander_.pattern(token.text) : expander_.tested_text(token.text));
     }
   }
   ++at_;

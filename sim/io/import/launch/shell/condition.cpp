@@ -88,7 +88,10 @@ class Conditions {
       return of_one(first[1], words_[at_ - 1]);
     }
     ++at_;
-    if (is_unset(first)) return Outcome::kNo;
+    if (is_unset(first)) {
+      unset_.tested = true;
+      return Outcome::kNo;
+    }
     if (is_unknown(first)) return Outcome::kOpen;
     return outcome_of(!first.empty());
   }

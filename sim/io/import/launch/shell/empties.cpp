@@ -43,11 +43,12 @@ Texts Interpreter::empties_among(const Texts& raw) {
     if (name.size() < 2 || !name.starts_with('$')) continue;
     name.remove_prefix(1);
     if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
-    if (name.ends_with("[@]") || name.ends_with("[*]")) name.remove_suffix(3);
+    const bool array = name.ends_with("[@]") || name.ends_with("[*]");  // no value of one flag
+    if (array) name.remove_suffix(3);
     if (name == "@" || name == "*") {
       if (variables.arguments.empty() && !variables.arguments_stated)
         reasons.emplace_back("the arguments of the script");
-    } else if (is_name(name) && !raw[i - 1].starts_with('-') && variables.table(name) == nullptr &&
+    } else if (is_name(name) && (array || !raw[i - 1].starts_with('-')) && variables.table(name) == nullptr &&
                expander_.is_set(name) == false) {
       reasons.push_back(std::string(name) + std::string(kUnset));
     }

@@ -118,6 +118,20 @@ std::string Expander::known_text(std::string_view word) {
   return result;
 }
 
+Texts Expander::tested_fields(std::string_view word) {
+  const bool outer = std::exchange(tests_, true);
+  Texts result = known_fields(word);
+  tests_ = outer;
+  return result;
+}
+
+std::string Expander::tested_text(std::string_view word) {
+  const bool outer = std::exchange(tests_, true);
+  std::string result = known_text(word);
+  tests_ = outer;
+  return result;
+}
+
 std::string Expander::pattern(std::string_view word) {
   const bool outer = std::exchange(asks_, true);
   Builder out;
@@ -321,7 +335,12 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
     variables_.set(std::string(name), {assigned});
     return out.result(value_of(name), quoted), true;
   }
-  parts(word, quoted, out);
+  const bool unstated =
+      !value.texts.empty() && (is_unset(value.texts[0]) || is_unstated_argument(why_unknown(value.texts[0])));
+  if (tests_ && word.empty() && unstated)
+    out.literal(unknown_because(std::string(name) + std::string(kEmptyDefault)));
+  else
+    parts(word, quoted, out);
   return true;
 }
 

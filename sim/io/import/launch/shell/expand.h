@@ -56,6 +56,10 @@ class Expander {
   [[nodiscard]] Texts known_fields(std::string_view word);
   [[nodiscard]] std::string known_text(std::string_view word);
 
+  /// As known_fields() and known_text(), for conditions: ${NAME:-} has a mark where nothing sets NAME.
+  [[nodiscard]] Texts tested_fields(std::string_view word);
+  [[nodiscard]] std::string tested_text(std::string_view word);
+
   /// Returns the word as a pattern: quoted parts stand for themselves, behind backslashes.
   [[nodiscard]] std::string pattern(std::string_view word);
 
@@ -97,7 +101,8 @@ class Expander {
   TextOfFile text_of_;
   BodyOfFunction body_of_;
   int depth_ = 0;
-  bool asks_ = false;  ///< a variable that nothing sets is unknown
+  bool asks_ = false;   ///< a variable that nothing sets is unknown
+  bool tests_ = false;  ///< an empty default of such a variable has a mark
 };
 
 }  // namespace foretoken::io::shell

@@ -228,7 +228,7 @@ Outcome Interpreter::if_clause(Mode mode) {
       body(Mode::kSkip);
     else if (taken == Outcome::kOpen)
       open_branch(mode, reasons, body);
-    else if (asked_unset_ == asked || unset_fails_)
+    else if (asked_unset_ == asked || takes_as_set_)
       body(mode);
     else if (exits(mode, body)) {
       script_.empties = empties;
@@ -243,9 +243,9 @@ Outcome Interpreter::if_clause(Mode mode) {
 // Reads a clause again whose else exits where a variable that nobody sets is empty. In the real run it is set.
 Outcome Interpreter::if_clause_again(Mode mode, std::size_t begin) {
   at_ = begin;
-  const bool outer = std::exchange(unset_fails_, true);
+  const bool outer = std::exchange(takes_as_set_, true);
   const Outcome outcome = if_clause(mode);
-  unset_fails_ = outer;
+  takes_as_set_ = outer;
   return outcome;
 }
 

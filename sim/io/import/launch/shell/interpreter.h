@@ -31,6 +31,9 @@ class Interpreter {
   /// Reads a text as a script of its own.
   void run(const std::string& text, const std::string& file, int first_line = 1);
 
+  /// Takes the options of the shell in the first line of a script: #!/bin/bash -eu.
+  void options_of_first_line(std::string_view text);
+
  private:
   [[nodiscard]] std::string with_lines_continued(const std::string& text);
   using Tokens = std::vector<Token>;
@@ -145,6 +148,7 @@ class Interpreter {
   bool counts_arguments_ = false;  ///< the text has $#
   int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
   bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
+  bool takes_as_set_ = false;      ///< a clause is read again whose else exits for want of a variable
   Outcome returned_ = Outcome::kOpen;
 
   /// A variable as it was before a function hid it.

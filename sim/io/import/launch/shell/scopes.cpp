@@ -108,7 +108,7 @@ Outcome Interpreter::decided(const Texts& words, bool patterns) {
     open_reasons_.emplace_back("settings that are not there");
     return Outcome::kOpen;
   }
-  if (unset_fails_ && (unset.tested || !unset.compared.empty())) {
+  if ((unset_fails_ || takes_as_set_) && (unset.tested || !unset.compared.empty())) {
     note_open_words(words);
     return Outcome::kOpen;
   }

@@ -42,7 +42,9 @@ std::optional<Script> read_script_text(const std::string& text, const std::strin
   script.variables.under_slurm = !script.scheduler.empty();
   script.variables.scheduler = slurm_variables(script.scheduler);
   Budget budget;
-  Interpreter(script, budget, findings).run(marked, file);
+  Interpreter interpreter(script, budget, findings);
+  interpreter.options_of_first_line(marked);
+  interpreter.run(marked, file);
   if (budget.spent) {
     findings.complaints.push_back(
         {file, "",

@@ -34,6 +34,9 @@ inline constexpr std::string_view kOpenCondition = "a variable that depends on a
 /// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.
 inline constexpr std::string_view kUnset = ", which the script does not set";
 
+/// Ends the reason for ${NAME:-} in a condition, where no line of the script sets NAME.
+inline constexpr std::string_view kEmptyDefault = ", which the script takes as empty";
+
 [[nodiscard]] inline std::string unset_variable(std::string_view name) {
   return unknown_because(std::string(name) + std::string(kUnset));
 }

@@ -31,6 +31,45 @@ std::string classes_of(const std::string& program) {
   return "";
 }
 
+// Source: transformers, examples/pytorch and examples/legacy, whose programs take --do_train. Programs with other names
+// may train without it.
+bool is_example(const std::string& word) {
+  constexpr std::string_view kNames[] = {"run_clm",
+                                         "run_clm_flax",
+                                         "run_mlm",
+                                         "run_mlm_flax",
+                                         "run_mlm_wwm",
+                                         "run_plm",
+                                         "run_fim",
+                                         "run_t5_mlm_flax",
+                                         "run_bart_dlm_flax",
+                                         "run_language_modeling",
+                                         "run_glue",
+                                         "run_flax_glue",
+                                         "run_classification",
+                                         "run_ner",
+                                         "run_flax_ner",
+                                         "run_tf_ner",
+                                         "run_qa",
+                                         "run_qa_beam_search",
+                                         "run_seq2seq_qa",
+                                         "run_squad",
+                                         "run_summarization",
+                                         "run_summarization_flax",
+                                         "run_translation",
+                                         "run_swag",
+                                         "run_multiple_choice",
+                                         "run_xnli",
+                                         "run_image_classification",
+                                         "run_mae",
+                                         "run_mim",
+                                         "run_audio_classification",
+                                         "run_speech_recognition_ctc",
+                                         "run_speech_recognition_seq2seq"};
+  const std::filesystem::path path(word);
+  return path.extension() == ".py" && std::ranges::find(kNames, path.stem().string()) != std::end(kNames);
+}
+
 }  // namespace
 
 std::string other_method_of(const std::string& program) {
@@ -51,11 +90,21 @@ bool only_evaluates(const std::vector<std::string>& program) {
     const Argument* const found = last_of(arguments, name);
     return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
   };
-  const bool example = std::ranges::any_of(program, [](const std::string& word) {
-    return word.ends_with(".py") && std::filesystem::path(word).filename().string().starts_with("run_");
-  });
+  const bool example = std::ranges::any_of(program, is_example);
   const bool untrained = last_of(arguments, "do-train") != nullptr && !on("do-train");
   return untrained || (example && !on("do-train") && (on("do-eval") || on("do-predict")));
+}
+
+std::optional<Untrained> untrained(const shell::Command& command) {
+  if (only_evaluates(command.words)) return Untrained{"do_eval", kOnlyEvaluates};
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i];
+    const bool program = word.ends_with(".py") || (i > 0 && command.words[i - 1] == "-m");
+    if (const std::string method = program ? other_method_of(word) : ""; !method.empty())
+      return Untrained{method, "the script starts " + printable(word, 80) +
+                                   ": preferences, rewards or distillation, not plain training"};
+  }
+  return std::nullopt;
 }
 
 void refuse_other_methods(const std::vector<std::string>& program, Report& report) {
@@ -65,9 +114,9 @@ void refuse_other_methods(const std::vector<std::string>& program, Report& repor
   if (const std::string word = classes_of(program.front()); !word.empty())
     report.refuse(word, "a head for classes by the name of the program, " + printable(program.front(), 80) +
                             "; allowed, it is counted as a head for the vocabulary");
-  if (only_evaluates(program)) report.refuse("do_eval", kOnlyEvaluates);
+  if (only_evaluates(program) && !report.names("do_eval")) report.refuse("do_eval", kOnlyEvaluates);
   const std::string method = other_method_of(program.front());
-  if (!method.empty())
+  if (!method.empty() && !report.names(method))
     report.refuse(method, "preferences, rewards or distillation by the name of the program, " +
                               printable(program.front(), 80) + ": not plain training");
 }

@@ -1,10 +1,12 @@
 // Tells programs that do not train plainly by their names and their switches.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::launch::tuning {
 
@@ -17,6 +19,14 @@ inline constexpr const char* kOnlyEvaluates = "it evaluates a model; without --d
 
 /// Returns the word of a program's name that says of preferences, rewards or distillation: "grpo" of grpo_value.py.
 [[nodiscard]] std::string other_method_of(const std::string& program);
+
+/// Why a command is no plain training.
+struct Untrained {
+  std::string setting, because;
+};
+
+/// Returns the reason for a command that only evaluates, or that starts a program of another method; else nothing.
+[[nodiscard]] std::optional<Untrained> untrained(const shell::Command& command);
 
 /// Refuses a program that does not train plainly, by its name.
 void refuse_other_methods(const std::vector<std::string>& program, Report& report);

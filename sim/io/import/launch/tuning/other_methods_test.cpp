@@ -23,6 +23,63 @@ TEST(OtherMethods, AnExampleWithoutDoTrainOnlyEvaluates) {
   EXPECT_EQ(refused_lines(read_test_launch(std::string(kExample) + "--do_train --do_eval --bf16", "train.sh")), "");
 }
 
+TEST(OtherMethods, OnlyTheExamplesNeedDoTrain) {
+  for (const char* program : {"run_sft.py", "run_train.py", "run_pretraining.py"})
+    EXPECT_EQ(refused_lines(read_test_launch(std::string("python ") + program +
+                                                 " --model_name_or_path gpt2 --output_dir out --block_size 512 "
+                                                 "--per_device_train_batch_size 2 --bf16 --do_eval",
+                                             "train.sh")),
+              "")
+        << program;
+  EXPECT_THAT(refused_lines(read_test_launch(
+                  "python run_summarization.py --model_name_or_path gpt2 --per_device_train_batch_size 2 --do_eval",
+                  "eval.sh")),
+              HasSubstr("do_eval"));
+}
+
+std::string factory_and(const std::string& other) {
+  return "cat > ft.yaml <<END\nmodel_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\ncutoff_len: 512\n"
+         "per_device_train_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: true\nEND\n" +
+         other + "CUDA_VISIBLE_DEVICES=0,1 llamafactory-cli train ft.yaml\n";
+}
+
+TEST(OtherMethods, ACommandThatDoesNotTrainIsLeftOutBesideAConfiguration) {
+  for (const char* other : {"python run_clm.py --do_predict\n", "python score_reward.py out\n"}) {
+    const Report report = read_test_launch(factory_and(other), "train.sh");
+    EXPECT_EQ(refused_lines(report), "") << other;
+    EXPECT_EQ(report.whole("batch.micro"), 2) << other;
+    EXPECT_EQ(report.whole("gpus"), 2) << other;
+  }
+  EXPECT_THAT(refused_lines(read_test_launch("python score_reward.py out", "train.sh")), HasSubstr("reward"));
+}
+
+TEST(OtherMethods, AnAllowedEvaluationIsReadOn) {
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  launch.allow = {"do_eval"};
+  const Report report = read_launch_text(
+      "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path gpt2 --output_dir out --block_size 512 "
+      "--per_device_train_batch_size 2 --gradient_accumulation_steps 1 --bf16 --do_eval\n",
+      "eval.sh", launch, findings);
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(report.whole("gpus"), 8);
+  EXPECT_EQ(report.whole("batch.micro"), 2);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+  EXPECT_TRUE(report.complete());
+  EXPECT_EQ(report.refused.size(), 1U);
+}
+
+TEST(OtherMethods, ARowOfOneTrainingAsksForNothingElse) {
+  Findings findings;
+  Launch launch;
+  launch.row = "2";
+  const Report report = read_launch_text(std::string(kExample) + "--do_eval\n" + kExample + "--do_train --bf16\n",
+                                         "train.sh", launch, findings);
+  ASSERT_EQ(report.asked.size(), 1U);
+  EXPECT_EQ(report.asked[0].because, "the script starts one training; leave --row out");
+}
+
 TEST(OtherMethods, ACommandThatOnlyPredictsIsNoTraining) {
   const std::string command =
       "llamafactory-cli train --model_name_or_path Qwen/Qwen3-8B --finetuning_type lora --lora_rank 8 --cutoff_len "

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/branch_keys.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -277,21 +278,9 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
 }
 
-}  // namespace
-
-bool is_trainer_script(const shell::Script& script) { return std::ranges::any_of(script.commands, trains); }
-
-void read_trainer_script(const shell::Script& script, const std::string& folder, const std::string& row,
-                         const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
-  std::vector<const shell::Command*> trainings;
-  for (const shell::Command& command : script.commands)
-    if (trains(command)) trainings.push_back(&command);
-  const auto all = static_cast<std::int64_t>(trainings.size());
-  const std::int64_t number = row.empty() ? 1 : whole_of(row).value_or(0);
-  if (number < 1 || number > all)
-    return report.ask("row", fmt::format("the script starts {} trainings; choose one with --row 1 to {}", all, all));
-  if (row.empty()) note_left_out(number, all, report);
-  const shell::Command& command = *trainings[static_cast<std::size_t>(number - 1)];
+/// Reads one command with the flags behind --. `gpus` are those that the user states.
+void read_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                  const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
   const std::string place = command.place();
   const LaunchedProgram launched = launched_program(command.words, place, is_programs);
   std::vector<Argument> arguments = arguments_of(launched.program, place);
@@ -330,6 +319,35 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
+}
+
+}  // namespace
+
+bool is_trainer_script(const shell::Script& script) { return std::ranges::any_of(script.commands, trains); }
+
+void read_trainer_script(const shell::Script& script, const std::string& folder, const std::string& row,
+                         const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
+  std::vector<const shell::Command*> trainings;
+  for (const shell::Command& command : script.commands)
+    if (trains(command)) trainings.push_back(&command);
+  const auto all = static_cast<std::int64_t>(trainings.size());
+  const std::int64_t number = row.empty() ? 1 : whole_of(row).value_or(0);
+  if (number < 1 || number > all) return ask_for_row(all, report);
+  if (row.empty()) note_left_out(number, all, report);
+  const shell::Command& command = *trainings[static_cast<std::size_t>(number - 1)];
+  read_trainer_command(script, command, folder, flags, gpus, report);
+}
+
+void read_trainer_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                          const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
+  const Report before = report;
+  read_command(script, command, folder, flags, gpus, report);
+  const auto read = [&](const shell::Command& one) {
+    Report own = before;
+    read_command(script, one, folder, flags, gpus, own);
+    return own;
+  };
+  ask_for_keys_of_branches(script, command, read, report);
   note_empty_words(command, report);
 }
 

@@ -18,6 +18,10 @@ namespace foretoken::io::launch::tuning {
 void read_trainer_script(const shell::Script& script, const std::string& folder, const std::string& row,
                          const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report);
 
+/// Makes a scenario of one command of the script, whether it trains or not.
+void read_trainer_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                          const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report);
+
 [[nodiscard]] bool starts_by_accelerate(const shell::Command& command);
 
 /// Reads a file of the Trainer's arguments that a command of accelerate names. The file and the options of accelerate
