@@ -27,7 +27,7 @@ namespace foretoken::fast {
 /// Replays jobs of one question that differ in the choices of a patch (layer_key.h). Threads may share it.
 class Replayer {
  public:
-  /// What it keeps before it is full: by default, a quarter of a gigabyte of each.
+  /// The replayer is full when it keeps as much. By default, each is a quarter of a gigabyte.
   struct Limits {
     std::size_t steps = 3'000'000;  ///< of plans, 16 bytes each
     std::size_t layers = 10'000;    ///< counts of a layer's memory, some 20 KB each

@@ -9,21 +9,15 @@
 
 #include "sim/model/counts/flop.h"
 #include "sim/model/counts/parameters.h"
+#include "sim/model/test_model.h"
 #include "sim/model/transformer.h"
 
 namespace foretoken::model {
 namespace {
 
-// A GPT with h 64, 8 heads, f 256 and dropout; the cut has s 32 and b 2.
+// The small model with dropout; the cut has s 32 and b 2.
 Transformer gpt() {
-  Transformer model;
-  model.layers = 2;
-  model.hidden = 64;
-  model.heads = model.kv_heads = 8;
-  model.head_dim = 8;
-  model.ffn_hidden = 256;
-  model.vocabulary = 1000;
-  model.max_positions = 32;
+  Transformer model = small_model();
   model.hidden_dropout = model.attention_dropout = 0.1;
   return model;
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "sim/model/test_model.h"
 #include "sim/model/transformer.h"
 
 namespace foretoken::model {
@@ -13,17 +14,10 @@ namespace {
 constexpr double kTokens = 64, kHidden = 64;  // s b and h
 constexpr double kActivation = 2 * kTokens * kHidden;
 
-// A model with h 64, 8 heads, a gated MLP of 256; the cut has s 32 and b 2.
+// The small model with a gated MLP; the cut has s 32 and b 2.
 Transformer gated_llama() {
-  Transformer model;
-  model.layers = 2;
-  model.hidden = 64;
-  model.heads = model.kv_heads = 8;
-  model.head_dim = 8;
-  model.ffn_hidden = 256;
+  Transformer model = small_model();
   model.activation = Activation::kSwiGlu;
-  model.vocabulary = 1000;
-  model.max_positions = 32;
   return model;
 }
 

@@ -22,17 +22,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kSharedNode = R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 8},
-    "cluster": "dgx-h100-ndr", "gpus": 8, "batch": {"micro": 1, "global": 16, "sequence_length": 4096},
-    "parallelism": {"tensor": 8}})";
-
 constexpr const char* kSmallSearch =
     R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 12}, "cluster": "dgx-h100-ndr",
         "gpus": 16, "batch": {"global": 32, "sequence_length": 4096}, "parallelism": {"context": 1}})";
 
 TEST(Faults, EveryOutputOnAFullDiskIsOneClearLine) {
   const TemporaryFolder folder;
-  const std::string scenario = folder.put("s.json", kSharedNode), full = "/dev/full";
+  const std::string scenario = folder.put("s.json", kSmallScenario), full = "/dev/full";
   const std::string products = folder.put("p.csv", "m,n,k,time_us\n4096,4096,4096,600\n");
   const std::string matrix = folder.put("topo.txt", "        GPU0\nGPU0     X\n");
   for (const std::vector<std::string>& command :
@@ -149,7 +145,7 @@ TEST(Faults, TooFewFileDescriptorsAreAClearLineForEachFile) {
   ::close(ends[0]);
   // A pipe holds 64 KiB. The program runs, with its libraries, once it has read some of more.
   const std::string blanks(1 << 20, ' ');
-  std::string question = kSharedNode;  // in one line
+  std::string question = kSmallScenario;  // in one line
   std::ranges::replace(question, '\n', ' ');
   question += '\n';
   ASSERT_EQ(::write(ends[1], blanks.data(), blanks.size()), static_cast<ssize_t>(blanks.size()));

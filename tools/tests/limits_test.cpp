@@ -16,10 +16,6 @@ using nlohmann::json;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr const char* kScenario = R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 8},
-    "cluster": "dgx-h100-ndr", "gpus": 8, "batch": {"micro": 1, "global": 16, "sequence_length": 4096},
-    "parallelism": {"tensor": 8}})";
-
 #ifdef FORETOKEN_SANITIZED  // sanitizers need all addresses
 #define FORETOKEN_LIMIT ""
 #else
@@ -46,7 +42,7 @@ TEST(Limits, OfWhatIsReadHoldForEverySource) {
 }
 
 TEST(Limits, OfComplaintsAreAHundredAndACount) {
-  json scenario = json::parse(kScenario);
+  json scenario = json::parse(kSmallScenario);
   for (int i = 0; i < 20000; ++i) scenario["unknown_" + std::to_string(i)] = i;
   const Ran ran = run_foretoken({"simulate", "-"}, scenario.dump() + "\n");
   EXPECT_EQ(ran.status, 2);
@@ -65,7 +61,7 @@ TEST(Limits, OfComplaintsAreAHundredAndACount) {
 
 TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
   const TemporaryFolder folder;
-  const std::string scenario = folder.put("s.json", kScenario), page = folder.file("r.html");
+  const std::string scenario = folder.put("s.json", kSmallScenario), page = folder.file("r.html");
   const Ran large = run_foretoken({"report", scenario, "--set", "batch.global=1200000", "-o", page});
   EXPECT_EQ(large.status, 2);
   EXPECT_THAT(large.err, HasSubstr("s.json: /batch/global: a report of 2400000 passes would take more memory"));
@@ -114,7 +110,7 @@ TEST(Limits, OfThreadsAreThoseOfTheSystem) {
   GTEST_SKIP() << "sanitizers start a thread of their own";
 #endif
   const TemporaryFolder folder;
-  const std::string scenario = folder.put("s.json", kScenario), out = folder.put("out", ""),
+  const std::string scenario = folder.put("s.json", kSmallScenario), out = folder.put("out", ""),
                     err = folder.put("err", "");
   for (const std::string& open : {out, err}) std::filesystem::permissions(open, std::filesystem::perms::all);
   std::filesystem::permissions(std::filesystem::path(scenario).parent_path(), std::filesystem::perms(0755));
@@ -145,7 +141,7 @@ TEST(Limits, OfFoldersWithoutUtf8AreNone) {
   const std::string odd = folder.file("b\xff\xc3(r");
   std::filesystem::create_directory(odd);
   std::ofstream(odd + "/model.json") << R"({"base": "gpt2", "n_layer": 2, "n_positions": 4096})";
-  json scenario = json::parse(kScenario);  // small: a report tries many variants
+  json scenario = json::parse(kSmallScenario);  // small: a report tries many variants
   scenario["parallelism"] = {{"tensor", 1}};
   scenario["gpus"] = 1;
   scenario["model"] = "model.json";

@@ -18,6 +18,12 @@
 
 namespace foretoken::tools {
 
+/// A scenario that takes milliseconds.
+constexpr const char* kSmallScenario =
+    R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 8},
+    "cluster": "dgx-h100-ndr", "gpus": 8, "batch": {"micro": 1, "global": 16, "sequence_length": 4096},
+    "parallelism": {"tensor": 8}})";
+
 struct Ran {
   int status = -1;  ///< exit status; 128 + signal when killed
   std::string out, err;

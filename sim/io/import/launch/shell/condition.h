@@ -18,7 +18,7 @@ enum class Outcome : std::uint8_t { kNo, kYes, kOpen };
   return outcome_of(outcome == Outcome::kNo);
 }
 
-/// What a condition asks of variables that nobody sets.
+/// The variables that nobody sets and that a condition asks for.
 struct Unset {
   std::set<std::string> compared{};  ///< the names of those that are compared, as empty texts
   bool tested = false;               ///< -z or -n asks for one; it counts as not set

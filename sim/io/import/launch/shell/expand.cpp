@@ -18,6 +18,15 @@ namespace {
 
 constexpr int kDeepestExpansion = 32;
 
+// Returns what `read` finds while `mode` is on.
+template <class Read>
+auto while_on(bool& mode, Read read) {
+  const bool outer = std::exchange(mode, true);
+  auto found = read();
+  mode = outer;
+  return found;
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
@@ -105,41 +114,29 @@ Texts Expander::fields(std::string_view word) {
 }
 
 Texts Expander::known_fields(std::string_view word) {
-  const bool outer = std::exchange(asks_, true);
-  Texts result = fields(word);
-  asks_ = outer;
-  return result;
+  return while_on(asks_, [&] { return fields(word); });
 }
 
 std::string Expander::known_text(std::string_view word) {
-  const bool outer = std::exchange(asks_, true);
-  std::string result = text(word);
-  asks_ = outer;
-  return result;
+  return while_on(asks_, [&] { return text(word); });
 }
 
 Texts Expander::tested_fields(std::string_view word) {
-  const bool outer = std::exchange(tests_, true);
-  Texts result = known_fields(word);
-  tests_ = outer;
-  return result;
+  return while_on(tests_, [&] { return known_fields(word); });
 }
 
 std::string Expander::tested_text(std::string_view word) {
-  const bool outer = std::exchange(tests_, true);
-  std::string result = known_text(word);
-  tests_ = outer;
-  return result;
+  return while_on(tests_, [&] { return known_text(word); });
 }
 
 std::string Expander::pattern(std::string_view word) {
-  const bool outer = std::exchange(asks_, true);
   Builder out;
   out.splits = false;
   out.is_pattern = true;
-  parts(word, false, out);
-  asks_ = outer;
-  return std::move(out.current);
+  return while_on(asks_, [&] {
+    parts(word, false, out);
+    return std::move(out.current);
+  });
 }
 
 std::string Expander::text(std::string_view word) {
@@ -177,14 +174,13 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
 }
 
 std::string Expander::number(std::string_view expression) {
-  const bool outer = std::exchange(asks_, true);
-  const std::string known = text(expression);
+  const std::string known = known_text(expression);
   Assigned assigned;
-  std::optional<std::int64_t> value;
-  if (!is_unknown(known))
-    value = arithmetic(
+  const auto value = while_on(asks_, [&]() -> std::optional<std::int64_t> {
+    if (is_unknown(known)) return std::nullopt;
+    return arithmetic(
         known, [this](std::string_view name) { return value_of(name); }, &assigned);
-  asks_ = outer;
+  });
   if (value) {
     for (const auto& [name, number] : assigned) variables_.set(name, {fmt::format("{}", number)});
     return fmt::format("{}", *value);

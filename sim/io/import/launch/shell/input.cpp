@@ -9,7 +9,7 @@
 namespace foretoken::io::shell {
 namespace {
 
-// What read asks for: read -ra NAME, read -r A B.
+// The names and options behind `read`: read -ra NAME, read -r A B.
 struct Asked {
   Texts names{};
   bool array = false, plain = false;  ///< all words go to one name; a backslash stands for itself

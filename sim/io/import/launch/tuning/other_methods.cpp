@@ -31,7 +31,7 @@ std::string classes_of(const std::string& program) {
   return "";
 }
 
-// Source: transformers, examples/pytorch and examples/legacy, whose programs take --do_train. Programs with other names
+// Source: transformers, examples/pytorch, flax and legacy, whose programs take --do_train. Programs with other names
 // may train without it.
 bool is_example(const std::string& word) {
   constexpr std::string_view kNames[] = {"run_clm",
