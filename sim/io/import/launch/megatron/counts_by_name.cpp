@@ -15,7 +15,9 @@ namespace {
 constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "srun"};
 
 // DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
-const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words) {
+const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words,
+                                 const std::vector<Argument>& counts) {
+  if (last_of(counts, "num-gpus") != nullptr || last_of(counts, "num-nodes") != nullptr) return nullptr;
   if (words.empty() || std::filesystem::path(words[0]).filename() != "deepspeed" || !script.scheduler.empty())
     return nullptr;
   const shell::Texts* const count = script.variables.find("NUM_GPUS");
@@ -70,7 +72,7 @@ void add_counts_by_name(const shell::Script& script, const shell::Command& comma
     counts.push_back({"world-size", *world, "WORLD_SIZE of the script"});
   }
   if (starts_elsewhere(script, program)) drop_bare_count(counts);
-  if (const shell::Texts* const count = gpus_by_name(script, command.words))
+  if (const shell::Texts* const count = gpus_by_name(script, command.words, counts))
     counts.push_back({"num-gpus", *count, "NUM_GPUS of the script"});
 }
 

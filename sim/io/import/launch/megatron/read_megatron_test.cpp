@@ -407,13 +407,15 @@ TEST(ReadMegatron, ALauncherCompletesARunByTableAndYaml) {
 }
 
 TEST(ReadMegatron, DeepSpeedsLauncherTakesItsGpusFromAFileOrFromAName) {
-  const std::string flags = "deepspeed pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --fp16";
-  const auto gpus = [&](const std::string& begin, const std::string& end) {
+  const auto gpus = [&](const std::string& begin, const std::string& hosts) {
     Findings findings;
-    return read_launch_text(begin + "\n" + flags + end + "\n", "a.sh", {}, findings).at("gpus").dump();
+    const std::string program = " pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --fp16\n";
+    return read_launch_text(begin + "\ndeepspeed" + hosts + program, "a.sh", {}, findings).at("gpus").dump();
   };
   EXPECT_EQ(gpus("NUM_GPUS=64", ""), "64");
   EXPECT_EQ(gpus("NUM_GPUS=64", " --num_gpus 8"), "8") << "a flag wins";
+  EXPECT_EQ(gpus("NUM_GPUS=64", " --num_nodes 8 --num_gpus 8"), "64") << "and is multiplied by the nodes";
+  EXPECT_EQ(gpus("NUM_GPUS=64", " --num_nodes 8"), "null") << "of one node or of all";
   EXPECT_EQ(gpus("NUM_GPUS=$(nvidia-smi | wc -l)", ""), "null");
   EXPECT_EQ(gpus("", ""), "null");
 }

@@ -40,12 +40,15 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
   budget_.take(size);
   budget_.take_words(texts.size());
   // NAME=$OTHER, where nothing sets OTHER: nothing sets NAME either.
-  const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty();
-  if (copies && is_unset(expander_.known_text(value)) && !script_.variables.fixed.contains(name)) {
+  const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty() &&
+                      !script_.variables.fixed.contains(name);
+  if (copies && is_unset(expander_.known_text(value))) {
     script_.variables.values.erase(std::string(script_.variables.meant_by(name)));
     return;
   }
+  const bool is_emptied = copies && is_empty_default(expander_.tested_text(value));
   script_.variables.set(name, std::move(texts));
+  if (is_emptied) script_.variables.emptied.emplace(script_.variables.meant_by(name));
 }
 
 // TABLE[key]=text, TABLE=([key]=text ...), TABLE+=([key]=text)
@@ -158,6 +161,7 @@ void Interpreter::shift(const Texts& words) {
 // getopts "n:t:" NAME: one option of the script's arguments. Without arguments there is none.
 Outcome Interpreter::getopts(const Texts& words) {
   Variables& variables = script_.variables;
+  if (variables.arguments.empty() && !variables.arguments_stated) variables.lacks_options = true;
   const std::string &letters = words[1], &name = words[2];
   const auto stated = variables.values.find("OPTIND");
   const std::string place = stated == variables.values.end() || stated->second.empty() ? "1" : stated->second.front();

@@ -36,6 +36,38 @@ TEST(Checks, ADefaultThatIsEmptyEndsNoScript) {
   EXPECT_EQ(commands_of("DATA=''; [ -z \"${DATA:-}\" ] && exit 1\npython a.py"), 0U) << "the script empties it";
 }
 
+TEST(Checks, AVariableThatADefaultEmptiesEndsNoScript) {
+  for (const char* begin :
+       {"D=${DATA:-}\n", "D=\"${DATA:-}\"\nE=$D\n", "set -u\nexport D=${1:-}\n", "D=${DATA-}; F=$D; D=$F\n"})
+    for (const char* check :
+         {"[ -z \"$D\" ] && exit 1", "if [ -z \"${D}\" ]; then exit 1; fi", "[[ -n $D ]] || exit 1"})
+      EXPECT_EQ(commands_of(std::string(begin) + check + "\npython a.py --x 1"), 1U) << begin << check;
+  EXPECT_EQ(commands_of("D=${DATA:-}; D=''; [ -z \"$D\" ] && exit 1\npython a.py"), 0U) << "the script empties it";
+  EXPECT_EQ(value_behind("D=${DATA:-}; X=2; [ \"$D\" = a ] && X=4"), "2");
+  EXPECT_EQ(value_behind("D=${DATA:-}; X=2; [ \"${D:-24}\" = 24 ] && X=4"), "4");
+}
+
+TEST(Checks, AnOptionThatNobodyStatesEndsNoScript) {
+  const std::string options =
+      "D=''\nX=2\nwhile getopts d:x: o; do case $o in d) D=$OPTARG ;; x) X=$OPTARG ;; esac; done\n";
+  EXPECT_EQ(commands_of(options + "if [ -z \"$D\" ]; then echo usage; exit 1; fi\npython a.py --x $X"), 1U);
+  EXPECT_EQ(value_behind(options), "2");
+  EXPECT_EQ(commands_of("set --\n" + options + "if [ -z \"$D\" ]; then exit 1; fi\npython a.py"), 0U);
+}
+
+TEST(Checks, GetoptSortsTheArguments) {
+  const std::string loop =
+      "\neval set -- \"$O\"\nX=2; D=\nwhile true; do case $1 in --xs|-x) X=$2; shift 2;; -d) D=$2; shift 2;; -v) "
+      "shift;; --) "
+      "shift; break;; esac; done\nX=$X,$D,$*";
+  const std::string sorts = "O=$(getopt -o x:d:v --long xs:,rest:: -n run -- \"$@\") || exit 1" + loop;
+  EXPECT_EQ(value_behind(sorts), "2,,");
+  EXPECT_EQ(value_behind("set -- --xs=8 -vd 'a b' c\n" + sorts), "8,a b,c");
+  EXPECT_EQ(value_behind("set -- --xs 8 -- -v\n" + sorts), "8,,-v");
+  EXPECT_EQ(commands_of(sorts + "\nif [ -z \"$D\" ]; then exit 1; fi\npython a.py --x $X"), 1U) << "nobody states -d";
+  EXPECT_EQ(value_behind("set -- --other\n" + sorts), "?") << "getopt ends with an error";
+}
+
 TEST(Checks, AnEmptyDefaultDecidesUnderSetU) {
   EXPECT_EQ(value_behind("set -u; if [ -z \"${U:-}\" ]; then X=8; else X=4; fi"), "8");
   EXPECT_EQ(value_behind("set -u; X=2; [ \"${U:-}\" = a ] && X=4"), "2");

@@ -281,6 +281,12 @@ std::string Expander::value_of(std::string_view name) {
   return value.texts.empty() ? "" : value.texts.front();
 }
 
+// Returns true for an empty variable that the environment or an option of the script may fill in a run.
+bool Expander::may_hold_more(std::string_view name, const Value& value) const {
+  if (value.texts.size() != 1 || !value.texts[0].empty()) return false;
+  return variables_.lacks_options || variables_.emptied.contains(variables_.meant_by(name));
+}
+
 // ${NAME}, ${#NAME}, ${!NAME}, and ${NAME<operator>...}
 void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   if (inner.size() > 1 && inner[0] == '#') {
@@ -302,6 +308,9 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   if (end < inner.size() && inner[end] == '[') end = std::min(inner.find(']', end), inner.size() - 1) + 1;
   const std::string_view name = inner.substr(0, end), change = inner.substr(end);
   const Value value = read(name);
+  const bool defaults = change == ":-" || change == "-";
+  if (tests_ && (change.empty() || defaults) && may_hold_more(name, value))
+    return out.literal(unknown_because(std::string(name) + std::string(kEmptyDefault)));
   if (change.empty()) return out.results(value.texts, quoted);
   if (choose(name, value, change, quoted, out)) return;
   if (change[0] == ':' && (name.ends_with("[@]") || name.ends_with("[*]")))
@@ -343,6 +352,8 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
 std::string Expander::output_of(std::string_view command) {
   const auto expand = [this](std::string_view word) { return fields(word); };
   budget_.step();
+  if (command.starts_with("getopt ") && variables_.arguments.empty() && !variables_.arguments_stated)
+    variables_.lacks_options = true;
   const std::optional<std::string> body = body_of_(command);
   if (const auto known = known_output(body ? *body : command, variables_.folder, expand, text_of_)) {
     budget_.take(known->size());

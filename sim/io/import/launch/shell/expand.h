@@ -56,7 +56,8 @@ class Expander {
   [[nodiscard]] Texts known_fields(std::string_view word);
   [[nodiscard]] std::string known_text(std::string_view word);
 
-  /// As known_fields() and known_text(), for conditions: ${NAME:-} has a mark where nothing sets NAME.
+  /// As known_fields() and known_text(), for conditions. ${NAME:-} has a mark where nothing sets NAME, and so has a
+  /// variable that it empties.
   [[nodiscard]] Texts tested_fields(std::string_view word);
   [[nodiscard]] std::string tested_text(std::string_view word);
 
@@ -90,6 +91,7 @@ class Expander {
   void part(std::string_view text, bool quoted, Builder& out);
   void parameter(std::string_view inner, bool quoted, Builder& out);
   bool choose(std::string_view name, const Value& value, std::string_view change, bool quoted, Builder& out);
+  [[nodiscard]] bool may_hold_more(std::string_view name, const Value& value) const;
   [[nodiscard]] Value special(std::string_view name);
   [[nodiscard]] Value read(std::string_view reference);
   [[nodiscard]] Value element(std::string_view name, std::string_view place, const Value& whole);
@@ -102,7 +104,7 @@ class Expander {
   BodyOfFunction body_of_;
   int depth_ = 0;
   bool asks_ = false;   ///< a variable that nothing sets is unknown
-  bool tests_ = false;  ///< an empty default of such a variable has a mark
+  bool tests_ = false;  ///< an empty default of such a variable has a mark, and so has a variable that it empties
 };
 
 }  // namespace foretoken::io::shell

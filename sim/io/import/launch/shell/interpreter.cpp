@@ -332,7 +332,7 @@ Outcome Interpreter::while_clause(Mode mode) {
     at_ = begin;
     const std::size_t commands = script_.commands.size();
     const Outcome condition = list(mode, {"do"});
-    const bool known = condition == (until ? Outcome::kNo : Outcome::kYes) && asks_for_variable(begin);
+    const bool known = condition == (until ? Outcome::kNo : Outcome::kYes) && (asks_for_variable(begin) || shifts());
     ++at_;
     if (mode == Mode::kSkip || condition == (until ? Outcome::kYes : Outcome::kNo)) {
       (void)list(Mode::kSkip, {"done"});
@@ -362,6 +362,13 @@ Outcome Interpreter::while_clause(Mode mode) {
 bool Interpreter::asks_for_variable(std::size_t first) const {
   for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
     if ((*tokens_)[i].text.find_first_of("$(") != std::string::npos || (*tokens_)[i].text == "getopts") return true;
+  return false;
+}
+
+// Returns true for the body of `while true; do case $1 in ... shift ...`: it ends with the script's arguments.
+bool Interpreter::shifts() const {
+  for (std::size_t i = at_; i < tokens_->size() && (*tokens_)[i].text != "done"; ++i)
+    if ((*tokens_)[i].text == "shift") return true;
   return false;
 }
 

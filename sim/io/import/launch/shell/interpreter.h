@@ -46,6 +46,7 @@ class Interpreter {
   Outcome if_clause(Mode mode);
   [[nodiscard]] bool counts_unstated_arguments(std::size_t first) const;
   [[nodiscard]] bool asks_for_variable(std::size_t first) const;
+  [[nodiscard]] bool shifts() const;
   bool exits(Mode mode, const std::function<void(Mode)>& body);
   Outcome if_clause_again(Mode mode, std::size_t begin);
   Outcome case_clause(Mode mode);

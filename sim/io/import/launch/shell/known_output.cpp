@@ -12,6 +12,7 @@
 
 #include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/condition.h"
+#include "sim/io/import/launch/shell/getopt.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/text_filter.h"
 #include "sim/io/import/launch/shell/yq.h"
@@ -89,6 +90,7 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 1) return document;
   if (name == "cat" && words.size() == 2) return text_of(last);
+  if (name == "getopt") return getopt_output(words);
   if (name == "yq") return yq_output(words, text_of);
   if (name != "echo") return std::nullopt;
   const bool bare = words.size() > 1 && words[1] == "-n";

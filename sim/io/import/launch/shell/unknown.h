@@ -37,6 +37,15 @@ inline constexpr std::string_view kUnset = ", which the script does not set";
 /// Ends the reason for ${NAME:-} in a condition, where no line of the script sets NAME.
 inline constexpr std::string_view kEmptyDefault = ", which the script takes as empty";
 
+/// Returns true for a text that is one unknown part and nothing else, whose reason ends with `end`.
+[[nodiscard]] inline bool is_one_unknown(std::string_view text, std::string_view end) {
+  if (text.size() < 2 || text.front() != kUnknown || text.find(kUnknown, 1) != text.size() - 1) return false;
+  return text.substr(0, text.size() - 1).ends_with(end);
+}
+
+/// Returns true for the text of ${NAME:-} alone, where nothing sets NAME.
+[[nodiscard]] inline bool is_empty_default(std::string_view text) { return is_one_unknown(text, kEmptyDefault); }
+
 [[nodiscard]] inline std::string unset_variable(std::string_view name) {
   return unknown_because(std::string(name) + std::string(kUnset));
 }
@@ -52,10 +61,7 @@ inline constexpr std::string_view kEmptyDefault = ", which the script takes as e
 }
 
 /// Returns true for the value of one variable that the script does not set.
-[[nodiscard]] inline bool is_unset(std::string_view text) {
-  if (text.size() < 2 || text.front() != kUnknown || text.find(kUnknown, 1) != text.size() - 1) return false;
-  return text.substr(0, text.size() - 1).ends_with(kUnset);
-}
+[[nodiscard]] inline bool is_unset(std::string_view text) { return is_one_unknown(text, kUnset); }
 
 /// Returns the name of such a variable.
 [[nodiscard]] inline std::string name_of_unset(std::string_view text) {

@@ -22,11 +22,13 @@ struct Variables {
   std::map<std::string, std::string, std::less<>> references{};  ///< local -n NAME=OTHER: NAME stands for OTHER
   std::set<std::string, std::less<>> fixed{};  ///< what the user states; assignments leave it unchanged
   std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
-  bool under_slurm = false;                                     ///< then any other SLURM_ variable is set, but unknown
-  Texts arguments{};                                            ///< $1, $2, ...
-  bool arguments_stated = false;                                ///< else $1 is unknown, not empty
-  std::string script = "";                                      ///< $0
-  std::string folder = ".";                                     ///< of the script: the current folder
+  std::set<std::string, std::less<>> emptied{};                 ///< D after D=${DATA:-}, where nothing sets DATA
+  bool lacks_options = false;     ///< getopts or getopt had no arguments, which nobody stated
+  bool under_slurm = false;       ///< then any other SLURM_ variable is set, but unknown
+  Texts arguments{};              ///< $1, $2, ...
+  bool arguments_stated = false;  ///< else $1 is unknown, not empty
+  std::string script = "";        ///< $0
+  std::string folder = ".";       ///< of the script: the current folder
 
   /// Returns the variable that a name stands for: itself, unless it refers to another one.
   [[nodiscard]] std::string_view meant_by(std::string_view name) const {
@@ -51,7 +53,9 @@ struct Variables {
 
   void set(std::string_view name, Texts value) {
     const std::string meant(meant_by(name));
-    if (!fixed.contains(meant)) values.insert_or_assign(meant, std::move(value));
+    if (fixed.contains(meant)) return;
+    emptied.erase(meant);
+    values.insert_or_assign(meant, std::move(value));
   }
 
   /// Nothing is known of the variable any more, but for the reason.

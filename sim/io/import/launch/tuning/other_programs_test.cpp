@@ -243,6 +243,19 @@ TEST(OtherPrograms, AFileOfDeepSpeedMayStateTheBatch) {
   EXPECT_TRUE(written.asked.empty());
 }
 
+// --deepspeed_config is DeepSpeed's own flag: the program is no Trainer, whatever its other names are.
+TEST(OtherPrograms, AFileOfDeepSpeedDecidesBesideNamesOfTheTrainer) {
+  const Report report = read_script(
+      "cat > ds.json <<END\n{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2, "
+      "\"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3}}\nEND\n"
+      "deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed --deepspeed_config ds.json --model_name_or_path "
+      "meta-llama/Llama-2-13b-hf --max_seq_len 2048 --gradient_checkpointing --output_dir out");
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.whole("batch.global"), 128);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+}
+
 TEST(OtherPrograms, AFileOfDeepSpeedMayStateThePrecision) {
   const auto with = [](const std::string& types, const std::string& flags) {
     return read_script(

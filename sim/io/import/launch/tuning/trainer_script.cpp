@@ -296,8 +296,11 @@ void read_command(const shell::Script& script, const shell::Command& command, co
         (!argument.values.empty() || !command.empties.empty()) && last_of(arguments, "zero-stage") == nullptr)
       argument.values = {"<...>"};
   const bool type_of_chat = add_type_of_chat(origins, arguments);
+  // DeepSpeed's own flag (deepspeed.add_config_arguments). The Trainer's is --deepspeed FILE.
+  const bool by_deepspeed = last_of(arguments, "deepspeed-config") != nullptr;
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
-  if (deepspeed && !origins.defaults_known) take_settings_of_deepspeed(*deepspeed, arguments, origins);
+  if (deepspeed && (by_deepspeed || !origins.defaults_known))
+    take_settings_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
