@@ -1,6 +1,7 @@
 // The fitted costs of one kind of GPU (calibration/profiles/NAME.json): laws with constants, and grids of corrections.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,14 +34,30 @@ struct AttentionRate {
   std::optional<AttentionWaves> waves{};
 };
 
-/// The kernel that writes keys and values into a cache before attention, as engines of inference run it. Training does
-/// not run it. It is beside attention in published tables, and `calibrate check` adds it.
-/// t = launch + bytes / bandwidth + tokens x part x token, part = min(KV heads x head dimension, 512) / 512: vLLM's
-/// kernel starts one thread block for each token, of so many threads (csrc/cache_kernels.cu, reshape_and_cache_flash).
+/// The kernels that an engine of inference runs beside attention: they write keys and values into a cache. Training
+/// does not run them. They are beside attention in published tables, and `calibrate check` adds them. t = launch +
+/// bytes / bandwidth + tokens x part x token + bytes of queries / queries, part = min(KV heads x head dimension, 512) /
+/// 512: vLLM's kernel starts one thread block for each token, of so many threads (csrc/cache_kernels.cu,
+/// reshape_and_cache_flash).
 struct CacheWrite {
   Seconds launch{};
-  BytesPerSecond bandwidth{};  ///< of the bytes that it reads and writes
+  BytesPerSecond bandwidth{};  ///< of the keys and values that it reads and writes
   Seconds token{};             ///< of a full thread block, shared by all that run at once; 0: hidden behind the bytes
+  BytesPerSecond queries{};    ///< of queries that are rotated or brought to 8 bits, read and written; 0: none are
+};
+
+/// Engines of inference whose kernels published tables time.
+enum class InferenceEngine : std::uint8_t { kVllm, kSglang, kTensorRtLlm };
+
+/// An engine's attention at the head dimension, mask and width of the law that it belongs to. `calibrate check`
+/// compares the engine's table with the law and these constants.
+struct EngineAttention {
+  InferenceEngine engine = InferenceEngine::kVllm;
+  bool windowed = false;       ///< of its kernels with a window
+  double kernel_factor = 1;    ///< time of its attention kernel over the law's: some engines have kernels of their own
+  double window_overhang = 0;  ///< in the place of the law's
+  std::optional<CacheWrite> cache_write{};  ///< none: its times hold attention alone
+  Evidence evidence{};
 };
 
 /// Fused attention for one head dimension.
@@ -51,6 +68,7 @@ struct AttentionLaw {
   double window_overhang = 0;               ///< keys beyond a window that the kernel looks at, on average for a query
   std::optional<CacheWrite> cache_write{};  ///< of the engine whose kernels the law was fitted on
   std::optional<CacheWrite> window_cache_write{};  ///< of the engine whose kernels with windows it was fitted on
+  std::vector<EngineAttention> engines{};  ///< one for each engine, and for its kernels with windows; empty: none known
   Evidence evidence{};
 };
 

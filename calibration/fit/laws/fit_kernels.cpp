@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "calibration/fit/laws/attention_tables.h"
 #include "calibration/fit/laws/fit_attention.h"
 #include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit/numerics/residuals.h"
@@ -29,19 +30,6 @@ constexpr std::size_t kLeastInWindows = 120;  // four constants; each has thirty
 constexpr std::array kBlockRows{128, 192, 256};
 constexpr double kMostKnee = 8;          // there the bend is within 2^(1/8) of a corner, 9 %
 constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
-// Threads that write one token into a cache at most: vLLM's kernel (csrc/cache_kernels.cu, reshape_and_cache_flash).
-constexpr double kMostThreads = 512;
-// Launch of the kernel that writes keys and values into a cache, where no table states it. Tables show 7 to 13 us at
-// one token.
-constexpr Seconds kUsualCacheLaunch(8e-6);
-const double kFirstToken = std::log(1e-9);  // where fits of the time of a token in a cache begin
-
-/// The work of the kernel beside attention that writes keys and values into a cache.
-struct CacheWork {
-  Bytes bytes{};           ///< read and written
-  double full_tokens = 0;  ///< thread blocks of vLLM's kernel, in full ones; other engines have none
-};
-
 struct Kernel {
   AttentionShape shape;
   double seconds;
@@ -63,26 +51,14 @@ struct Direction {
   std::size_t fitted = 0;
 };
 
-std::string key_of(const AttentionShape& s) {
-  return fmt::format("{} {} {} {} {} {} {}", s.batch, s.heads, s.q_length, s.kv_length, s.head_dim, s.causal,
-                     s.backward);
-}
-
-CacheWork cache_work(const measured::AttentionSample& sample) {
-  const AttentionShape& shape = sample.shape;
-  if (!sample.implementation.starts_with("vllm")) return {.bytes = sample.beside};
-  const double part = std::min(1.0, static_cast<double>(shape.kv_heads * shape.head_dim) / kMostThreads);
-  return {.bytes = sample.beside, .full_tokens = static_cast<double>(shape.batch * shape.kv_length) * part};
-}
-
-Seconds cache_time(const CacheWork& work, const cost::CacheWrite& write) {
-  return work.bytes.value() > 0 ? write.launch + work.bytes / write.bandwidth + work.full_tokens * write.token
-                                : Seconds(0);
-}
-
-/// Returns the kernel that writes a cache as fast as any kernel bound by memory.
-cost::CacheWrite usual_cache_write(const cost::MemoryBoundLaw& law) {
-  return {kUsualCacheLaunch, law.efficiency * law.bandwidth};
+/// Returns the work of a sample's cache that a law's own cache write knows. Only vLLM's kernel has a thread block for
+/// each token, and TensorRT-LLM rotates queries, too.
+CacheWork work_of_law(const measured::AttentionSample& sample) {
+  const auto engine = engine_of(sample);
+  CacheWork work = cache_work(sample);
+  if (engine != cost::InferenceEngine::kVllm) work.full_tokens = 0;
+  if (engine != cost::InferenceEngine::kTensorRtLlm) work.queries = Bytes(0);
+  return work;
 }
 
 /// Precondition: the laws state how fast the cache is written.
@@ -99,7 +75,7 @@ std::vector<Outcome> outcomes(const std::vector<Kernel>& kernels, const cost::Pr
 /// The constants that a fit of one direction moves.
 struct Moved {
   bool cached = false;              ///< launch and rate of the kernel that writes keys and values, too
-  bool by_token = false;            ///< the time of a token in that kernel, too
+  FittedCacheWrite write{};         ///< more constants of that kernel
   std::optional<int> block_rows{};  ///< waves of thread blocks of these rows, too
 
   [[nodiscard]] std::size_t of_rate() const { return block_rows ? 6 : 4; }
@@ -115,29 +91,15 @@ cost::AttentionRate rate_of(const Arguments& at, const Moved& moved) {
   return rate;
 }
 
-/// Returns launch and rate, whose logarithms stand at `place`, and the time of a token where it follows them. Engines
-/// that write the cache inside another kernel have no launch for it: less than 10 ns is none. So is less than 10 ps of
-/// a token.
-cost::CacheWrite cache_write_of(const Arguments& at, std::size_t place) {
-  cost::CacheWrite write{Seconds(std::round(std::exp(at[place]) * 1e8) / 1e8),
-                         BytesPerSecond(rounded(std::exp(at[place + 1]), 3))};
-  if (at.size() > place + 2) write.token = Seconds(std::round(std::exp(at[place + 2]) * 1e11) / 1e11);
-  return write;
-}
-
-void start_cache_write(Arguments& start, const cost::CacheWrite& usual, bool by_token) {
-  start.insert(start.end(), {std::log(usual.launch.value()), std::log(usual.bandwidth.value())});
-  if (by_token) start.push_back(kFirstToken);
-}
-
 bool writes_cache(const std::vector<Kernel>& kernels) {
   return std::any_of(kernels.begin(), kernels.end(),
                      [](const Kernel& kernel) { return kernel.cached.bytes.value() > 0; });
 }
 
-bool writes_by_token(const std::vector<Kernel>& kernels) {
-  return std::any_of(kernels.begin(), kernels.end(),
-                     [](const Kernel& kernel) { return kernel.cached.full_tokens > 0; });
+FittedCacheWrite constants_of_write(const std::vector<Kernel>& kernels) {
+  return {
+      .by_token = std::ranges::any_of(kernels, [](const Kernel& one) { return one.cached.full_tokens > 0; }),
+      .with_queries = std::ranges::any_of(kernels, [](const Kernel& one) { return one.cached.queries.value() > 0; })};
 }
 
 /// Kernels that a fit uses, and those that it leaves out.
@@ -157,7 +119,7 @@ template <class Belongs>
 Chosen choose(const std::vector<Kernel>& kernels, const Belongs& belongs) {
   Chosen chosen;
   for (const Kernel& kernel : kernels)
-    if (belongs(kernel)) (held_out(key_of(kernel.shape)) ? chosen.left_out : chosen.fitted).push_back(kernel);
+    if (belongs(kernel)) (held_out(attention_key(kernel.shape)) ? chosen.left_out : chosen.fitted).push_back(kernel);
   return chosen;
 }
 
@@ -178,8 +140,8 @@ struct Minimum {
   double value = std::numeric_limits<double>::infinity();
 };
 
-/// Returns the arguments that meet the kernels best: those of rate_of, and those of cache_write_of when a cache is
-/// written. Short sequences pay for the cache and long ones for attention, so the descents start from two half lengths.
+/// Returns the arguments that meet the kernels best: those of rate_of, and those of the cache write when there is
+/// one. Short sequences pay for the cache and long ones for attention, so the descents start from two half lengths.
 Minimum best_arguments(const Objective& objective, const std::vector<Kernel>& kernels, const Moved& moved,
                        const cost::CacheWrite& usual) {
   double fastest = 1;
@@ -191,7 +153,7 @@ Minimum best_arguments(const Objective& objective, const std::vector<Kernel>& ke
   for (const double half_length : {300.0, 1200.0}) {
     Arguments start{std::log(1.1 * fastest), std::log(half_length), 0.0, 0.0};
     if (moved.block_rows) start.insert(start.end(), {0.0, 0.3});
-    if (moved.cached) start_cache_write(start, usual, moved.by_token);
+    if (moved.cached) moved.write.start(start, usual);
     Arguments found = minimise(objective, start, 0.3, 4000);
     if (const double value = objective(found); value < best.value) best = {std::move(found), value};
   }
@@ -203,10 +165,10 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   const Chosen chosen = choose(kernels, [&](const Kernel& kernel) { return kernel.shape.backward == backward; });
   const std::vector<Kernel> some = chosen.some();
   const cost::CacheWrite usual = *law.cache_write;
-  Moved moved{.cached = writes_cache(chosen.fitted), .by_token = writes_by_token(chosen.fitted)}, best_moved = moved;
+  Moved moved{.cached = writes_cache(chosen.fitted), .write = constants_of_write(chosen.fitted)}, best_moved = moved;
   const auto with = [&](const Arguments& at, const Moved& constants) {
     (backward ? law.backward : law.forward) = rate_of(at, constants);
-    if (constants.cached) law.cache_write = cache_write_of(at, constants.of_rate());
+    if (constants.cached) law.cache_write = constants.write.at(at, constants.of_rate());
     return profile_of(law, frame);
   };
   const Objective objective = [&](const Arguments& at) {
@@ -231,7 +193,7 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   Direction direction{.rate = rate_of(best.at, best_moved),
                       .left_out = outcomes(chosen.left_out, with(best.at, best_moved)),
                       .fitted = chosen.fitted.size()};
-  if (best_moved.cached) direction.cache_write = cache_write_of(best.at, best_moved.of_rate());
+  if (best_moved.cached) direction.cache_write = best_moved.write.at(best.at, best_moved.of_rate());
   return direction;
 }
 
@@ -241,17 +203,18 @@ void fit_windows(cost::AttentionLaw& law, const cost::AttentionLaws& frame, cons
   const Chosen chosen = choose(windowed, [](const Kernel&) { return true; });
   const std::vector<Kernel> some = chosen.some();
   const bool cached = chosen.fitted.size() >= kLeastInWindows && writes_cache(some);
+  const FittedCacheWrite write = constants_of_write(some);
   const auto with = [&](const Arguments& at) {
     cost::AttentionLaw tried = law;
     tried.window_overhang = std::round(std::exp(at[0]));
-    if (cached) tried.cache_write = tried.window_cache_write = cache_write_of(at, 1);
+    if (cached) tried.cache_write = tried.window_cache_write = write.at(at, 1);
     return tried;
   };
   const Objective objective = [&](const Arguments& at) {
     return mean_log_error(outcomes(some, profile_of(with(at), frame)));
   };
   Arguments start{std::log(150.0)};
-  if (cached) start_cache_write(start, *law.cache_write, writes_by_token(some));
+  if (cached) write.start(start, *law.cache_write);
   const cost::AttentionLaw best = with(minimise(objective, start, 0.5, 1000));
   law.window_overhang = best.window_overhang;
   law.window_cache_write = best.window_cache_write;
@@ -323,19 +286,13 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Profile
 
 }  // namespace
 
-AttentionShape shape_of_kernel(const measured::AttentionSample& sample) {
-  AttentionShape shape = sample.shape;
-  if (sample.beside.value() > 0) shape.kernel = FlashKernel::kServing;
-  return shape;
-}
-
 Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile) {
   const AttentionShape shape = shape_of_kernel(sample);
   const auto [below, above] =
       cost::nearest_laws(cost::laws_of(profile.attention, shape), shape.causal, static_cast<int>(shape.head_dim));
   const cost::AttentionLaw& law = below ? *below : *above;
   const auto& write = shape.window > 0 && law.window_cache_write ? law.window_cache_write : law.cache_write;
-  return cache_time(cache_work(sample), write ? *write : usual_cache_write(profile.memory_bound));
+  return cache_time(work_of_law(sample), write ? *write : usual_cache_write(profile.memory_bound));
 }
 
 FittedAttention fitted_attention(const cost::Profile& known, const measured::Samples& samples) {
@@ -347,7 +304,7 @@ FittedAttention fitted_attention(const cost::Profile& known, const measured::Sam
     const bool narrow = bytes_per_element(shape.precision) < 2;
     shape.precision = Precision::kBf16;  // the fit tries a law under this key
     sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back(
-        {shape, sample.time.median.value(), cache_work(sample)});
+        {shape, sample.time.median.value(), work_of_law(sample)});
   }
   FittedAttention fitted;
   for (const auto& [key, kernels] : sorted) {

@@ -8,9 +8,6 @@
 
 namespace foretoken::fit {
 
-/// Returns the shape with its kernel: kernels beside one that writes a cache are of engines of inference.
-[[nodiscard]] AttentionShape shape_of_kernel(const measured::AttentionSample& sample);
-
 /// Returns the part of a sample's time that the kernel beside attention takes. It writes keys and values into a cache,
 /// at the rate that the law of the head dimension states, or else at the rate of memory-bound kernels.
 [[nodiscard]] Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile);

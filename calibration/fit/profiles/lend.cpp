@@ -55,6 +55,7 @@ struct Lender {
       for (cost::AttentionLaw& law : *laws) {
         law.forward.peak = times(ratios.compute, law.forward.peak);
         law.backward.peak = times(ratios.compute, law.backward.peak);
+        law.engines.clear();  // measured on another memory
         mark(law.evidence, ratios.source);
       }
   }

@@ -36,8 +36,8 @@ net::Gpu read_datasheet(const Node& root) {
 
 Recipe read_root(const Node& root, const std::string& name) {
   root.allow_only({"gpu", "inputs", "gemm", "misaligned_rows", "attention", "memory_bound", "nvlink", "pcie", "network",
-                   "point_to_point", "kernel_tables", "serving_tables", "expert_tables", "exchanges", "exchange_tables",
-                   "note"});
+                   "point_to_point", "kernel_tables", "serving_tables", "engine_tables", "expert_tables", "exchanges",
+                   "exchange_tables", "note"});
   Recipe recipe{.name = name, .gpu = read_datasheet(root), .place = place_of(root)};
   recipe.inputs = read_inputs(root.object_or_empty("inputs"));
   recipe.gemm = read_gemm_recipes(root.object("gemm"), recipe.inputs);
@@ -53,6 +53,8 @@ Recipe read_root(const Node& root, const std::string& name) {
     recipe.kernel_tables.push_back(read_rows(table, recipe.inputs));
   for (const Node& table : root.find_array("serving_tables").value_or(std::vector<Node>()))
     recipe.serving_tables.push_back(read_rows(table, recipe.inputs));
+  for (const Node& table : root.find_array("engine_tables").value_or(std::vector<Node>()))
+    recipe.engine_tables.push_back(read_rows(table, recipe.inputs));
   for (const Node& table : root.find_array("expert_tables").value_or(std::vector<Node>()))
     recipe.expert_tables.push_back(read_rows(table, recipe.inputs));
   if (const auto exchanges = root.find_object("exchanges")) recipe.exchanges = read_from(*exchanges);

@@ -31,6 +31,7 @@ struct Recipe {
   Stated<cost::PointToPointLaw> point_to_point{};
   std::vector<Rows> kernel_tables{};   ///< products, quantisation and attention: fitted last, as `calibrate fit` does
   std::vector<Rows> serving_tables{};  ///< attention of engines of inference, where training has a faster kernel
+  std::vector<Rows> engine_tables{};   ///< attention of engines: give its laws each engine's constants
   std::vector<Rows> expert_tables{};   ///< layers of experts: give each of the laws of products its grouped part
   std::optional<FromProfile> exchanges{};  ///< laws of another GPU, at the NVLink rate of this one
   std::vector<Rows> exchange_tables{};     ///< exchanges of tokens: replace the laws that they measured

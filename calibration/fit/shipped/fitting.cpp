@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "calibration/fit/laws/fit_engines.h"
 #include "calibration/fit/laws/fit_grouped.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/numerics/residuals.h"
@@ -231,6 +232,17 @@ void fit_serving_attention(cost::Profile& profile, const Recipe& recipe, const T
   add_laws_without_a_mask(profile.attention);
 }
 
+/// Fits what engines add to the laws of attention, on the recipe's tables of engines.
+void fit_engine_tables(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
+  measured::Samples samples;
+  for (const Rows& rows : recipe.engine_tables) {
+    measured::Samples table = tables.kernels(recipe, rows);
+    for (measured::Provenance& origin : table.origins) origin.source = rows.table;  // the recipe says what it is
+    samples.append(table);
+  }
+  fit_engines(profile.attention, samples);
+}
+
 /// Gives the laws of products that the recipe's tables of experts have their grouped part.
 void fit_experts(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
   std::map<Precision, std::vector<measured::ExpertSample>> layers;
@@ -277,6 +289,7 @@ cost::Profile Fitting::profile(const std::string& name) {
     for (const auto& [precision, law] : profile.gemm) gemm_.insert_or_assign({name, precision}, law);
   }
   if (!recipe->second.serving_tables.empty()) fit_serving_attention(profile, recipe->second, *tables_);
+  if (!recipe->second.engine_tables.empty()) fit_engine_tables(profile, recipe->second, *tables_);
   attention_.insert_or_assign({name, {}}, profile.attention);
   profile.notes = notes_of(profile);
   return whole_.emplace(name, std::move(profile)).first->second;

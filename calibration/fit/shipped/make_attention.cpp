@@ -146,13 +146,14 @@ void make_of_profile(cost::AttentionLaws& laws, const Recipe& recipe, const Atte
   laws = fitting.attention(from.from);
   laws.multiprocessors = multiprocessors;
   const double factor = rate_ratio(recipe, from, laws, fitting);
-  for (std::vector<cost::AttentionLaw>* kernel : {&laws.laws, &laws.flash2, &laws.serving})
+  for (std::vector<cost::AttentionLaw>* kernel : {&laws.laws, &laws.flash2, &laws.fp8, &laws.serving})
     for (cost::AttentionLaw& law : *kernel) {
       law.forward.peak = FlopPerSecond(rounded(factor * law.forward.peak.value()));
       law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
+      law.engines.clear();  // another card has another memory
       law.evidence = from.evidence;
     }
-  for (cost::AttentionLaw& law : laws.serving) law.cache_write.reset();  // another card has another memory
+  for (cost::AttentionLaw& law : laws.serving) law.cache_write.reset();
   if (from.with_flash2) return;
   laws.flash2.clear();
   laws.serving.clear();  // they are of FlashAttention-2, too

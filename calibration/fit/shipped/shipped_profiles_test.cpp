@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "calibration/fit/laws/fit_attention.h"
@@ -88,7 +89,7 @@ TEST(ShippedProfiles, WritingWhatWasReadGivesTheSameBytes) {
     std::stringstream text;
     text << in.rdbuf();
     EXPECT_EQ(io::to_json_text(shipped(name)), text.str()) << name;
-    EXPECT_LT(text.str().size(), 96000u) << name << ": a profile stays small enough to load in well under 1 ms";
+    EXPECT_LT(text.str().size(), 120000u) << name << ": a profile stays small enough to load in about 1 ms";
   }
 }
 
@@ -343,6 +344,50 @@ TEST(ShippedProfiles, ScaledCardsTakeNoRateOfACache) {
     EXPECT_EQ(profile.attention.serving.size(), 2U) << name;
     for (const cost::AttentionLaw& law : profile.attention.serving) EXPECT_FALSE(law.cache_write) << name;
   }
+  for (const char* name : {"l4-24gb", "gh200-96gb", "h20-96gb"}) {
+    const cost::AttentionLaws attention = shipped(name).attention;
+    for (const auto* laws : {&attention.laws, &attention.fp8, &attention.serving})
+      for (const cost::AttentionLaw& law : *laws) EXPECT_TRUE(law.engines.empty()) << name;
+  }
+}
+
+TEST(ShippedProfiles, ScaledCardsScaleAttentionOfEveryWidth) {
+  const cost::AttentionLaws h20 = shipped("h20-96gb").attention, h100 = shipped("h100-sxm5-80gb").attention;
+  ASSERT_EQ(h20.fp8.size(), h100.fp8.size());
+  for (std::size_t i = 0; i < h20.fp8.size(); ++i) {
+    EXPECT_NEAR(h20.fp8[i].forward.peak / h100.fp8[i].forward.peak, 148.0 / 989, 1e-3) << "the ratio of the peaks";
+    EXPECT_EQ(h20.fp8[i].evidence.provenance, cost::Provenance::kScaled);
+  }
+}
+
+// The bound is 6 % from 2,048 tokens on; kernels that a fit left out begin at 512 tokens.
+TEST(ShippedProfiles, OneLawOfAttentionMeetsThreeEngines) {
+  for (const char* name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm5-141gb", "b200-sxm-180gb", "b300-sxm-288gb",
+                           "gb200-186gb", "gb300-288gb"}) {
+    const cost::AttentionLaws attention = shipped(name).attention;
+    std::set<cost::InferenceEngine> engines;
+    for (const auto* laws : {&attention.laws, &attention.fp8, &attention.serving})
+      for (const cost::AttentionLaw& law : *laws)
+        for (const cost::EngineAttention& engine : law.engines) {
+          engines.insert(engine.engine);
+          if (!law.causal || engine.windowed) continue;
+          EXPECT_LT(engine.evidence.median_error, 0.07) << name << " " << law.head_dim;
+        }
+    EXPECT_EQ(engines.size(), 3U) << name;
+  }
+}
+
+// B300 computes exponentials faster, so that laws of B200 do not hold for short heads in 8 bits.
+TEST(ShippedProfiles, AttentionInEightBitsIsOfTheGpuItself) {
+  const cost::AttentionLaws attention = shipped("b300-sxm-288gb").attention;
+  for (const int head_dim : {64, 128, 256}) {
+    const auto law = std::ranges::find_if(attention.fp8, [&](const auto& one) { return one.head_dim == head_dim; });
+    ASSERT_NE(law, attention.fp8.end());
+    EXPECT_EQ(law->evidence.provenance, cost::Provenance::kFitted) << head_dim;
+  }
+  for (const char* name : {"h100-sxm5-80gb", "b200-sxm-180gb", "b300-sxm-288gb", "gb300-288gb"})
+    for (const cost::AttentionLaw& law : shipped(name).attention.fp8)
+      EXPECT_TRUE(law.head_dim != 64 || law.window_cache_write) << name;
 }
 
 }  // namespace

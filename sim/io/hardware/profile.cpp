@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -170,6 +171,26 @@ void cache_write_fields(Fields& f, cost::CacheWrite& write) {
   f.microseconds("launch_us", write.launch, kMicroseconds);
   f.gigabytes("gb_per_s", write.bandwidth, kRate);
   f.nanoseconds_where(write.token > Seconds(0), "token_ns", write.token, kMicroseconds);
+  f.gigabytes_where(write.queries.value() > 0, "query_gb_per_s", write.queries, kRate);
+}
+
+void engine_attention_fields(Fields& f, cost::EngineAttention& engine) {
+  using enum cost::InferenceEngine;
+  f.one_of<cost::InferenceEngine>("engine", engine.engine,
+                                  {{"vllm", kVllm}, {"sglang", kSglang}, {"tensorrt-llm", kTensorRtLlm}});
+  f.boolean("windowed", engine.windowed);
+  f.number("kernel_factor", engine.kernel_factor, kFactor);
+  f.number_or("window_overhang", engine.window_overhang, 0, kTokens);
+  f.optional_object("cache_write", engine.cache_write, cache_write_fields);
+  f.object("evidence", engine.evidence, evidence_fields);
+}
+
+/// Refuses a second entry for the same kernels of an engine.
+void want_each_engine_once(const Node& node, const cost::AttentionLaw& law) {
+  std::set<std::pair<cost::InferenceEngine, bool>> found;
+  for (const cost::EngineAttention& engine : law.engines)
+    if (!found.insert({engine.engine, engine.windowed}).second)
+      node.complain("engines", "expected one entry for each engine, with and without windows");
 }
 
 void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
@@ -180,7 +201,9 @@ void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.number_or("window_overhang", law.window_overhang, 0, kTokens);
   f.optional_object("cache_write", law.cache_write, cache_write_fields);
   f.optional_object("window_cache_write", law.window_cache_write, cache_write_fields);
+  f.list_where(!law.engines.empty(), "engines", law.engines, engine_attention_fields);
   f.object("evidence", law.evidence, evidence_fields);
+  f.check([&](const Node& node) { want_each_engine_once(node, law); });
 }
 
 /// Reads `flash_2`: a list like `laws`, or the word "laws" where `laws` holds FlashAttention-2 already.

@@ -141,6 +141,28 @@ TEST(ReadProfile, ATokenInACacheTakesNoTimeUnlessStated) {
   EXPECT_THAT(to_json_text(profile), HasSubstr("\"token_ns\": 3.25"));
 }
 
+TEST(ReadProfile, EnginesStandOnceForEachKindOfTheirKernels) {
+  nlohmann::json value = shipped("a100-sxm4-80gb");
+  const nlohmann::json evidence = value["attention"]["laws"][0]["evidence"];
+  const nlohmann::json engine = {{"engine", "tensorrt-llm"},
+                                 {"windowed", false},
+                                 {"kernel_factor", 1.25},
+                                 {"cache_write", {{"launch_us", 1}, {"gb_per_s", 1000}, {"query_gb_per_s", 500}}},
+                                 {"evidence", evidence}};
+  value["attention"]["laws"][0]["engines"] = nlohmann::json::array({engine, engine});
+  EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/0/engines: expected one entry")));
+  value["attention"]["laws"][0]["engines"][1]["engine"] = "orca";
+  EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/0/engines/1/engine: expected \"vllm\"")));
+  value["attention"]["laws"][0]["engines"] = nlohmann::json::array({engine});
+  Findings findings;
+  const Document document{.value = value, .source = {.file = "p.json"}, .pointer = {}, .name = "p"};
+  const cost::Profile profile = read_profile(document.root(findings));
+  const cost::EngineAttention& read = profile.attention.laws[0].engines.at(0);
+  EXPECT_EQ(read.engine, cost::InferenceEngine::kTensorRtLlm);
+  EXPECT_DOUBLE_EQ(read.cache_write->queries.value(), 500e9);
+  EXPECT_THAT(to_json_text(profile), HasSubstr("\"query_gb_per_s\": 500"));
+}
+
 TEST(ReadProfile, OneLineForEachMistake) {
   for (const auto& [name, patch, line] : kWrongProfiles) {
     SCOPED_TRACE(name);

@@ -107,6 +107,13 @@ void Fields::gigabytes(std::string_view key, BytesPerSecond& value, Range range)
       [&] { return short_number(value.value() / 1e9); });
 }
 
+void Fields::gigabytes_where(bool written, std::string_view key, BytesPerSecond& value, Range range) {
+  const auto read = [&](const Node& node) {
+    if (const auto rate = node.find_number(key, range)) value = gigabytes_per_second(*rate);
+  };
+  custom(key, read, [&] { return written ? short_number(value.value() / 1e9) : Json(); });
+}
+
 void Fields::teraflops(std::string_view key, FlopPerSecond& value, Range range) {
   custom(
       key, [&](const Node& node) { value = foretoken::teraflops(node.number(key, range)); },

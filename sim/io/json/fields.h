@@ -55,6 +55,7 @@ class Fields {
   void microseconds(std::string_view key, Seconds& value, Range range);
   void nanoseconds_where(bool written, std::string_view key, Seconds& value, Range range);
   void gigabytes(std::string_view key, BytesPerSecond& value, Range range);
+  void gigabytes_where(bool written, std::string_view key, BytesPerSecond& value, Range range);
   void teraflops(std::string_view key, FlopPerSecond& value, Range range);
   void teraflops_where(std::string_view key, std::optional<FlopPerSecond>& value, Range range);
 
