@@ -30,6 +30,34 @@ std::optional<int> number_at(std::string_view text, std::size_t at) {
   return take_number<int>(text, 0);
 }
 
+std::string_view kind_name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kGpu:
+      return "gpu";
+    case DeviceKind::kNvSwitch:
+      return "nvswitch";
+    case DeviceKind::kHost:
+      return "host";
+    case DeviceKind::kPcieSwitch:
+      return "pcie";
+    case DeviceKind::kNic:
+      return "nic";
+    case DeviceKind::kLeaf:
+      return "leaf";
+    case DeviceKind::kSpine:
+      return "spine";
+    case DeviceKind::kCore:
+      return "core";
+    case DeviceKind::kRouter:
+      return "router";
+    case DeviceKind::kGroup:
+      return "group";
+    case DeviceKind::kGlobal:
+      return "global";
+  }
+  contract_broken("every kind of device has a name", __FILE__, __LINE__);
+}
+
 // Finds the device with this name, as name_of writes it.
 std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
   constexpr std::string_view kNode = "node ";
@@ -42,8 +70,15 @@ std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
     node = id_of<FabricNode>(*number);
   }
   const Graph& graph = graph_of(fabric, node);
+  const auto is_it = [&](DeviceId v) {
+    return graph[v].index == *index && name.find(kind_name(graph[v].kind)) != std::string_view::npos &&
+           name_of({graph[v].kind, node, *index}) == name;
+  };
+  // GPUs, leaves and routers come first. Scenarios may name tens of thousands of them.
+  if (const auto first = static_cast<DeviceId>(*index); first < boost::num_vertices(graph) && is_it(first))
+    return Place{node, first};
   for (DeviceId v = 0; v < boost::num_vertices(graph); ++v)
-    if (graph[v].index == *index && name_of({graph[v].kind, node, *index}) == name) return Place{node, v};
+    if (is_it(v)) return Place{node, v};
   return std::nullopt;
 }
 
@@ -70,14 +105,14 @@ Fabric::Fabric(const Cluster& cluster, int nodes, bool joined) {
   expects(nodes >= 1, "a fabric has at least one node");
   shape_.nodes = nodes;
   shape_.nics = node_.nics;
-  for (const FabricNode n : all_nodes()) {
-    links_.resize(links_.size() + node_.links);
-    for_each_edge(node_.graph, [&](auto edge) {
-      Link link = node_.graph[edge];
+  std::vector<Link> inner(node_.links);
+  for_each_edge(node_.graph, [&](auto edge) { inner[node_.graph[edge].id] = node_.graph[edge]; });
+  links_.reserve(static_cast<std::size_t>(nodes) * (inner.size() + 2 * static_cast<std::size_t>(node_.nics)));
+  for (const FabricNode n : all_nodes())
+    for (Link link : inner) {
       link.id = node_link(n, link.id);
-      links_[link.id] = link;
-    });
-  }
+      links_.push_back(link);
+    }
   if ((nodes == 1 && !joined) || node_.nics == 0) {
     network_begin_ = static_cast<std::uint32_t>(links_.size());
     return;
@@ -266,33 +301,7 @@ std::vector<std::string> link_names(const Fabric& fabric, std::span<const std::u
 }
 
 std::string name_of(const Device& device) {
-  const auto kind = [&] {
-    switch (device.kind) {
-      case DeviceKind::kGpu:
-        return "gpu";
-      case DeviceKind::kNvSwitch:
-        return "nvswitch";
-      case DeviceKind::kHost:
-        return "host";
-      case DeviceKind::kPcieSwitch:
-        return "pcie";
-      case DeviceKind::kNic:
-        return "nic";
-      case DeviceKind::kLeaf:
-        return "leaf";
-      case DeviceKind::kSpine:
-        return "spine";
-      case DeviceKind::kCore:
-        return "core";
-      case DeviceKind::kRouter:
-        return "router";
-      case DeviceKind::kGroup:
-        return "group";
-      case DeviceKind::kGlobal:
-        return "global";
-    }
-    contract_broken("every kind of device has a name", __FILE__, __LINE__);
-  }();
+  const std::string_view kind = kind_name(device.kind);
   return device.node ? fmt::format("node {} {} {}", device.node->number(), kind, device.index)
                      : fmt::format("{} {}", kind, device.index);
 }

@@ -2,9 +2,7 @@
 #include "sim/net/router.h"
 
 #include <algorithm>
-#include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
-#include <boost/graph/filtered_graph.hpp>
 #include <boost/property_map/function_property_map.hpp>
 #include <limits>
 
@@ -58,15 +56,6 @@ std::vector<std::uint32_t> hops_from(const NodeGraph& node, DeviceId from, const
   return hops;
 }
 
-// Selects the links of the network that work.
-struct Working {
-  const Fabric* fabric = nullptr;
-  const std::vector<bool>* failed = nullptr;
-  bool operator()(Graph::edge_descriptor edge) const {
-    return failed->empty() || !(*failed)[fabric->network_begin() + fabric->switches()[edge].id];
-  }
-};
-
 }  // namespace
 
 Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric), failed_(std::move(failed)) {
@@ -80,25 +69,32 @@ Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric)
     for (int nic = 0; nic < node.nics; ++nic)
       if (first[nic] == *std::min_element(first, first + node.nics)) near.push_back(nic);
   }
+  distances_to_.resize(boost::num_vertices(fabric.switches()));
+  if (failed_.empty()) return;
+  std::map<std::vector<bool>, Damage> found;
   for (const FabricNode at : fabric.all_nodes()) {
-    if (is_whole(at)) continue;
-    for (int place = 0; place < node.gpus; ++place) {
-      const FabricGpu gpu = fabric.gpu_at(at, place);
-      exits_.emplace(gpu, exits_of(gpu));
-    }
+    std::vector<bool> failures = failures_in(at);
+    std::optional<Damage>& damage = damage_.emplace_back();
+    if (std::find(failures.begin(), failures.end(), true) == failures.end()) continue;
+    const auto [same, is_new] =
+        found.try_emplace(std::move(failures), Damage{static_cast<std::uint32_t>(exits_.size())});
+    damage = same->second;
+    if (!is_new) continue;
+    std::vector<Exits>& exits = exits_.emplace_back();
+    for (int place = 0; place < node.gpus; ++place) exits.push_back(exits_of(fabric.gpu_at(at, place)));
   }
 }
 
-// Returns true when all links of a node work, and the cables of its NICs where it has some.
-bool Router::is_whole(FabricNode node) const {
-  if (failed_.empty()) return true;
-  const auto any = [&](std::uint32_t first, std::uint32_t count) {
-    const auto begin = failed_.begin() + first;
-    return std::find(begin, begin + count, true) != begin + count;
+// Returns the failed ones of a node's links, followed by the cables of its NICs where it has some.
+std::vector<bool> Router::failures_in(FabricNode node) const {
+  std::vector<bool> failures;
+  const auto add = [&](std::uint32_t first, std::uint32_t count) {
+    failures.insert(failures.end(), failed_.begin() + first, failed_.begin() + first + count);
   };
-  if (any(fabric_.node_link(node, 0), fabric_.node().links)) return false;
+  add(fabric_.node_link(node, 0), fabric_.node().links);
   const auto nics = static_cast<std::uint32_t>(fabric_.has_network() ? fabric_.node().nics : 0);
-  return nics == 0 || !any(fabric_.nic_link(node, 0, true), 2 * nics);
+  if (nics > 0) add(fabric_.nic_link(node, 0, true), 2 * nics);
+  return failures;
 }
 
 Router::Exits Router::exits_of(FabricGpu gpu) const {
@@ -118,37 +114,64 @@ Router::Exits Router::exits_of(FabricGpu gpu) const {
   return exits;
 }
 
+const Router::Exits* Router::damaged_exits(FabricGpu gpu) const {
+  if (damage_.empty()) return nullptr;
+  const std::optional<Damage>& damage = damage_[fabric_.node_of(gpu).index()];
+  return damage ? &exits_[damage->index()][static_cast<std::size_t>(fabric_.place_in_node(gpu))] : nullptr;
+}
+
 bool Router::can_use(FabricGpu gpu, int nic) const {
-  const auto found = exits_.find(gpu);
-  return found == exits_.end() || found->second.usable[static_cast<std::size_t>(nic)];
+  const Exits* const exits = damaged_exits(gpu);
+  return exits == nullptr || exits->usable[static_cast<std::size_t>(nic)];
 }
 
 const std::vector<int>& Router::nics_near(FabricGpu gpu) const {
-  const auto found = exits_.find(gpu);
-  return found == exits_.end() ? near_[static_cast<std::size_t>(fabric_.place_in_node(gpu))] : found->second.near;
+  const Exits* const exits = damaged_exits(gpu);
+  return exits == nullptr ? near_[static_cast<std::size_t>(fabric_.place_in_node(gpu))] : exits->near;
 }
 
 const std::vector<std::uint32_t>& Router::inside(FabricNode node, DeviceId from, DeviceId to) {
-  const bool whole = !exits_.contains(fabric_.gpu_at(node, 0));
-  const std::tuple key(whole ? std::nullopt : std::optional(node), from, to);
+  const std::optional<Damage> damage = damage_.empty() ? std::nullopt : damage_[node.index()];
+  const std::tuple key(damage, from, to);
   const auto found = inside_.find(key);
   if (found != inside_.end()) return found->second;
   auto path = least_time_path(fabric_.node(), from, to,
-                              [&](std::uint32_t link) { return whole || works(fabric_.node_link(node, link)); });
+                              [&](std::uint32_t link) { return !damage || works(fabric_.node_link(node, link)); });
   return inside_.emplace(key, std::move(path)).first->second;
 }
 
-const std::vector<std::uint32_t>& Router::distances_to(DeviceId leaf) {
-  const auto found = distances_.find(leaf);
-  if (found != distances_.end()) return found->second;
-  // Every cable has both directions, so the distances from a leaf are the distances to it.
-  const boost::filtered_graph graph(fabric_.switches(), Working{&fabric_, &failed_});
-  std::vector<std::uint32_t> hops(boost::num_vertices(fabric_.switches()), kUnreached);
-  hops[leaf] = 0;
-  boost::breadth_first_search(
-      graph, leaf,
-      boost::visitor(boost::make_bfs_visitor(boost::record_distances(hops.data(), boost::on_tree_edge()))));
-  return distances_.emplace(leaf, std::move(hops)).first->second;
+std::uint32_t Router::Distances::from(DeviceId at) const {
+  if (at == target) return 0;
+  return from_beside[at] == kUnreached ? kUnreached : from_beside[at] + 1;
+}
+
+// Every cable has both directions, so the distances from a switch are the distances to it.
+Router::Distances Router::distances_to(DeviceId leaf) {
+  const std::vector<std::uint32_t>*& known = distances_to_[leaf];
+  if (known != nullptr) return {*known, leaf};
+  const Graph& switches = fabric_.switches();
+  const auto for_each_beside = [&](DeviceId at, const auto& f) {
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(at, switches)))
+      if (works(fabric_.network_begin() + switches[edge].id)) f(boost::target(edge, switches));
+  };
+  std::vector<DeviceId> beside;
+  for_each_beside(leaf, [&](DeviceId other) { beside.push_back(other); });
+  std::sort(beside.begin(), beside.end());
+  beside.erase(std::unique(beside.begin(), beside.end()), beside.end());
+  const auto [found, is_new] = distances_.try_emplace(beside);
+  std::vector<std::uint32_t>& hops = found->second;
+  known = &hops;
+  if (!is_new) return {hops, leaf};
+  hops.assign(boost::num_vertices(switches), kUnreached);
+  std::vector<DeviceId> reached = beside;
+  for (const DeviceId at : reached) hops[at] = 0;
+  for (std::size_t next = 0; next < reached.size(); ++next)
+    for_each_beside(reached[next], [&, at = reached[next]](DeviceId to) {
+      if (hops[to] != kUnreached) return;
+      hops[to] = hops[at] + 1;
+      reached.push_back(to);
+    });
+  return {hops, leaf};
 }
 
 std::optional<std::pair<int, int>> Router::find_nics(FabricGpu from, FabricGpu to, int nic) {
@@ -161,7 +184,7 @@ std::optional<std::pair<int, int>> Router::find_nics(FabricGpu from, FabricGpu t
     for (int l = 0; l < nics; ++l) {
       const int arrives = (nic + l) % nics;
       if (!can_use(to, arrives)) continue;
-      if (distances_to(fabric_.switch_of(there, arrives))[fabric_.switch_of(here, leaves)] != kUnreached)
+      if (distances_to(fabric_.switch_of(there, arrives)).from(fabric_.switch_of(here, leaves)) != kUnreached)
         return std::pair(leaves, arrives);
     }
   }
@@ -180,19 +203,31 @@ void Router::add_link(std::uint32_t link, Route& route) {
 // Appends a shortest path between two switches.
 void Router::add_network(FabricGpu from, FabricGpu to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route) {
   const Graph& switches = fabric_.switches();
-  const std::vector<std::uint32_t>& hops = distances_to(target);
+  const std::uint64_t ends = std::uint64_t{at} * boost::num_vertices(switches) + target;
+  if (const auto found = only_path_.find(ends); found != only_path_.end()) {
+    for (const std::uint32_t link : found->second) add_link(link, route);
+    return;
+  }
+  const Distances hops = distances_to(target);
   std::uint64_t draw = hash(hash(std::uint64_t{from.value} << 32 | to.value) ^ flow);
+  std::vector<Graph::edge_descriptor> nearer;
+  std::vector<std::uint32_t> path;
+  bool is_only = true;
   while (at != target) {
-    expects(hops[at] != kUnreached, "the switches are connected");
-    std::vector<Graph::edge_descriptor> nearer;
+    const std::uint32_t left = hops.from(at);
+    expects(left != kUnreached, "the switches are connected");
+    nearer.clear();
     for (const auto edge : boost::make_iterator_range(boost::out_edges(at, switches)))
-      if (hops[boost::target(edge, switches)] + 1 == hops[at] && works(fabric_.network_begin() + switches[edge].id))
+      if (hops.from(boost::target(edge, switches)) + 1 == left && works(fabric_.network_begin() + switches[edge].id))
         nearer.push_back(edge);
+    is_only = is_only && nearer.size() == 1;
     const auto edge = nearer[draw % nearer.size()];
     draw = hash(draw);
-    add_link(fabric_.network_begin() + switches[edge].id, route);
+    path.push_back(fabric_.network_begin() + switches[edge].id);
+    add_link(path.back(), route);
     at = boost::target(edge, switches);
   }
+  if (is_only) only_path_.emplace(ends, std::move(path));
 }
 
 std::optional<Route> Router::route(FabricGpu from, FabricGpu to, int nic, std::uint64_t flow) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ class Router {
  public:
   /// `failed` is by link id of the fabric, the same for both directions of a cable. Empty: all links work.
   explicit Router(const Fabric& fabric, std::vector<bool> failed = {});
+  Router(const Router&) = delete;  // it points into its own tables
+  Router& operator=(const Router&) = delete;
 
   /// Returns the route from GPU `from` to GPU `to`. Between nodes the flow leaves through
   /// NIC `nic` of its node and arrives at NIC `nic` of the other (a rail). Returns std::nullopt where failures leave no
@@ -50,9 +53,18 @@ class Router {
     std::vector<bool> usable;  // by NIC: both the way to it and its cable work
     std::vector<int> near;     // the nearest of the usable ones
   };
+  // Nodes in which the same links have failed. They share their ways.
+  using Damage = Id<struct DamageTag>;
+  // Hops to one switch.
+  struct Distances {
+    const std::vector<std::uint32_t>& from_beside;  // by switch: hops to the nearest switch beside the target
+    DeviceId target;
+    [[nodiscard]] std::uint32_t from(DeviceId at) const;
+  };
   [[nodiscard]] bool works(std::uint32_t link) const { return failed_.empty() || !failed_[link]; }
-  [[nodiscard]] bool is_whole(FabricNode node) const;
+  [[nodiscard]] std::vector<bool> failures_in(FabricNode node) const;
   [[nodiscard]] Exits exits_of(FabricGpu gpu) const;
+  [[nodiscard]] const Exits* damaged_exits(FabricGpu gpu) const;  // nullptr: nothing has failed in its node
   [[nodiscard]] bool can_use(FabricGpu gpu, int nic) const;
   void add_inside(FabricNode node, DeviceId from, DeviceId to, Route& route);
   void add_link(std::uint32_t link, Route& route);
@@ -61,16 +73,19 @@ class Router {
   [[nodiscard]] std::optional<std::pair<int, int>> find_nics(FabricGpu from, FabricGpu to, int nic);
   /// Returns the links of a path in a node. It is empty when there is no path.
   const std::vector<std::uint32_t>& inside(FabricNode node, DeviceId from, DeviceId to);
-  const std::vector<std::uint32_t>& distances_to(DeviceId leaf);
+  Distances distances_to(DeviceId leaf);
   void add_network(FabricGpu from, FabricGpu to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
 
   const Fabric& fabric_;
   std::vector<bool> failed_;
-  // Links of a path in a node. No node stands for every node in which nothing failed.
-  std::map<std::tuple<std::optional<FabricNode>, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
-  std::map<DeviceId, std::vector<std::uint32_t>> distances_;  // hops from every switch to this one
-  std::vector<std::vector<int>> near_;                        // by GPU of a node: its NICs
-  std::map<FabricGpu, Exits> exits_;                          // where they differ from near_
+  std::vector<std::vector<int>> near_;         // by GPU of a node: its NICs
+  std::vector<std::optional<Damage>> damage_;  // by node; none: whole. Empty: all nodes are
+  std::vector<std::vector<Exits>> exits_;      // by damage and GPU of a node
+  std::map<std::tuple<std::optional<Damage>, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
+  // Switches with the same switches beside them are equally far from all others. A rail has thousands of such leaves.
+  std::map<std::vector<DeviceId>, std::vector<std::uint32_t>> distances_;    // by the switches beside: Distances
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> only_path_;  // by two switches that no other path joins
+  std::vector<const std::vector<std::uint32_t>*> distances_to_;              // by switch, once asked for
 };
 
 /// Returns the GPUs beside a link of the fabric: the GPUs at its ends, and the GPUs nearest to a NIC

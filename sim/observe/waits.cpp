@@ -23,8 +23,7 @@ const des::Flow& flow_of(des::TaskId task, const UnfoldedStep& unfolded) {
 std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded) {
   std::set<int> parts;
   for (const des::LinkId link : flow.route)
-    if (const auto slow = unfolded.link_parts.find(link.value); slow != unfolded.link_parts.end())
-      parts.insert(slow->second.begin(), slow->second.end());
+    for (const int part : unfolded.link_parts.of(link.value)) parts.insert(part);
   return parts;
 }
 
@@ -35,9 +34,9 @@ StageRank rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const
   BytesPerSecond least(std::numeric_limits<double>::infinity());
   for (const des::LinkId link : flow.route) {
     const BytesPerSecond capacity = unfolded.graph.links()[link.value];
-    const auto beside = unfolded.beside.find(link.value);
-    if (beside == unfolded.beside.end() || capacity >= least) continue;
-    const auto found = std::find_first_of(members.begin(), members.end(), beside->second.begin(), beside->second.end());
+    const std::span<const StageRank> beside = unfolded.beside.of(link.value);
+    if (capacity >= least) continue;
+    const auto found = std::find_first_of(members.begin(), members.end(), beside.begin(), beside.end());
     if (found == members.end()) continue;
     rank = *found;
     least = capacity;

@@ -75,14 +75,17 @@ Transfers::Transfers(const job::Job& job, const step::Workload& workload, des::T
 
 LinkParts Transfers::link_parts() const {
   LinkParts parts;
-  for (const Kind& kind : kinds_) parts.insert(kind.wires.parts().begin(), kind.wires.parts().end());
+  for (const Kind& kind : kinds_)
+    kind.wires.parts().for_each([&](std::uint32_t link, std::span<const int> of_link) {
+      for (const int part : of_link) parts.add(link, part);
+    });
   return parts;
 }
 
 std::vector<Gpu> Transfers::gpus_beside(std::uint32_t link) const {
   std::vector<Gpu> gpus;
   for (const Kind& kind : kinds_)
-    if (kind.wires.parts().contains(link))
+    if (!kind.wires.parts().of(link).empty())
       for (const net::FabricGpu gpu : kind.wires.gpus_beside(link)) gpus.push_back(in_job(gpu, kind.side));
   return gpus;
 }
@@ -227,46 +230,65 @@ Transfers::Kept Transfers::in_groups(const Rows& rows, Stage stage, des::Duratio
   for (const StageRank member : members) groups[all.first_of(Rank{member.value})].push_back(rank_of(stage, member));
   const bool messages = first.axes == Axis::kExpert && first.collective == CollectiveKind::kAllToAll;
 
-  const auto sum = [&](const auto& time, const auto& site_of_row) {
-    Seconds whole(0);
-    for (const auto& [row, times] : rows) {
-      step::Communication there = *row;
-      there.site = site_of_row(row->site);
-      there.site.stage = stage;
-      whole = whole + times * time(there, costs_);
-    }
-    return whole;
-  };
-  const Seconds in_order = sum(step::cost_of, [](const step::Site& site) { return site; });
-  const double part = in_order > Seconds(0) ? des::to_seconds(moving) / in_order : 0;
+  const Cost& usual = in_order(rows, stage);
+  const double part = usual.whole > Seconds(0) ? des::to_seconds(moving) / usual.whole : 0;
+  const bool stays = first.exchange || job_.imperfections.placement.empty();
 
   Kept kept;
   for (const auto& group : groups) {
     const std::vector<Rank>& ranks = group.second;
     const std::vector<net::FabricGpu> gpus = gpus_of(here, ranks);
     const auto site = [&](const step::Site& in_order_of_ranks) {
-      return first.exchange ? in_order_of_ranks : placed(in_order_of_ranks, here, ranks, gpus);
+      return stays ? in_order_of_ranks : placed(in_order_of_ranks, here, ranks, gpus);
     };
-    const Seconds transfer = part * sum(step::transfer_of, site);
-    const Seconds latency = std::max(Seconds(0), part * sum(step::cost_of, site) - transfer);
+    const Cost cost = stays ? usual : cost_of(rows, stage, site);
+    const Seconds transfer = part * cost.transfer;
+    const Seconds latency = std::max(Seconds(0), part * cost.whole - transfer);
     kept.latency = std::max(kept.latency, step::duration_of(latency));
-    const Alone usual = alone(site(first.site));
+    const Alone rate = alone(site(first.site));
     for (Leg& leg :
-         messages ? here.exchanges.legs(gpus, transfer, usual) : here.wires.pipelined_ring(gpus, transfer, usual))
+         messages ? here.exchanges.legs(gpus, transfer, rate) : here.wires.pipelined_ring(gpus, transfer, rate))
       kept.legs.push_back(std::move(leg));
   }
   return kept;
+}
+
+template <class SiteOf>
+Transfers::Cost Transfers::cost_of(const Rows& rows, Stage stage, const SiteOf& site_of) const {
+  Cost cost{Seconds(0), Seconds(0)};
+  for (const auto& [row, times] : rows) {
+    step::Communication there = *row;
+    there.site = site_of(row->site);
+    there.site.stage = stage;
+    cost.whole = cost.whole + times * step::cost_of(there, costs_);
+    cost.transfer = cost.transfer + times * step::transfer_of(there, costs_);
+  }
+  return cost;
+}
+
+const Transfers::Cost& Transfers::in_order(const Rows& rows, Stage stage) {
+  const auto found = in_order_.find({rows, stage});
+  if (found != in_order_.end()) return found->second;
+  const Cost cost = cost_of(rows, stage, [](const step::Site& site) { return site; });
+  return in_order_.emplace(std::pair(rows, stage), cost).first->second;
+}
+
+const Transfers::Cost& Transfers::of_message(const step::Communication& row, bool crosses) {
+  const auto [found, is_new] = of_message_.try_emplace({&row, crosses});
+  if (!is_new) return found->second;
+  step::Communication bytes = row;
+  bytes.site.group.nodes = crosses ? 2 : 1;
+  bytes.overhead = Seconds(0);
+  return found->second = {step::cost_of(bytes, costs_), step::transfer_of(bytes, costs_)};
 }
 
 Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, StageRank rank) {
   if (!row.other_sites.empty()) return message_across(row, duration, rank);
   Kind& here = kind_of(row.from);
   const net::FabricGpu from = gpu_of(here, rank_of(row.from, rank)), to = gpu_of(here, rank_of(row.to, rank));
-  step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
-  bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
-  bytes.overhead = Seconds(0);
-  const Seconds transfer = step::transfer_of(bytes, costs_), latency = step::cost_of(bytes, costs_) - transfer;
-  return {step::duration_of(row.overhead + latency), here.wires.message(from, to, transfer, sending_rate(row.site))};
+  const Cost& cost = of_message(row, here.wires.node_of(from) != here.wires.node_of(to));
+  return {step::duration_of(row.overhead + (cost.whole - cost.transfer)),
+          here.wires.message(from, to, cost.transfer, sending_rate(row.site))};
 }
 
 Transfers::Kept Transfers::message_across(const step::Communication& row, des::Duration duration, StageRank rank) {

@@ -68,6 +68,10 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
+  /// A time, and the part of it in which bytes move.
+  struct Cost {
+    Seconds whole, transfer;
+  };
   /// Rows that a task exchanges, with the times that it does so.
   using Rows = std::vector<std::pair<const step::Communication*, int>>;
   // Row, pass (nullptr: only the row), stage, first member, members, duration.
@@ -83,6 +87,13 @@ class Transfers {
                               std::span<const StageRank> members);
   /// Makes flows of all groups of the rows' axes among `members`. They take `moving` where ranks are in order.
   [[nodiscard]] Kept in_groups(const Rows& rows, Stage stage, des::Duration moving, std::span<const StageRank> members);
+  /// Returns the cost of the rows where ranks are in order. `rows` are those of a pass, or a single one.
+  [[nodiscard]] const Cost& in_order(const Rows& rows, Stage stage);
+  /// Returns the cost of the rows on the site that `site_of` gives for theirs.
+  template <class SiteOf>
+  [[nodiscard]] Cost cost_of(const Rows& rows, Stage stage, const SiteOf& site_of) const;
+  /// Returns the cost of a rank's message, which may not cross nodes where another's does.
+  [[nodiscard]] const Cost& of_message(const step::Communication& row, bool crosses);
   /// Returns the site of a row's group on `gpus` (ascending), where a placement puts `ranks` (ascending).
   [[nodiscard]] static step::Site placed(const step::Site& site, const Kind& here, std::span<const Rank> ranks,
                                          std::span<const net::FabricGpu> gpus);
@@ -115,6 +126,8 @@ class Transfers {
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
   std::map<std::pair<const step::PassTiming*, Axis>, Rows> rows_;
+  std::map<std::pair<Rows, Stage>, Cost> in_order_;
+  std::map<std::pair<const step::Communication*, bool>, Cost> of_message_;
   std::vector<Transfer> found_;
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -25,21 +24,25 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Estimates the memory of a graph and its run. Refuses more than there is, and more than kMost.
+// Estimates the memory of a graph and its run. Refuses more than there is, and more than kMost or kMostWithFlows.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
 
-  void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks), ""); }
+  void add_tasks(std::size_t tasks) {
+    bytes_ += kTask * static_cast<double>(tasks);
+    check(bytes_, kMost, "");
+  }
   /// Refuses `flows` if they alone are too many. Counts nothing.
   void check_flows(std::size_t flows) const {
-    check(bytes_ + (kTask + kFlow + kCrossing) * static_cast<double>(flows), kInstead);
+    check(bytes_ + (kTask + kFlow + kCrossing) * static_cast<double>(flows), kMostWithFlows, kInstead);
   }
   void add_flows(std::span<const Transfer> transfers, std::size_t times) {
     double bytes = 0;
     for (const Transfer& transfer : transfers)
       for (const Leg& leg : *transfer.legs) bytes += kTask + kFlow + kCrossing * static_cast<double>(leg.route.size());
-    add(static_cast<double>(times) * bytes, kInstead);
+    bytes_ += static_cast<double>(times) * bytes;
+    check(bytes_, kMostWithFlows, kInstead);
   }
 
  private:
@@ -47,24 +50,22 @@ class MemoryBudget {
   // (docs/contributor/performance.md), and tasks whose streams do not follow one another need tables besides. A flow:
   // 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
-  static constexpr double kMost = 16e9;  // a workstation's memory
+  static constexpr double kMost = 16e9;          // a workstation's memory
+  static constexpr double kMostWithFlows = 4e9;  // some 17 million flows, which run for most of a minute
   static constexpr const char* kInstead = ", --collectives analytic";
 
-  void add(double bytes, const char* instead) {
-    bytes_ += bytes;
-    check(bytes_, instead);
-  }
-  void check(double bytes, const char* instead) const {
-    if (bytes <= most_) return;
+  void check(double bytes, double limit, const char* instead) const {
+    const double most = std::min(limit, limit_);
+    if (bytes <= most) return;
     throw ConfigError(
         {{"", "/gpus",
           fmt::format("all {} GPUs together would take more than {:.3g} GB of memory; try a folded run (no "
                       "--unfolded, imperfections or stragglers){}, or fewer GPUs",
-                      gpus_, most_ / 1e9, instead)}});
+                      gpus_, most / 1e9, instead)}});
   }
 
   int gpus_;
-  double bytes_ = 0, most_ = std::min(kMost, memory_limit());
+  double bytes_ = 0, limit_ = memory_limit();
 };
 
 class Unfolder {
@@ -249,14 +250,20 @@ class Unfolder {
   void tell_links() {
     unfolded_.link_parts = flows_->link_parts();
     unfolded_.link_ids = flows_->link_ids();
-    std::map<Gpu, Rank> rank_on;
-    for (const Rank rank : ids<Rank>(job_.gpus)) rank_on.emplace(job_.imperfections.gpu_of(rank), rank);
-    for (const auto& [link, parts] : unfolded_.link_parts) {
-      std::set<Rank> beside;
-      for (const Gpu gpu : flows_->gpus_beside(link))
-        if (const auto found = rank_on.find(gpu); found != rank_on.end()) beside.insert(found->second);
-      for (const Rank rank : beside) unfolded_.beside[link].push_back(ranks_.of(rank));
+    std::vector<std::optional<Rank>> rank_on;  // by GPU
+    for (const Rank rank : ids<Rank>(job_.gpus)) {
+      const std::size_t gpu = job_.imperfections.gpu_of(rank).index();
+      if (gpu >= rank_on.size()) rank_on.resize(gpu + 1);
+      rank_on[gpu] = rank;
     }
+    std::vector<Rank> beside;
+    unfolded_.link_parts.for_each([&](std::uint32_t link, std::span<const int>) {
+      beside.clear();
+      for (const Gpu gpu : flows_->gpus_beside(link))
+        if (gpu.index() < rank_on.size() && rank_on[gpu.index()]) beside.push_back(*rank_on[gpu.index()]);
+      std::sort(beside.begin(), beside.end());
+      for (const Rank rank : beside) unfolded_.beside.add(link, ranks_.of(rank));
+    });
   }
 
   void connect(TaskId before, TaskId after) {

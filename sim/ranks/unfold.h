@@ -37,8 +37,8 @@ struct Origin {
   des::TaskId folded;          ///< the task of the folded step that it is an instance of
 };
 
-/// The stage ranks whose GPUs stand beside a link, by link.
-using RanksBeside = std::map<std::uint32_t, std::vector<StageRank>>;
+/// The stage ranks whose GPUs stand beside a link, in the order of their ranks.
+using RanksBeside = ByLink<StageRank>;
 
 /// The way in which messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };

@@ -35,7 +35,7 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const job::Imperfections& imp
   SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
-    if (rate_factor < 1) slow.parts[link].push_back(part);
+    if (rate_factor < 1) slow.parts.add(link, part);
     if (rate_factor > 0) return;
     slow.failed.resize(slow.left.size(), false);
     slow.failed[link] = true;
@@ -96,8 +96,7 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   std::optional<des::LinkId>& link = link_[id];
   if (!link) {
     link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
-    const auto parts = slow_.parts.find(id);
-    if (parts != slow_.parts.end()) parts_.emplace(link->value, parts->second);
+    for (const int part : slow_.parts.of(id)) parts_.add(link->value, part);
     ids_.resize(link->value + 1);  // other code may add links, too
     ids_[link->value] = id;
   }
@@ -185,12 +184,21 @@ BytesPerSecond Wires::least_capacity(net::FabricGpu from, net::FabricGpu to) {
 std::vector<Leg> Wires::message(net::FabricGpu from, net::FabricGpu to, Seconds transfer, BytesPerSecond rate) {
   const bool inside = node_of(from) == node_of(to);
   const int nics = inside ? 1 : nics_near(from);
-  const std::vector<std::vector<net::Hop>> hops(static_cast<std::size_t>(nics), {{from, to, from}});
-  const BytesPerSecond alone = inside ? least_capacity(from, to) : rate_within_nodes(hops, {rate, true});
+  const BytesPerSecond alone = inside ? least_capacity(from, to) : message_rate(from, to, rate);
   std::vector<Leg> legs;
   for (int k = 0; k < nics; ++k)
     take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(transfer.value() * alone.value() / nics)}).route);
   return legs;
+}
+
+BytesPerSecond Wires::message_rate(net::FabricGpu from, net::FabricGpu to, BytesPerSecond rate) {
+  const auto [found, is_new] =
+      message_rates_.try_emplace({fabric_.place_in_node(from), fabric_.place_in_node(to), rate});
+  if (is_new) {
+    const auto nics = static_cast<std::size_t>(nics_near(from));
+    found->second = rate_within_nodes(std::vector<std::vector<net::Hop>>(nics, {{from, to, from}}), {rate, true});
+  }
+  return found->second;
 }
 
 std::vector<Leg> Wires::ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone) {
@@ -222,20 +230,35 @@ std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& memb
   return channels;
 }
 
+void Wires::add_links_inside(const net::Hop& hop, int nic, std::vector<std::uint32_t>& links) {
+  net::Router& router = sound_router();
+  const auto add = [&](const net::Route& route) {
+    for (const std::uint32_t id : route.links)
+      if (fabric_.links()[id].kind != net::LinkKind::kNetwork) links.push_back(id);
+  };
+  if (node_of(hop.from) == node_of(hop.to)) {
+    add(sound_way(hop.from, hop.to));
+  } else {
+    add(router.exit(hop.from, nic, /*out=*/true));
+    add(router.exit(hop.to, nic, /*out=*/false));
+  }
+}
+
 BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
   if (!alone.across_nodes) return alone.rate;
-  const net::Router& router = sound_router();
-  std::map<std::uint32_t, int> crossings;
+  std::vector<std::uint32_t> crossed;
   for (std::size_t channel = 0; channel < channels.size(); ++channel)
     for (const net::Hop& hop : channels[channel]) {
-      const bool inside = node_of(hop.from) == node_of(hop.to);
-      const std::vector<int>& nics = router.nics_near(hop.via);
-      for (const std::uint32_t id : sound_way(hop.from, hop.to, inside ? 0 : nics[channel % nics.size()]).links)
-        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
+      const std::vector<int>& nics = sound_router().nics_near(hop.via);
+      add_links_inside(hop, nics[channel % nics.size()], crossed);
     }
+  std::sort(crossed.begin(), crossed.end());
   double least = alone.rate.value();
-  for (const auto& [id, times] : crossings)
-    least = std::min(least, capacity_[id] * static_cast<double>(channels.size()) / times);
+  for (auto first = crossed.begin(), next = first; first != crossed.end(); first = next) {
+    next = std::upper_bound(first, crossed.end(), *first);
+    least =
+        std::min(least, capacity_[*first] * static_cast<double>(channels.size()) / static_cast<double>(next - first));
+  }
   return BytesPerSecond(least);
 }
 
@@ -248,6 +271,21 @@ BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   return BytesPerSecond(rate);
 }
 
+BytesPerSecond Wires::ring_rate(const std::vector<net::FabricGpu>& gpus, std::span<const net::Hop> hops) {
+  std::vector<int> places;
+  for (const net::FabricGpu gpu : gpus) places.push_back(fabric_.place_in_node(gpu));
+  if (const auto found = ring_rates_.find(places); found != ring_rates_.end()) return found->second;
+  const BytesPerSecond rate = rate_alone(hops);
+  const auto leaves_the_node = [&](std::uint32_t link) {
+    return fabric_.links()[link].kind == net::LinkKind::kNetwork;
+  };
+  if (std::ranges::none_of(hops, [&](const net::Hop& hop) {
+        return std::ranges::any_of(sound_way(hop.from, hop.to).links, leaves_the_node);
+      }))
+    ring_rates_.emplace(std::move(places), rate);
+  return rate;
+}
+
 std::vector<Leg> Wires::pipelined_ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone) {
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
   const bool inside = members.size() == 1;
@@ -257,7 +295,7 @@ std::vector<Leg> Wires::pipelined_ring(std::span<const net::FabricGpu> gpus, Sec
   std::vector<Leg> legs;
   for (std::size_t channel = 0; channel < channels.size(); ++channel) {
     const std::vector<net::Hop>& hops = channels[channel];
-    const double share = inside ? rate_alone(hops).value() : all / static_cast<double>(channels.size());
+    const double share = inside ? ring_rate(members.front(), hops).value() : all / static_cast<double>(channels.size());
     Leg& leg = legs.emplace_back(Leg{{}, Bytes(transfer.value() * share)});
     for (const net::Hop& hop : hops) take(hop, static_cast<int>(channel) % near, leg.route);
   }
@@ -268,6 +306,7 @@ std::vector<Leg> Wires::pipelined_ring(std::span<const net::FabricGpu> gpus, Sec
 Seconds Wires::time_alone(std::span<const Pipeline> pipelines, Alone alone) {
   std::map<std::uint32_t, double> inside;     // bytes by link
   std::map<net::FabricNode, double> out, in;  // bytes by node
+  std::vector<std::uint32_t> crossed;
   for (const Pipeline& pipeline : pipelines) {
     const double bytes = pipeline.bytes.value();
     for (const SwitchHop& hop : pipeline.in_switch) inside[switch_link(hop.gpu, hop.out)] += bytes;
@@ -279,8 +318,9 @@ Seconds Wires::time_alone(std::span<const Pipeline> pipelines, Alone alone) {
         out[node_of(hop.from)] += bytes;
         in[node_of(hop.to)] += bytes;
       }
-      for (const std::uint32_t id : sound_way(hop.from, hop.to, nic).links)
-        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) inside[id] += bytes;
+      crossed.clear();
+      add_links_inside(hop, nic, crossed);
+      for (const std::uint32_t id : crossed) inside[id] += bytes;
     }
   }
   double longest = 0;

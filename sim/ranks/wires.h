@@ -5,13 +5,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "sim/base/check.h"
 #include "sim/des/task_graph.h"
 #include "sim/job/imperfections.h"
 #include "sim/net/router.h"
+#include "sim/ranks/by_link.h"
 #include "sim/ranks/pipelines.h"
+#include "sim/ranks/side.h"
 
 namespace foretoken::ranks {
 
@@ -27,9 +29,9 @@ struct LinkShares {
   double nvlink = 1, pcie = 1;
 };
 
-/// Positions of a link among the slow links of the scenario (its slow NICs, then its slow links), by link. A link
-/// without an entry has its full rate.
-using LinkParts = std::map<std::uint32_t, std::vector<int>>;
+/// Positions of a link among the slow links of the scenario (its slow NICs, then its slow links). A link without any
+/// has its full rate.
+using LinkParts = ByLink<int>;
 
 /// The links of a fabric that are slow or have failed, by link.
 struct SlowLinks {
@@ -48,21 +50,6 @@ struct Alone {
 struct SwitchLinks {
   std::optional<std::uint32_t> to, from;
 };
-
-/// The part of a job that is on nodes of one kind.
-struct Side {
-  Gpu first_gpu;        ///< its first GPU among the job's
-  NodeId first_node;    ///< its first node among the job's
-  bool joined = false;  ///< true when NICs join it to nodes of other kinds
-};
-
-/// Returns the number of a GPU of the job in the fabric of its side. Precondition: the GPU is on this side.
-[[nodiscard]] inline net::FabricGpu in_fabric(Gpu gpu, const Side& side) {
-  expects(gpu >= side.first_gpu, "a GPU is numbered in the fabric of its own side");
-  return {gpu.value - side.first_gpu.value};
-}
-/// Returns the number in the job of a GPU of a side's fabric.
-[[nodiscard]] inline Gpu in_job(net::FabricGpu gpu, const Side& side) { return {gpu.value + side.first_gpu.value}; }
 
 /// Routes and links. GPUs have their numbers in the fabric of this side. `graph` receives the links that
 /// routes use and that can become a bottleneck. Throws ConfigError where failures leave no way that a caller asks for.
@@ -125,6 +112,12 @@ class Wires {
   // Least capacity on a way, and rate of one flow over many hops, if nothing were slow.
   [[nodiscard]] BytesPerSecond least_capacity(net::FabricGpu from, net::FabricGpu to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
+  // The same rates where nodes are alike, found once for equal places in a node: of a message between nodes over the
+  // NICs near its sender, and of a ring inside a node.
+  [[nodiscard]] BytesPerSecond message_rate(net::FabricGpu from, net::FabricGpu to, BytesPerSecond rate);
+  [[nodiscard]] BytesPerSecond ring_rate(const std::vector<net::FabricGpu>& gpus, std::span<const net::Hop> hops);
+  /// Appends the links inside nodes on the way of a hop where nothing has failed. Between nodes it goes over NIC `nic`.
+  void add_links_inside(const net::Hop& hop, int nic, std::vector<std::uint32_t>& links);
   /// Returns the rate of a transfer over the network without other traffic: the rate of all channels together, or less
   /// where links inside the nodes carry less of them.
   [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
@@ -141,9 +134,11 @@ class Wires {
   std::vector<SwitchLinks> switch_;   // by GPU of a node
   std::vector<double> capacity_;      // by link of the fabric: bytes per second that traffic reaches
   std::vector<bool> binding_;         // by link of the fabric: true when it can be a bottleneck
-  std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
-  LinkParts parts_;                               // by link of the graph
-  std::vector<std::uint32_t> ids_;                // by link of the graph
+  std::vector<std::optional<des::LinkId>> link_;                                  // by link of the fabric, once used
+  std::map<std::tuple<int, int, BytesPerSecond>, BytesPerSecond> message_rates_;  // by places, and rate of the network
+  std::map<std::vector<int>, BytesPerSecond> ring_rates_;                         // by places
+  LinkParts parts_;                                                               // by link of the graph
+  std::vector<std::uint32_t> ids_;                                                // by link of the graph
 };
 
 }  // namespace foretoken::ranks

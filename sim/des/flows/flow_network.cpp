@@ -14,12 +14,14 @@ FlowNetwork::FlowNetwork(const TaskGraph& graph, bool keeps_rates)
       capacities_(graph.links()),
       states_(flows_.size()),
       links_(capacities_.size()),
-      keeps_rates_(keeps_rates) {}
+      keeps_rates_(keeps_rates) {
+  if (flows_.empty()) return;
+  flow_of_.resize(graph.tasks());
+  for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) flow_of_[flows_[flow].task.value] = flow;
+}
 
 bool FlowNetwork::on_event(TaskId task, Instant now) {
-  const auto found = std::lower_bound(flows_.begin(), flows_.end(), task,
-                                      [](const Flow& flow, TaskId wanted) { return flow.task < wanted; });
-  const auto flow = static_cast<std::uint32_t>(found - flows_.begin());
+  const std::uint32_t flow = flow_of_[task.value];
   State& state = states_[flow];
   if (state.phase == Phase::kLatency) {
     if (flows_[flow].route.empty() || flows_[flow].bytes == Bytes()) {

@@ -64,6 +64,7 @@ class FlowNetwork {
   void move_at(std::uint32_t flow, double rate, Instant now);
 
   std::span<const Flow> flows_;
+  std::vector<std::uint32_t> flow_of_;  // by task: its place in flows_, where it is a flow
   std::span<const BytesPerSecond> capacities_;
   std::vector<State> states_;  // by flow
   std::vector<Link> links_;

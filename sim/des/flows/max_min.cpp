@@ -37,37 +37,89 @@ std::vector<Link> loaded_links(std::span<const BytesPerSecond> capacities, const
   return links;
 }
 
-}  // namespace
+// Gives every flow its rate, round by round.
+class Filling {
+ public:
+  Filling(std::span<const BytesPerSecond> capacities, const Routes& routes)
+      : routes_(routes), links_(loaded_links(capacities, routes)), rates_(routes.size()) {}
 
-std::vector<BytesPerSecond> max_min(std::span<const BytesPerSecond> capacities, const Routes& routes) {
-  std::vector<Link> links = loaded_links(capacities, routes);
-  std::vector<Link*> live;
-  for (Link& link : links) {
-    if (link.growing > 0) live.push_back(&link);
+  std::vector<BytesPerSecond> rates() && {
+    std::vector<Link*> live;
+    for (Link& link : links_)
+      if (link.growing > 0) live.push_back(&link);
+    // Equal links fill in a few rounds, which then look at all of them. Many levels are found faster in a heap.
+    constexpr int kFew = 16;
+    for (int round = 0; round < kFew && !live.empty(); ++round) {
+      double level = std::numeric_limits<double>::infinity();
+      for (const Link* link : live) level = std::min(level, link->level());
+      full_.clear();
+      std::copy_if(live.begin(), live.end(), std::back_inserter(full_),
+                   [&](const Link* link) { return link->level() == level; });
+      fill(level);
+      std::erase_if(live, [](const Link* link) { return link->growing == 0; });
+    }
+    in_order_of_levels(live);
+    return std::move(rates_);
   }
-  std::vector<BytesPerSecond> rates(routes.size());  // zero: still growing
-  std::vector<Link*> full;
-  while (!live.empty()) {
-    double level = std::numeric_limits<double>::infinity();
-    for (const Link* link : live) level = std::min(level, link->level());
-    full.clear();
-    std::copy_if(live.begin(), live.end(), std::back_inserter(full),
-                 [&](const Link* l) { return l->level() == level; });
-    for (const Link* link : full) {
-      for (const std::uint32_t flow : link->flows) {
-        if (rates[flow].value() > 0) continue;
-        rates[flow] = BytesPerSecond(level);
-        for (const LinkId crossed : routes[flow]) ++links[crossed.value].fixed_now;
+
+ private:
+  struct Level {
+    double level;
+    Link* link;
+    [[nodiscard]] bool holds() const { return link->growing > 0 && link->level() == level; }
+    friend bool operator<(const Level& a, const Level& b) { return a.level > b.level; }  // lowest on top of a heap
+  };
+
+  void in_order_of_levels(const std::vector<Link*>& live) {
+    std::vector<Level> heap;
+    for (Link* link : live) heap.push_back({link->level(), link});
+    std::make_heap(heap.begin(), heap.end());
+    const auto pop = [&] {
+      std::pop_heap(heap.begin(), heap.end());
+      heap.pop_back();
+    };
+    while (!heap.empty()) {
+      const double level = heap.front().level;
+      full_.clear();
+      for (; !heap.empty() && heap.front().level == level; pop())
+        if (heap.front().holds()) full_.push_back(heap.front().link);
+      fill(level);
+      for (Link* link : touched_) {
+        if (link->growing == 0) continue;
+        heap.push_back({link->level(), link});
+        std::push_heap(heap.begin(), heap.end());
       }
     }
-    for (Link* link : live) {
+  }
+
+  // Gives `level` to all growing flows over full links.
+  void fill(double level) {
+    touched_.clear();
+    for (const Link* link : full_) {
+      for (const std::uint32_t flow : link->flows) {
+        if (rates_[flow].value() > 0) continue;
+        rates_[flow] = BytesPerSecond(level);
+        for (const LinkId crossed : routes_[flow])
+          if (links_[crossed.value].fixed_now++ == 0) touched_.push_back(&links_[crossed.value]);
+      }
+    }
+    for (Link* link : touched_) {
       link->left -= level * link->fixed_now;
       link->growing -= link->fixed_now;
       link->fixed_now = 0;
     }
-    std::erase_if(live, [](const Link* link) { return link->growing == 0; });
   }
-  return rates;
+
+  const Routes& routes_;
+  std::vector<Link> links_;
+  std::vector<BytesPerSecond> rates_;  // zero: still growing
+  std::vector<Link*> full_, touched_;
+};
+
+}  // namespace
+
+std::vector<BytesPerSecond> max_min(std::span<const BytesPerSecond> capacities, const Routes& routes) {
+  return Filling(capacities, routes).rates();
 }
 
 }  // namespace foretoken::des

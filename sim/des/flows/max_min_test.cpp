@@ -115,6 +115,41 @@ TEST(MaxMin, EqualsExactFractionsOnAThousandNetworks) {
   EXPECT_GT(with_several_rates, kProblems / 2) << "the problems are not trivial";
 }
 
+/// A chain of links that all differ, so that they fill one after another: a flow over each, and one over every
+/// `apart`-th link and the next.
+Problem chain(int links, std::uint32_t apart) {
+  Problem problem;
+  for (int l = 0; l < links; ++l) problem.capacities.push_back(1000 + 7 * (l * 37 % links));
+  for (std::uint32_t l = 0; l < static_cast<std::uint32_t>(links); ++l) {
+    problem.routes.push_back({l});
+    if (l % apart == 0 && l + 1 < static_cast<std::uint32_t>(links)) problem.routes.push_back({l, l + 1});
+  }
+  return problem;
+}
+
+TEST(MaxMin, EqualsExactFractionsWhereEveryLinkFillsAtItsOwnLevel) {
+  for (const std::uint32_t apart : {1U, 2U, 5U}) {
+    const Problem problem = chain(60, apart);
+    const auto rates = solve(problem);
+    const auto exact = solve_exactly(problem);
+    EXPECT_GT(std::set(exact.begin(), exact.end()).size(), 30U) << "many levels";
+    for (std::size_t f = 0; f < rates.size(); ++f)
+      ASSERT_NEAR(rates[f], exact[f].convert_to<double>(), 1e-10) << "flow " << f << ", " << apart;
+  }
+}
+
+TEST(MaxMin, ManyLevelsOfStrangersDoNotShowInASingleBit) {
+  const Problem one = chain(10, 2), other = chain(60, 1);
+  Problem both = one;
+  both.capacities.insert(both.capacities.end(), other.capacities.begin(), other.capacities.end());
+  for (auto route : other.routes) {
+    for (auto& l : route) l += static_cast<std::uint32_t>(one.capacities.size());
+    both.routes.push_back(route);
+  }
+  const auto rates = solve(one), mixed = solve(both);
+  for (std::size_t f = 0; f < rates.size(); ++f) ASSERT_EQ(mixed[f], rates[f]);
+}
+
 TEST(MaxMin, NoLinkCarriesMoreThanItCanAndEachFlowHasABottleneck) {
   for (std::uint32_t seed = 0; seed < kProblems; ++seed) {
     SCOPED_TRACE(seed);

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/process/memory_limit.h"
+#include "sim/base/process/threads.h"
 #include "sim/report/text/number.h"
 #include "sim/study/predict/predict.h"
 
@@ -219,6 +221,23 @@ std::vector<Part> parts_of(const Prediction& prediction) {
   return parts;
 }
 
+std::size_t stated_parts(const Job& job) {
+  const job::Imperfections& what = job.imperfections;
+  return what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size() + what.imbalanced_experts.size();
+}
+
+bool has_several(const Job& job) {
+  const std::size_t stated = stated_parts(job);
+  return stated > 1 || (stated == 1 && job.stragglers.on);
+}
+
+// Returns true when two runs at a time take little memory. No graph has more instances than tasks times ranks.
+bool is_small(const step::LoweredStep& step, const Job& job) {
+  constexpr double kBytes = 300, kMost = 2e9;  // of an instance with a flow (unfold.cpp); of one run
+  const double ranks = static_cast<double>(job.gpus) / job.parallelism.pipeline;
+  return kBytes * static_cast<double>(step.workload.graph.tasks()) * ranks <= std::min(kMost, memory_limit() / 4);
+}
+
 bool is_slow(const Job& job) {
   const job::Imperfections& what = job.imperfections;
   return !what.slow_gpus.empty() || what.uneven_links() || !what.imbalanced_experts.empty() || job.stragglers.on;
@@ -235,11 +254,26 @@ Job repaired(Job job) {
   return job;
 }
 
-std::vector<Delay> delays_of(const Prediction& prediction, Delays which) {
-  const job::Imperfections& what = prediction.job.imperfections;
-  const std::size_t stated =
-      what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size() + what.imbalanced_experts.size();
-  const bool several = stated > 1 || (stated == 1 && prediction.job.stragglers.on);
+SoundStep::SoundStep(const step::LoweredStep& step, const Job& job, const How& how) {
+  if (!has_several(job) || !is_small(step, job)) return;
+  threads_ = start_threads(1, [&](std::size_t) {
+    try {
+      time_ = step_time(step, repaired(job), how);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
+std::optional<Seconds> SoundStep::time() {
+  threads_.clear();  // waits
+  if (failure_) std::rethrow_exception(failure_);
+  return time_;
+}
+
+std::vector<Delay> delays_of(const Prediction& prediction, Delays which, std::optional<Seconds> sound) {
+  const std::size_t stated = stated_parts(prediction.job);
+  const bool several = has_several(prediction.job);
   std::vector<Part> parts;
   if (which == Delays::kEach || !several) parts = parts_of(prediction);
   if (several) parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
@@ -248,9 +282,13 @@ std::vector<Delay> delays_of(const Prediction& prediction, Delays which) {
   const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {
-    Job without = prediction.job;
-    part.mend(without);
-    part.delay.without = factor * step_time(prediction.step, without, prediction.how);
+    const auto mended = [&] {
+      Job without = prediction.job;
+      part.mend(without);
+      return step_time(prediction.step, without, prediction.how);
+    };
+    const bool is_all = several && &part == &parts.back();
+    part.delay.without = factor * (is_all && sound ? *sound : mended());
     if (part.delay.on_critical_path) part.delay.on_critical_path = factor * *part.delay.on_critical_path;
     delays.push_back(std::move(part.delay));
   }

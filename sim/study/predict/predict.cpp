@@ -1,6 +1,7 @@
 // Makes one complete prediction. predict() reads like a table of contents.
 #include "sim/study/predict/predict.h"
 
+#include <optional>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -107,9 +108,6 @@ bool needs_tasks(const Prediction& prediction) {
 }
 
 RunOnce run_tasks(Prediction& result) {
-  // Lowers the job to tasks: from here on no cost model is called.
-  result.step = lower(result.job, result.how);
-
   // Runs the engine: from here on the start and the end of every task are final.
   ShownRun shown = run_step(result.step, result.job, result.how);
   result.run = std::move(shown.run);
@@ -173,8 +171,14 @@ Prediction predict(job::Made made, const How& how) {
                     .metrics = {}};
   result.how = resolved(without_parts(how), result.job);
 
+  // Lowers the job to tasks: from here on no cost model is called.
+  const bool by_tasks = needs_tasks(result);
+  if (by_tasks) result.step = lower(result.job, result.how);
+
   // Runs the step: from here on the busy times and the live bytes are final.
-  const RunOnce once = needs_tasks(result) ? run_tasks(result) : run_without_tasks(result);
+  std::optional<SoundStep> sound;
+  if (by_tasks && how.delays != Delays::kNone) sound.emplace(result.step, result.job, result.how);
+  const RunOnce once = by_tasks ? run_tasks(result) : run_without_tasks(result);
 
   // Computes the numbers of this run, with its assumptions and omissions.
   report::Metrics& metrics = result.metrics;
@@ -187,7 +191,7 @@ Prediction predict(job::Made made, const How& how) {
   // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
   if (how.forward_only) metrics.forward_only_step = fast::forward_only_time(result.job);
-  if (how.delays != Delays::kNone) metrics.delays = delays_of(result, how.delays);
+  if (how.delays != Delays::kNone) metrics.delays = delays_of(result, how.delays, sound ? sound->time() : std::nullopt);
   if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
   return result;
 }

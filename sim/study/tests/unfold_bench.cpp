@@ -82,32 +82,69 @@ BENCHMARK_CAPTURE(all_reduce_flows, nvls_tree, cost::NcclAlgorithm::kNvlsTree)
     ->Arg(4096)
     ->Unit(benchmark::kMillisecond);
 
-// Predicts a job whose every NIC is slow, or one of each node has failed, and measures what they cost together or one
-// by one.
-void bad_nics(benchmark::State& state, bool failed, Delays delays) {
-  const auto gpus = static_cast<int>(state.range(0));
-  constexpr int kGpusPerNode = 8;
-  std::string nics;
+// The parts of a cluster that are bad: every GPU, every NIC or every GPU's cable to its NVSwitch is slow, or one NIC of
+// each node has failed.
+enum class Bad : std::uint8_t { kSlowGpus, kSlowNics, kSlowLinks, kFailedNics };
+
+constexpr int kGpusPerNode = 8;
+
+std::string bad_part(Bad bad, int node, int place) {
+  switch (bad) {
+    case Bad::kSlowGpus:
+      return fmt::format(R"({{"gpu": {}, "slowdown": {}}})", node * kGpusPerNode + place, 1.1 + 1e-4 * (node % 100));
+    case Bad::kSlowNics:
+      return fmt::format(R"({{"node": {}, "nic": {}, "rate_factor": 0.5}})", node, place);
+    case Bad::kSlowLinks:
+      return fmt::format(R"({{"between": ["node {0} gpu {1}", "node {0} nvswitch 0"], "rate_factor": 0.5}})", node,
+                         place);
+    case Bad::kFailedNics:
+      return fmt::format(R"({{"node": {}, "nic": {}}})", node, place);
+  }
+  return "";
+}
+
+std::string with_bad_parts(Bad bad, int gpus) {
+  constexpr const char* kLists[] = {"slow_gpus", "slow_nics", "slow_links", "failed_nics"};
+  std::string parts;
   for (int node = 0; node < gpus / kGpusPerNode; ++node)
-    for (int nic = 0; nic < (failed ? 1 : kGpusPerNode); ++nic)
-      nics += fmt::format(R"({}{{"node": {}, "nic": {}{}}})", nics.empty() ? "" : ",", node, nic,
-                          failed ? "" : R"(, "rate_factor": 0.5)");
-  const std::string scenario = fmt::format(
+    for (int place = 0; place < (bad == Bad::kFailedNics ? 1 : kGpusPerNode); ++place)
+      parts += fmt::format("{}{}", parts.empty() ? "" : ",", bad_part(bad, node, place));
+  return fmt::format(
       R"({{"model": "gpt3-175b", "cluster": "selene", "gpus": {}, "parallelism": {{"tensor": 8, "pipeline": 8}},
            "batch": {{"micro": 1, "global": {}, "sequence_length": 2048}}, "imperfections": {{"{}": [{}]}}}})",
-      gpus, gpus / 64, failed ? "failed_nics" : "slow_nics", nics);
-  const job::Job job = io::read_scenario_text(scenario, "bad-nics", {}).job;
+      gpus, gpus / 64, kLists[static_cast<std::size_t>(bad)], parts);
+}
+
+// Predicts a job with bad parts, and measures what they cost together or one by one.
+void bad_parts(benchmark::State& state, Bad bad, Delays delays) {
+  const job::Job job =
+      io::read_scenario_text(with_bad_parts(bad, static_cast<int>(state.range(0))), "bad-parts", {}).job;
   keep_freed_memory();  // as the program does
   for (auto _ : state) benchmark::DoNotOptimize(predict(job, {.keeps_tasks = false, .delays = delays}).metrics);
 }
-BENCHMARK_CAPTURE(bad_nics, slow_together, false, Delays::kTogether)
+BENCHMARK_CAPTURE(bad_parts, slow_gpus, Bad::kSlowGpus, Delays::kTogether)
     ->Arg(4096)
     ->Arg(65536)
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(bad_nics, slow_each, false, Delays::kEach)->Arg(4096)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(bad_nics, failed_together, true, Delays::kTogether)
+BENCHMARK_CAPTURE(bad_parts, slow_nics, Bad::kSlowNics, Delays::kTogether)
     ->Arg(4096)
     ->Arg(65536)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_parts, slow_links, Bad::kSlowLinks, Delays::kTogether)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_parts, failed_nics, Bad::kFailedNics, Delays::kTogether)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_parts, slow_nics_each, Bad::kSlowNics, Delays::kEach)
+    ->Arg(4096)
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
