@@ -27,7 +27,8 @@ using des::TaskKind;
 // Estimates the memory of a graph and its run. Refuses more than there is, and more than kMost or kMostWithFlows.
 class MemoryBudget {
  public:
-  explicit MemoryBudget(int gpus) : gpus_(gpus) {}
+  explicit MemoryBudget(const job::Job& job)
+      : gpus_(job.gpus), instead_(job.imperfections.uneven_links() ? "" : ", --collectives analytic") {}
 
   void add_tasks(std::size_t tasks) {
     bytes_ += kTask * static_cast<double>(tasks);
@@ -35,14 +36,14 @@ class MemoryBudget {
   }
   /// Refuses `flows` if they alone are too many. Counts nothing.
   void check_flows(std::size_t flows) const {
-    check(bytes_ + (kTask + kFlow + kCrossing) * static_cast<double>(flows), kMostWithFlows, kInstead);
+    check(bytes_ + (kTask + kFlow + kCrossing) * static_cast<double>(flows), kMostWithFlows, instead_);
   }
   void add_flows(std::span<const Transfer> transfers, std::size_t times) {
     double bytes = 0;
     for (const Transfer& transfer : transfers)
       for (const Leg& leg : *transfer.legs) bytes += kTask + kFlow + kCrossing * static_cast<double>(leg.route.size());
     bytes_ += static_cast<double>(times) * bytes;
-    check(bytes_, kMostWithFlows, kInstead);
+    check(bytes_, kMostWithFlows, instead_);
   }
 
  private:
@@ -52,7 +53,6 @@ class MemoryBudget {
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;          // a workstation's memory
   static constexpr double kMostWithFlows = 4e9;  // some 17 million flows, which run for most of a minute
-  static constexpr const char* kInstead = ", --collectives analytic";
 
   void check(double bytes, double limit, const char* instead) const {
     const double most = std::min(limit, limit_);
@@ -65,6 +65,7 @@ class MemoryBudget {
   }
 
   int gpus_;
+  const char* instead_;  // slow links and NICs slow flows alone, so they need them
   double bytes_ = 0, limit_ = memory_limit();
 };
 
@@ -78,7 +79,7 @@ class Unfolder {
         ranks_(unfolded_.ranks),
         speeds_(job),
         imbalances_(step, job),
-        budget_(job.gpus) {
+        budget_(job) {
     unfolded_.ranks = StageRanks(job.grid());
     const auto [tasks, dependencies] = count_instances();
     if (traffic == Traffic::kFlows) {

@@ -67,11 +67,18 @@ TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
   EXPECT_THAT(large.err, HasSubstr("s.json: /batch/global: a report of 2400000 passes would take more memory"));
   EXPECT_EQ(lines_of(large.err).size(), 1U);
   EXPECT_FALSE(std::filesystem::exists(page));
-  const Ran many = run_foretoken({"simulate", "gpt3-175b-1024-a100", "--unfolded", "--set", "gpus=57344", "--set",
-                                  "parallelism.data=896", "--set", "batch.global=57344"});
+  std::vector<std::string> call = {
+      "simulate", "gpt3-175b-1024-a100", "--unfolded", "--set", "gpus=57344", "--set", "parallelism.data=896",
+      "--set",    "batch.global=57344"};
+  const Ran many = run_foretoken(call);
   EXPECT_EQ(many.status, 2);
   EXPECT_THAT(many.err, HasSubstr("/gpus: all 57344 GPUs together would take more than 4 GB of memory")) << "flows";
+  EXPECT_THAT(many.err, HasSubstr("--collectives analytic"));
   EXPECT_EQ(lines_of(many.err).size(), 1U);
+  call.insert(call.end(), {"--set", R"(imperfections.slow_nics=[{"node": 0, "nic": 0, "rate_factor": 0.5}])"});
+  const Ran uneven = run_foretoken(call);
+  EXPECT_EQ(uneven.status, 2);
+  EXPECT_THAT(uneven.err, testing::Not(HasSubstr("analytic"))) << "a slow NIC needs flows";
 #ifndef FORETOKEN_SANITIZED  // sanitizers need all addresses
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
