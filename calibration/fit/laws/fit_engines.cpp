@@ -19,18 +19,18 @@
 namespace foretoken::fit {
 namespace {
 
-using Kernels = std::vector<measured::AttentionSample>;
+using AttentionKernels = std::vector<measured::AttentionSample>;
 
 constexpr std::int64_t kShortestKernel = 512;  // tokens; shorter kernels measure the launches of a harness
 constexpr std::size_t kKernelsForEach = 20;    // constant
 constexpr std::size_t kMostFitted = 600;
 constexpr cost::CacheWrite kFirstWrite{Seconds(5e-6), BytesPerSecond(3e12)};
-/// Kernels that ignore their windows have an overhang as long as any sequence.
+/// AttentionKernels that ignore their windows have an overhang as long as any sequence.
 constexpr double kMostOverhang = 131072, kMostFactor = 10;
 constexpr int kSteps = 4000;
 
 /// Returns the outcomes of an engine's kernels under its constants.
-std::vector<Outcome> outcomes_of(const Kernels& samples, const EnginePrediction& predicted) {
+std::vector<Outcome> outcomes_of(const AttentionKernels& samples, const EnginePrediction& predicted) {
   std::vector<Outcome> all;
   for (const measured::AttentionSample& sample : samples)
     all.push_back({predicted(sample).value(), sample.time.median.value()});
@@ -60,8 +60,8 @@ struct EngineFit {
 /// Returns the constants that meet the kernels best. A factor other than 1 must earn its price, as a sharpness must.
 /// Descents with a window start from three overhangs, because a kernel may ignore its window.
 cost::EngineAttention best_of(const EngineFit& fit, const cost::AttentionLaw& law, const cost::AttentionLaws& frame,
-                              const Kernels& fitted) {
-  Kernels some;
+                              const AttentionKernels& fitted) {
+  AttentionKernels some;
   for (std::size_t i = 0; i < fitted.size(); i += 1 + fitted.size() / kMostFitted) some.push_back(fitted[i]);
   const Objective objective = [&](const Arguments& at) {
     const cost::EngineAttention tried = fit.at(at);
@@ -87,7 +87,7 @@ cost::EngineAttention best_of(const EngineFit& fit, const cost::AttentionLaw& la
 
 /// Returns the constants that the kernels can decide, or nothing when they are too few. Few kernels with a window
 /// decide the overhang alone. They write the cache as the engine's other kernels of the law do.
-std::optional<EngineFit> engine_fit(const cost::EngineAttention& of, const Kernels& fitted,
+std::optional<EngineFit> engine_fit(const cost::EngineAttention& of, const AttentionKernels& fitted,
                                     const std::vector<cost::EngineAttention>& known) {
   if (fitted.empty()) return std::nullopt;
   const measured::AttentionSample& first = fitted.front();
@@ -112,7 +112,7 @@ std::optional<EngineFit> engine_fit(const cost::EngineAttention& of, const Kerne
 void fit_engines(cost::AttentionLaws& attention, const measured::Samples& samples) {
   for (auto* laws : {&attention.laws, &attention.fp8, &attention.serving})
     for (cost::AttentionLaw& law : *laws) law.engines.clear();
-  std::map<std::tuple<const cost::AttentionLaw*, cost::InferenceEngine, bool>, Kernels> sorted;
+  std::map<std::tuple<const cost::AttentionLaw*, cost::InferenceEngine, bool>, AttentionKernels> sorted;
   std::map<cost::InferenceEngine, std::vector<measured::From<measured::AttentionSample>>> tables;
   for (const measured::From<measured::AttentionSample>& sample : samples.attention) {
     const auto engine = engine_of(sample);
@@ -124,7 +124,7 @@ void fit_engines(cost::AttentionLaws& attention, const measured::Samples& sample
   std::map<const cost::AttentionLaw*, std::vector<cost::EngineAttention>> found;
   for (const auto& [key, kernels] : sorted) {
     const auto& [law, engine, windowed] = key;
-    Kernels fitted, left_out;
+    AttentionKernels fitted, left_out;
     for (const measured::AttentionSample& kernel : kernels)
       (held_out(attention_key(kernel.shape)) ? left_out : fitted).push_back(kernel);
     const auto fit = engine_fit({.engine = engine, .windowed = windowed}, fitted, found[law]);
