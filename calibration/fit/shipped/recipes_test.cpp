@@ -52,12 +52,15 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
     missing.insert(state.name);
     EXPECT_THAT(line_of(state), HasSubstr("missing: /nowhere/" + state.name + "; take it from https://"));
   }
-  std::set<std::string> expected{"a100_sglang.csv", "a100_trtllm.csv", "a100_int8.csv", "a100_attention_sglang.csv",
-                                 "operators.csv"};
+  std::set<std::string> expected{
+      "a100_sglang.csv",           "a100_trtllm.csv",         "a100_int8.csv", "a100_attention_sglang.csv",
+      "a100_attention_trtllm.csv", "a100_attention_vllm.csv", "operators.csv"};
   for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
-    for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full", "experts",
-                              "deepep", "deepep_low_latency"})
+    for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_trtllm",
+                              "attention_full", "attention_full_trtllm", "experts", "deepep", "deepep_low_latency"})
       expected.insert(fmt::format("{}_{}.csv", gpu, table));
+  for (const char* gpu : {"h100", "h200", "b200", "gb200"})
+    expected.insert(fmt::format("{}_attention_full_sglang.csv", gpu));
   expected.insert({"b200_power.csv", "gb200_power.csv", "gb200_alltoall.csv", "h200_deepep_nodes.csv",
                    "h200_deepep_low_latency_nodes.csv"});
   EXPECT_EQ(missing, expected);
@@ -144,6 +147,7 @@ Recipe b300_of_excerpts() {
   recipe.kernel_tables = {products, casts};
   recipe.expert_tables.clear();
   recipe.exchange_tables.clear();
+  recipe.engine_tables.clear();
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kBf16)).sustained = 1.3;
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained =
       FactorOfRows{.rows = {.table = "long_runs.csv"}, .shortest = Seconds(1e-4), .corrected = true};
