@@ -48,9 +48,10 @@ struct Taken {
   }
 };
 
-// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path.
+// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path. LitGPT, too, has a group
+// "train".
 bool has_groups(const std::vector<Argument>& arguments) {
-  return std::ranges::any_of(std::array{"train.micro-batch-size", "model.model-name-or-path", "ds.zero-stage"},
+  return std::ranges::any_of(std::array{"model.model-name-or-path", "ds.zero-stage"},
                              [&](const char* name) { return last_of(arguments, name) != nullptr; });
 }
 

@@ -226,6 +226,24 @@ TEST(TrainerScript, TheFileOfAccelerateDecidesBesideAFileOfArguments) {
   EXPECT_THAT(gone.json().dump(), HasSubstr("decides about sharding"));
 }
 
+TEST(TrainerScript, AnOpenNumberOfProcessesWinsOverTheFileOfAccelerate) {
+  const Folder folder;
+  folder.write("sft.yaml", "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 1\nmax_seq_length: 64\n");
+  folder.write("acc.yaml",
+               "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3}\n"
+               "mixed_precision: bf16\nnum_processes: 8\n");
+  const std::string count = "N=16\nif grep -q vllm other.yaml; then N=8; fi\n",
+                    launch = "accelerate launch --config_file acc.yaml --num_processes $N train.py ";
+  for (const std::string& program : {launch + "--config sft.yaml", launch + kArguments}) {
+    SCOPED_TRACE(program);
+    const Report open = folder.read(count + program + "\n");
+    EXPECT_FALSE(open.has("gpus"));
+    EXPECT_THAT(open.json().at("asked").dump(), HasSubstr("--num_processes depends on"));
+    EXPECT_EQ(open.whole("optimizer.zero_stage"), 3);
+    EXPECT_EQ(folder.read("N=16\n" + program + "\n").whole("gpus"), 16);
+  }
+}
+
 TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
   const Folder folder;
   const auto with = [&](const std::string& state) {
