@@ -271,6 +271,21 @@ TEST(Launchers, ARecipeOfBridgeMayNameItsModel) {
   EXPECT_NE(why_asked(with(" model.num_layers=2"), "model.hidden_size"), "") << "the words change the model";
 }
 
+TEST(Launchers, AProgramOfBridgeMayNameItsModelAndTask) {
+  const auto with = [](const std::string& program) {
+    return read_test_launch("torchrun --nproc_per_node=8 examples/" + program +
+                                " train.global_batch_size=8 train.micro_batch_size=1 "
+                                "model.tensor_model_parallel_size=2 model.pipeline_model_parallel_size=1",
+                            "train.sh");
+  };
+  const Report report = with("pretrain_llama3_8b.py");
+  EXPECT_EQ(report.at("model"), "llama-3-8b");
+  EXPECT_EQ(why_asked(report, "training.method"), "");
+  EXPECT_NE(why_asked(with("finetune_llama3_8b.py"), "training.method"), "");
+  EXPECT_EQ(why_asked(with("finetune_llama3_8b.py --peft none"), "training.method"), "");
+  EXPECT_THAT(why_asked(with("run_recipe.py --recipe llama3_8b --peft lora"), "training.method"), HasSubstr("lora"));
+}
+
 TEST(Launchers, RecipesOfNemo2HaveDegreesBelowTheStrategy) {
   const std::string words =
       " --factory \"llama3_70b(num_nodes=4)\" --yes trainer.num_nodes=4 trainer.devices=8 "

@@ -165,33 +165,57 @@ void settle_gpus(const NamedFile& named, Report& report) {
     report.ask("gpus", why_no_count(named, nodes.value_or(0) > 0 ? kDevices : kNodes));
 }
 
+// Returns the words of a command that may name a recipe, with the setting: behind --factory and --recipe, and the
+// program itself without its task: finetune_llama3_8b.py.
+std::vector<std::pair<std::string, std::string>> recipes_of(const shell::Command& command) {
+  std::vector<std::pair<std::string, std::string>> recipes;
+  const std::vector<Argument> arguments = arguments_of(command.words, "");
+  for (const char* flag : {"factory", "recipe"})
+    if (std::string name = value_of(arguments, flag); !name.empty())
+      recipes.emplace_back(std::move(name), std::string("--") + flag);
+  for (const std::string& word : command.words) {
+    const std::string stem = fs::path(word).stem().string();
+    for (const std::string_view task : {"pretrain_", "finetune_"})
+      if (word.ends_with(".py") && stem.starts_with(task)) recipes.emplace_back(stem.substr(task.size()), stem + ".py");
+  }
+  return recipes;
+}
+
 // The recipe behind --factory of NeMo 2, and --recipe of Megatron-Bridge, names its model: llama3_70b,
 // "llama3_8b(num_nodes=2)", qwen3_8b_pretrain_config. Returns false where it does not, or where words change its sizes.
 bool map_model_of_recipe(const NamedFile& named, Report& report) {
   constexpr std::string_view kSizes[] = {"model.num_layers", "model.hidden_size", "model.ffn_hidden_size",
                                          "model.num_attention_heads", "model.num_query_groups"};
   if (std::ranges::any_of(kSizes, [&](std::string_view key) { return states_key(named, key); })) return false;
-  const std::vector<Argument> arguments = arguments_of(named.command.words, "");
-  for (const char* flag : {"factory", "recipe"}) {
-    std::string name = value_of(arguments, flag);
+  for (auto [name, from] : recipes_of(named.command)) {
     name.resize(std::min(name.find('('), name.size()));
     for (const std::string_view end : {"_config", "_pretrain", "_finetune", "_sft", "_peft"})
       if (name.ends_with(end)) name.resize(name.size() - end.size());
     if (name.empty() || !model_of_name(name)) continue;
     report.forget("model");
     std::erase_if(report.asked, [](const Asked& one) { return one.key == "model" || one.key.starts_with("model."); });
-    map_named_model(name, std::string("--") + flag, report);
+    map_named_model(name, from, report);
     return true;
   }
   return false;
 }
 
-// NeMo 2's recipes of fine-tuning train adapters unless peft_scheme is none: nemo/collections/llm/recipes/llama3_8b.py.
+// Recipes of fine-tuning train adapters unless their peft_scheme is none: NVIDIA/NeMo, nemo/collections/llm/recipes/
+// llama3_8b.py; NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/recipes/llama/llama3.py.
 void ask_for_method(const NamedFile& named, Report& report) {
   const auto& words = named.command.words;
   const auto finetune = std::ranges::find(words, "finetune");
-  if (finetune == words.begin() || finetune == words.end() || *(finetune - 1) != "llm") return;
-  report.ask("training.method", "the recipe of fine-tuning decides about LoRA");
+  const bool by_verb = finetune != words.begin() && finetune != words.end() && *(finetune - 1) == "llm";
+  const auto tunes = [](const auto& recipe) {
+    const auto parts = words_of_name(recipe.first + "_" + recipe.second);
+    return std::ranges::any_of(parts, [](const std::string& part) { return part == "finetune" || part == "peft"; });
+  };
+  const std::string adapters = value_of(arguments_of(words, ""), "peft");
+  if (!by_verb && std::ranges::none_of(recipes_of(named.command), tunes) && adapters.empty()) return;
+  if (switch_of(adapters) == false && !adapters.empty()) return;  // --peft none
+  report.ask("training.method", adapters.empty() ? "the recipe of fine-tuning decides about LoRA"
+                                                 : "--peft " + printable(adapters, 40) +
+                                                       " trains adapters, whose rank and products the recipe states");
 }
 
 // Values that are Megatron-LM's defaults leave no flag: the words state them all the same.

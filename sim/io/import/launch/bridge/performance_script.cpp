@@ -165,6 +165,10 @@ void ask_for_recipe(const std::vector<Argument>& arguments, const std::string& m
       return other.key == key && !value.empty() && !shell::is_unknown(value);
     });
     if (stated) continue;
+    if (key == "parallelism.virtual_pipeline" && report.whole("parallelism.pipeline") == 1) {
+      report.assume(key, 1, "one stage has no chunks");
+      continue;
+    }
     const std::string value = value_of(arguments, one.flag);
     report.forget(key);
     std::erase_if(report.asked, [&](const Asked& asked) { return asked.key == key; });

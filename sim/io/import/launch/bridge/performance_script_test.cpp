@@ -57,6 +57,8 @@ TEST(PerformanceScript, TheRecipeDecidesWhereNoFlagDoes) {
   }
   EXPECT_EQ(question(report, "parallelism.expert"), "");
   EXPECT_TRUE(report.at("parallelism.sequence_parallel").is_null());
+  const Report one = read_command(std::string(kBegin) + "-m llama -mr llama3_8b -ng 8 -tp 1 -pp 1");
+  EXPECT_EQ(one.at("parallelism.virtual_pipeline"), 1);
   EXPECT_EQ(report.at("precision"), "bf16");
   const Report experts = read_command(std::string(kBegin) + "-m qwen -mr qwen3_30b_a3b -ng 16" + kLayout);
   EXPECT_NE(question(experts, "parallelism.expert"), "");

@@ -275,6 +275,15 @@ TEST(OtherPrograms, AFileOfDeepSpeedStatesThePrecisionOfTheTrainer) {
   EXPECT_EQ(with(" --fp16").at("precision"), Json("fp16"));
 }
 
+TEST(OtherPrograms, UnslothsRankIsThatOfLora) {
+  const Report report = read_script(
+      "python unsloth-cli.py --model_name unsloth/llama-3-8b --max_seq_length 2048 --load_in_4bit --r 64 --lora_alpha "
+      "32 --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --max_steps 400 --bf16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(report.whole("training.rank"), 64);
+}
+
 TEST(OtherPrograms, LitGptIsNamed) {
   Findings findings;
   (void)read_launch_text(

@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/shared_process.h"
 #include "sim/io/import/launch/tuning/swift.h"
+#include "sim/io/import/launch/tuning/trl.h"
 #include "sim/io/import/launch/tuning/variable_behind.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -259,8 +260,11 @@ struct Started {
 void read_with_accelerate(const Started& launch, const std::optional<Json>& deepspeed, Json document,
                           std::optional<std::int64_t> gpus, Defaults defaults, Report& report) {
   Report accelerate;
-  if (starts_with_word(launch.command, "accelerate"))
-    accelerate = add_accelerate(launch.script, launch.launched, launch.folder, deepspeed.has_value(), document, report);
+  LaunchedProgram launched = launch.launched;
+  const bool by_trl = is_trl(launch.command);
+  if (by_trl) take_options_of_trl(launch.command, document, launched, gpus);
+  if (by_trl || starts_with_word(launch.command, "accelerate"))
+    accelerate = add_accelerate(launch.script, launched, launch.folder, deepspeed.has_value(), document, report);
   add_fsdp_config(launch.script, launch.folder, document, report);
   // The option wins over accelerate's file, also where nobody knows its value.
   const Argument* const processes = last_of(launch.launched.options, "num-processes");
@@ -366,7 +370,9 @@ void read_trainer_command(const shell::Script& script, const shell::Command& com
   note_empty_words(command, report);
 }
 
-bool starts_by_accelerate(const shell::Command& command) { return starts_with_word(command, "accelerate"); }
+bool starts_by_accelerate(const shell::Command& command) {
+  return starts_with_word(command, "accelerate") || is_trl(command);
+}
 
 void read_trainer_file(const shell::Script& script, const shell::Command& command, const std::string& folder,
                        Json document, std::optional<std::int64_t> gpus, Report& report) {

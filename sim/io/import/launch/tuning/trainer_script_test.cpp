@@ -244,6 +244,27 @@ TEST(TrainerScript, AnOpenNumberOfProcessesWinsOverTheFileOfAccelerate) {
   }
 }
 
+TEST(TrainerScript, TrlStartsAccelerateByItself) {
+  const Folder folder;
+  const std::string start =
+      "trl sft --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 8 --max_length 1024 --output_dir out ";
+  const Report report = folder.read(start + "--accelerate_config zero2 --num_processes 4\n");
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.whole("batch.global"), 32);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(folder.read(start + "--accelerate_config fsdp2\n").whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(folder.read(start + "--accelerate_config fsdp2\n").whole("gpus"), 8);
+  EXPECT_FALSE(folder.read(start + "--accelerate_config zero2 --num_processes $(date)\n").has("gpus"));
+  EXPECT_FALSE(folder.read(start + "--accelerate_config none.yaml\n").has("optimizer.zero_stage"));
+  folder.write("sft.yaml",
+               "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 1\nmax_length: 64\n"
+               "accelerate_config: zero3\nnum_processes: 2\n");
+  const Report written = folder.read("trl sft --config sft.yaml\n");
+  EXPECT_EQ(written.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(written.whole("gpus"), 2);
+}
+
 TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
   const Folder folder;
   const auto with = [&](const std::string& state) {
