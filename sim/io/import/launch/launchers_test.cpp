@@ -255,6 +255,57 @@ TEST(Launchers, KeysBehindARecipeOfBridgeAreReadWithoutIt) {
   EXPECT_TRUE(report.at("recompute.granularity").is_null()) << "the recipe decides";
 }
 
+TEST(Launchers, ARecipeOfBridgeMayNameItsModel) {
+  const auto with = [](const std::string& words) {
+    return read_test_launch(
+        "uv run python -m torch.distributed.run --nproc_per_node=8 run_recipe.py --recipe llama3_8b_pretrain_config "
+        "train.global_batch_size=8 train.micro_batch_size=1 model.tensor_model_parallel_size=2 "
+        "model.pipeline_model_parallel_size=1 model.seq_length=2048" +
+            words,
+        "train.sh");
+  };
+  const Report report = with("");
+  EXPECT_EQ(report.at("model"), "llama-3-8b");
+  EXPECT_EQ(why_asked(report, "model.num_layers"), "");
+  EXPECT_NE(why_asked(report, "recompute.granularity"), "");
+  EXPECT_NE(why_asked(with(" model.num_layers=2"), "model.hidden_size"), "") << "the words change the model";
+}
+
+TEST(Launchers, AProgramOfBridgeMayNameItsModelAndTask) {
+  const auto with = [](const std::string& program) {
+    return read_test_launch("torchrun --nproc_per_node=8 examples/" + program +
+                                " train.global_batch_size=8 train.micro_batch_size=1 "
+                                "model.tensor_model_parallel_size=2 model.pipeline_model_parallel_size=1",
+                            "train.sh");
+  };
+  const Report report = with("pretrain_llama3_8b.py");
+  EXPECT_EQ(report.at("model"), "llama-3-8b");
+  EXPECT_EQ(why_asked(report, "training.method"), "");
+  EXPECT_NE(why_asked(with("finetune_llama3_8b.py"), "training.method"), "");
+  EXPECT_EQ(why_asked(with("finetune_llama3_8b.py --peft none"), "training.method"), "");
+  EXPECT_THAT(why_asked(with("run_recipe.py --recipe llama3_8b --peft lora"), "training.method"), HasSubstr("lora"));
+}
+
+TEST(Launchers, RecipesOfNemo2HaveDegreesBelowTheStrategy) {
+  const std::string words =
+      " --factory \"llama3_70b(num_nodes=4)\" --yes trainer.num_nodes=4 trainer.devices=8 "
+      "trainer.strategy.tensor_model_parallel_size=4 trainer.strategy.pipeline_model_parallel_size=2 "
+      "trainer.strategy.sequence_parallel=true data.global_batch_size=128 data.micro_batch_size=1 data.seq_length=8192 "
+      "log.ckpt.save_last=false";
+  const Report report = read_test_launch("srun nemo llm pretrain" + words, "train.sh");
+  EXPECT_EQ(report.framework, "NeMo");
+  EXPECT_EQ(report.at("model"), "llama-3-70b");
+  EXPECT_EQ(report.at("gpus"), 32);
+  EXPECT_EQ(report.at("parallelism.tensor"), 4);
+  EXPECT_EQ(report.at("parallelism.pipeline"), 2);
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), true);
+  EXPECT_EQ(report.at("batch.global"), 128);
+  EXPECT_EQ(report.at("batch.sequence_length"), 8192);
+  EXPECT_EQ(why_asked(report, "training.method"), "");
+  const Report tuned = read_test_launch("srun nemo llm finetune" + words, "train.sh");
+  EXPECT_NE(why_asked(tuned, "training.method"), "");
+}
+
 TEST(Launchers, AFragmentWhoseTensorRanksShareTheSequenceAsksForThem) {
   const std::string model = std::string("MODEL_ARGS=\"") + (std::strchr(kPlainModel, ' ') + 1);
   EXPECT_NE(why_asked(read_test_launch(model + " --sequence-parallel\"", "conf.sh"), "parallelism.tensor"), "");

@@ -9,6 +9,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/json/parse_json.h"
@@ -31,6 +32,26 @@ std::string with_variables(std::string text, const shell::Variables& variables) 
       text.replace(at, close - at + 1, value->front());
   }
   return text;
+}
+
+// NeMo 2 has degrees below the strategy, the batch below the data and sizes below model.config: nemo/lightning/
+// pytorch/strategies/megatron_strategy.py, nemo/collections/llm/gpt/data/mock.py and model/base.py.
+std::string with_names_of_nemo_1(std::string word) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"trainer.strategy.tensor_model_parallel_size=", "model.tensor_model_parallel_size="},
+      {"trainer.strategy.pipeline_model_parallel_size=", "model.pipeline_model_parallel_size="},
+      {"trainer.strategy.virtual_pipeline_model_parallel_size=", "model.virtual_pipeline_model_parallel_size="},
+      {"trainer.strategy.context_parallel_size=", "model.context_parallel_size="},
+      {"trainer.strategy.expert_model_parallel_size=", "model.expert_model_parallel_size="},
+      {"trainer.strategy.sequence_parallel=", "model.sequence_parallel="},
+      {"data.micro_batch_size=", "model.micro_batch_size="},
+      {"data.global_batch_size=", "model.global_batch_size="},
+      {"data.seq_length=", "model.encoder_seq_length="},
+      {"model.config.seq_length=", "model.encoder_seq_length="},
+      {"model.config.", "model."}};
+  for (const auto& [name, plain] : kNames)
+    if (word.starts_with(name)) return std::string(plain) + word.substr(name.size());
+  return word;
 }
 
 }  // namespace
@@ -80,6 +101,7 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
       if (word.ends_with(".py")) program = fs::path(word).filename().string();
       std::string plain = word.substr(std::min(word.find_first_not_of('+'), word.size()));
       if (plain.starts_with(kOfLauncher)) plain.erase(0, kOfLauncher.size());
+      plain = with_names_of_nemo_1(std::move(plain));
       const std::string key = plain.substr(0, plain.find('='));
       const bool known = plain.find('=') != plain.npos && !shell::is_unknown(key);
       const auto begins = [&](std::string_view section) { return key.starts_with(section); };
@@ -143,6 +165,59 @@ void settle_gpus(const NamedFile& named, Report& report) {
     report.ask("gpus", why_no_count(named, nodes.value_or(0) > 0 ? kDevices : kNodes));
 }
 
+// Returns the words of a command that may name a recipe, with the setting: behind --factory and --recipe, and the
+// program itself without its task: finetune_llama3_8b.py.
+std::vector<std::pair<std::string, std::string>> recipes_of(const shell::Command& command) {
+  std::vector<std::pair<std::string, std::string>> recipes;
+  const std::vector<Argument> arguments = arguments_of(command.words, "");
+  for (const char* flag : {"factory", "recipe"})
+    if (std::string name = value_of(arguments, flag); !name.empty())
+      recipes.emplace_back(std::move(name), std::string("--") + flag);
+  for (const std::string& word : command.words) {
+    const std::string stem = fs::path(word).stem().string();
+    for (const std::string_view task : {"pretrain_", "finetune_"})
+      if (word.ends_with(".py") && stem.starts_with(task)) recipes.emplace_back(stem.substr(task.size()), stem + ".py");
+  }
+  return recipes;
+}
+
+// The recipe behind --factory of NeMo 2, and --recipe of Megatron-Bridge, names its model: llama3_70b,
+// "llama3_8b(num_nodes=2)", qwen3_8b_pretrain_config. Returns false where it does not, or where words change its sizes.
+bool map_model_of_recipe(const NamedFile& named, Report& report) {
+  constexpr std::string_view kSizes[] = {"model.num_layers", "model.hidden_size", "model.ffn_hidden_size",
+                                         "model.num_attention_heads", "model.num_query_groups"};
+  if (std::ranges::any_of(kSizes, [&](std::string_view key) { return states_key(named, key); })) return false;
+  for (auto [name, from] : recipes_of(named.command)) {
+    name.resize(std::min(name.find('('), name.size()));
+    for (const std::string_view end : {"_config", "_pretrain", "_finetune", "_sft", "_peft"})
+      if (name.ends_with(end)) name.resize(name.size() - end.size());
+    if (name.empty() || !model_of_name(name)) continue;
+    report.forget("model");
+    std::erase_if(report.asked, [](const Asked& one) { return one.key == "model" || one.key.starts_with("model."); });
+    map_named_model(name, from, report);
+    return true;
+  }
+  return false;
+}
+
+// Recipes of fine-tuning train adapters unless their peft_scheme is none: NVIDIA/NeMo, nemo/collections/llm/recipes/
+// llama3_8b.py; NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/recipes/llama/llama3.py.
+void ask_for_method(const NamedFile& named, Report& report) {
+  const auto& words = named.command.words;
+  const auto finetune = std::ranges::find(words, "finetune");
+  const bool by_verb = finetune != words.begin() && finetune != words.end() && *(finetune - 1) == "llm";
+  const auto tunes = [](const auto& recipe) {
+    const auto parts = words_of_name(recipe.first + "_" + recipe.second);
+    return std::ranges::any_of(parts, [](const std::string& part) { return part == "finetune" || part == "peft"; });
+  };
+  const std::string adapters = value_of(arguments_of(words, ""), "peft");
+  if (!by_verb && std::ranges::none_of(recipes_of(named.command), tunes) && adapters.empty()) return;
+  if (switch_of(adapters) == false && !adapters.empty()) return;  // --peft none
+  report.ask("training.method", adapters.empty() ? "the recipe of fine-tuning decides about LoRA"
+                                                 : "--peft " + printable(adapters, 40) +
+                                                       " trains adapters, whose rank and products the recipe states");
+}
+
 // Values that are Megatron-LM's defaults leave no flag: the words state them all the same.
 void map_stated_defaults(const NamedFile& named, Report& report) {
   if (stated_value(named, "model.activation") == "gelu") report.map("model.activation", "gelu", "model.activation");
@@ -156,7 +231,7 @@ void map_stated_defaults(const NamedFile& named, Report& report) {
 
 // Asks for the facts that a scenario needs and for those that change its memory or time most. The scenario's own
 // defaults stand for the rest.
-void ask_for_configuration(Report& report) {
+void ask_for_configuration(bool model_known, Report& report) {
   constexpr std::string_view kAsked[] = {"model.num_layers",
                                          "model.hidden_size",
                                          "model.ffn_hidden_size",
@@ -185,14 +260,17 @@ void ask_for_configuration(Report& report) {
                                             "overlap.p2p",
                                             "attention"};
   constexpr const char* kNoWord = "no word behind the program states it";
+  const auto is_known = [&](std::string_view key) {
+    return report.has(key) || (model_known && key.starts_with("model."));
+  };
   for (const std::string_view key : kAsked)
-    if (!report.has(key)) report.ask(key, kNoWord);
+    if (!is_known(key)) report.ask(key, kNoWord);
   const Json positions = report.at("model.position_embedding_type");
-  if (!report.has("model.max_position_embeddings") && (positions.is_null() || positions == "learned_absolute"))
+  if (!is_known("model.max_position_embeddings") && (positions.is_null() || positions == "learned_absolute"))
     report.ask("model.max_position_embeddings", kNoWord);
   std::string rest;
   for (const std::string_view key : kDefaults)
-    if (!report.has(key)) rest += (rest.empty() ? "" : ", ") + std::string(key);
+    if (!is_known(key)) rest += (rest.empty() ? "" : ", ") + std::string(key);
   if (!rest.empty()) report.approximate("the scenario's own defaults", "no word behind the program states " + rest);
 }
 
@@ -211,7 +289,8 @@ void complete_keys(const NamedFile& named, Report& report) {
         report.map(key, false, printable(word, 80));
   if (report.framework == "NeMo") settle_gpus(named, report);
   map_stated_defaults(named, report);
-  ask_for_configuration(report);
+  ask_for_method(named, report);
+  ask_for_configuration(map_model_of_recipe(named, report), report);
   for (const std::string& word : named.command.words)
     if (word.find("neuronx") != word.npos)
       return report.refuse("neuronx", "a program for AWS Trainium, whose kernels and memory are others", named.place);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/bridge/performance_script.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
@@ -175,6 +176,8 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       complain(findings, path, "a configuration of MLPerf takes no flags behind --; use --env NAME=VALUE");
     return mlperf::read_mlperf(*script, path, report);
   }
+  if (bridge::is_performance_script(*script))
+    return bridge::read_performance_script(*script, launch.row, flags, report);
   if (tuning::is_trainer_script(*script))
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))

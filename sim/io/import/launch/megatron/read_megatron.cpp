@@ -92,8 +92,10 @@ constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim",
                                     {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
 
 std::string_view other_program_of(const shell::Command& command) {
-  if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == "colossalai")
-    return "ColossalAI";
+  constexpr std::pair<std::string_view, std::string_view> kByWord[] = {{"colossalai", "ColossalAI"},
+                                                                       {"litgpt", "LitGPT"}};
+  for (const auto& [word, name] : kByWord)
+    if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == word) return name;
   const auto arguments = arguments_of(command.words, "");
   const auto has = [&](std::string_view name) {
     return std::ranges::find(arguments, name, &Argument::name) != arguments.end();

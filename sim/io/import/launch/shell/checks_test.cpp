@@ -47,6 +47,18 @@ TEST(Checks, AVariableThatADefaultEmptiesEndsNoScript) {
   EXPECT_EQ(value_behind("D=${DATA:-}; X=2; [ \"${D:-24}\" = 24 ] && X=4"), "4");
 }
 
+TEST(Checks, AnArgumentThatNobodyStatesIsEmpty) {
+  for (const char* check : {"[ -z \"$X\" ]", "[ \"$X\" == \"\" ]", "[[ $X == \"\" ]]", "[ \"x$X\" = x ]", "[[ ! $X ]]",
+                            "test -z \"$2\"", "[ -z $X ]"})
+    EXPECT_EQ(value_behind(std::string("X=$2\nif ") + check + "; then X=3; fi"), "3") << check;
+  EXPECT_EQ(value_behind("X=3\nif [ -n \"$1\" ]; then X=$1; fi"), "3");
+  EXPECT_EQ(value_behind("X=3; [ \"$1\" != \"\" ] && X=$1"), "3");
+  EXPECT_EQ(value_behind("set -- 8\nX=3\nif [ -n \"$1\" ]; then X=$1; fi"), "8");
+  EXPECT_EQ(value_behind("X=2; if [ \"$1\" = big ]; then X=4; fi"), "?") << "another text is open";
+  EXPECT_EQ(value_behind("X=2; if [ \"$1$(date)\" = \"\" ]; then X=4; fi"), "?");
+  EXPECT_EQ(commands_of("if [ \"$1\" = \"\" ]; then echo usage; exit 1; fi\npython a.py --x $1"), 1U);
+}
+
 TEST(Checks, AnOptionThatNobodyStatesEndsNoScript) {
   const std::string options =
       "D=''\nX=2\nwhile getopts d:x: o; do case $o in d) D=$OPTARG ;; x) X=$OPTARG ;; esac; done\n";

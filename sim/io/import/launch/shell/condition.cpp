@@ -88,7 +88,7 @@ class Conditions {
       return of_one(first[1], words_[at_ - 1]);
     }
     ++at_;
-    if (is_unset(first)) {
+    if (is_unset(first) || is_unstated(first)) {
       unset_.tested = true;
       return Outcome::kNo;
     }
@@ -125,16 +125,35 @@ class Conditions {
   // Files belong to the machine of the run, so tests of them are open.
   [[nodiscard]] Outcome of_one(char test, const std::string& word) {
     if (test != 'z' && test != 'n' && test != 'v') return Outcome::kOpen;
-    // The scripts ask here for what ${NAME:-...} asks: the variable counts as not set.
-    if (is_unset(word) && test != 'v') unset_.tested = true;
-    if (is_unset(word) && test != 'v') return outcome_of(test == 'z');
+    // The scripts ask here for what ${NAME:-...} asks: the variable, or the argument, counts as not set.
+    if (test != 'v' && (is_unset(word) || is_unstated(word))) {
+      unset_.tested = true;
+      return outcome_of(test == 'z');
+    }
     if (is_unknown(word) || test == 'v') return Outcome::kOpen;
     return outcome_of(word.empty() == (test == 'z'));
   }
 
-  [[nodiscard]] Outcome compare(const std::string& a, const std::string& op, const std::string& b) const {
+  // Returns true for arguments of the script alone that nobody states.
+  static bool is_unstated(const std::string& word) {
+    return is_unknown(word) && without_unstated_arguments(word) == "";
+  }
+
+  // Arguments that nobody states equal the empty text: [ "x$1" = x ].
+  [[nodiscard]] bool equal_without_arguments(const std::string& a, const std::string& b) const {
+    const bool stated = is_unknown(a) == is_unknown(b);
+    const auto left = without_unstated_arguments(a), right = without_unstated_arguments(b);
+    return !stated && left && left == right;
+  }
+
+  [[nodiscard]] Outcome compare(const std::string& a, const std::string& op, const std::string& b) {
+    const bool by_text = op == "=" || op == "==" || op == "!=";
+    if (by_text && equal_without_arguments(a, b)) {
+      unset_.tested = true;
+      return outcome_of(op != "!=");
+    }
     if (is_unknown(a) || is_unknown(b) || op == "=~") return Outcome::kOpen;
-    if (op == "=" || op == "==" || op == "!=") {
+    if (by_text) {
       const bool same = patterns_ ? matches_pattern(a, b) : a == b;
       return outcome_of(same == (op != "!="));
     }

@@ -21,7 +21,7 @@ enum class Outcome : std::uint8_t { kNo, kYes, kOpen };
 /// The variables that nobody sets and that a condition asks for.
 struct Unset {
   std::set<std::string> compared{};  ///< the names of those that are compared, as empty texts
-  bool tested = false;               ///< -z or -n asks for one; it counts as not set
+  bool tested = false;               ///< -z or -n asks for one, or for an unstated argument; it counts as not set
 };
 
 /// Returns the outcome of the words between [ and ], or [[ and ]]. `patterns` is true for [[ ]], where == compares

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,20 @@ inline constexpr std::string_view kOpenCondition = "a variable that depends on a
 /// Returns true for such a reason.
 [[nodiscard]] inline bool is_unstated_argument(std::string_view reason) {
   return reason.starts_with("argument ") && reason.ends_with(" of the script");
+}
+
+/// Returns a text without the arguments of the script that nobody stated; nothing where another part is unknown.
+[[nodiscard]] inline std::optional<std::string> without_unstated_arguments(std::string_view text) {
+  std::string known;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find(kUnknown, at), text.size());
+    known += text.substr(at, begin - at);
+    if (begin == text.size()) break;
+    const std::size_t end = std::min(text.find(kUnknown, begin + 1), text.size());
+    if (!is_unstated_argument(text.substr(begin + 1, end - begin - 1))) return std::nullopt;
+    at = end + 1;
+  }
+  return known;
 }
 
 /// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.

@@ -48,9 +48,10 @@ struct Taken {
   }
 };
 
-// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path.
+// Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path. LitGPT, too, has a group
+// "train".
 bool has_groups(const std::vector<Argument>& arguments) {
-  return std::ranges::any_of(std::array{"train.micro-batch-size", "model.model-name-or-path", "ds.zero-stage"},
+  return std::ranges::any_of(std::array{"model.model-name-or-path", "ds.zero-stage"},
                              [&](const char* name) { return last_of(arguments, name) != nullptr; });
 }
 
@@ -213,6 +214,9 @@ void take_alpaca_lora(const Taken& taken) {
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
 
+// unslothai/unsloth, unsloth-cli.py: --r is the rank beside --lora_alpha.
+constexpr Renamed kRankOfUnsloth[] = {{"r", "lora-r"}};
+
 // Until version 4.0 the Trainer's batch was per_gpu_train_batch_size: transformers, training_args.py.
 bool is_old_trainer(const std::vector<Argument>& arguments) {
   return last_of(arguments, kOldBatch) != nullptr && last_of(arguments, "model-name-or-path") != nullptr;
@@ -301,6 +305,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   const Taken taken{arguments, origins};
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
   if (is_old_trainer(arguments)) take_old_trainer(taken);
+  if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);

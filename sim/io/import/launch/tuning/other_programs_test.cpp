@@ -256,6 +256,42 @@ TEST(OtherPrograms, AFileOfDeepSpeedDecidesBesideNamesOfTheTrainer) {
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
 }
 
+// The Trainer ends where its arguments and the file differ.
+TEST(OtherPrograms, AFileOfDeepSpeedStatesThePrecisionOfTheTrainer) {
+  const auto with = [](const std::string& flags) {
+    return read_script(
+        "cat > ds.json <<END\n{\"bf16\": {\"enabled\": true}, \"train_batch_size\": \"auto\", "
+        "\"zero_optimization\": {\"stage\": 3}}\nEND\n"
+        "deepspeed --num_gpus 8 --module training.trainer --input-model EleutherAI/pythia-6.9b --deepspeed ds.json "
+        "--per-device-train-batch-size 6 --max-seq-length 1024 --epochs 2" +
+        flags);
+  };
+  const Report report = with("");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.asked.empty());
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(origin_of(report, "precision"), "bf16.enabled of the DeepSpeed configuration");
+  EXPECT_EQ(origin_of(report, "model"), "input_model");
+  EXPECT_EQ(with(" --fp16").at("precision"), Json("fp16"));
+}
+
+TEST(OtherPrograms, UnslothsRankIsThatOfLora) {
+  const Report report = read_script(
+      "python unsloth-cli.py --model_name unsloth/llama-3-8b --max_seq_length 2048 --load_in_4bit --r 64 --lora_alpha "
+      "32 --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --max_steps 400 --bf16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("qlora"));
+  EXPECT_EQ(report.whole("training.rank"), 64);
+}
+
+TEST(OtherPrograms, LitGptIsNamed) {
+  Findings findings;
+  (void)read_launch_text(
+      "litgpt finetune_lora EleutherAI/pythia-1b --devices 4 --train.micro_batch_size 4 --lora_r 16\n", "tune.sh", {},
+      findings);
+  EXPECT_NE(lines_of(findings.complaints).find("the script starts LitGPT"), std::string::npos);
+}
+
 TEST(OtherPrograms, AFileOfDeepSpeedMayStateThePrecision) {
   const auto with = [](const std::string& types, const std::string& flags) {
     return read_script(

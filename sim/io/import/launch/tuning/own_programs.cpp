@@ -20,15 +20,11 @@ namespace {
 
 using OwnName = std::pair<std::string_view, const char*>;
 
-constexpr std::string_view kOwnModels[] = {"model-name-or-path",
-                                           "model-name",
-                                           "model-id",
-                                           "model-path",
-                                           "base-model",
-                                           "pretrained-model-name-or-path",
-                                           "pretrained-model",
-                                           "pretrained-model-path",
-                                           "model"};
+constexpr std::string_view kOwnModels[] = {"model-name-or-path", "model-name",
+                                           "model-id",           "model-path",
+                                           "base-model",         "pretrained-model-name-or-path",
+                                           "pretrained-model",   "pretrained-model-path",
+                                           "input-model",        "model"};
 constexpr const char* kOwnEach = "per-device-train-batch-size";
 constexpr const char* kOwnSteps = "gradient-accumulation-steps";
 constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
@@ -146,20 +142,31 @@ bool is_own_program(const std::vector<Argument>& arguments) {
          has_any_of(arguments, kOwnRuns);
 }
 
-void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins) {
+namespace {
+
+// Adds an argument that DeepSpeed's file states.
+void take_key_of_deepspeed(const std::string& name, const std::string& value, const std::string& key,
+                           std::vector<Argument>& arguments, Origins& origins) {
   constexpr const char* kPlace = "of the DeepSpeed configuration";
-  const auto take = [&](const std::string& name, const std::string& value, const std::string& key) {
-    arguments.push_back({name, {value}, kPlace});
-    // Before the names of flags: the last value counts.
-    origins.names.insert(origins.names.begin(), {name, key + " " + kPlace});
-  };
+  arguments.push_back({name, {value}, kPlace});
+  // Before the names of flags: the last value counts.
+  origins.names.insert(origins.names.begin(), {name, key + " " + kPlace});
+}
+
+}  // namespace
+
+void take_precision_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins) {
   const bool typed = std::ranges::any_of(std::array{"bf16", "fp16"},
                                          [&](const char* name) { return last_of(arguments, name) != nullptr; });
   for (const char* type : {"bf16", "fp16"}) {
     const Json enabled = config.value(Json::json_pointer("/" + std::string(type) + "/enabled"), Json());
     const bool on = enabled.is_string() && switch_of(enabled.get<std::string>()).value_or(false);
-    if (on && !typed) take(type, "true", std::string(type) + ".enabled");
+    if (on && !typed) take_key_of_deepspeed(type, "true", std::string(type) + ".enabled", arguments, origins);
   }
+}
+
+void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins) {
+  take_precision_of_deepspeed(config, arguments, origins);
   constexpr OwnName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
                                  {"gradient_accumulation_steps", kOwnSteps},
                                  {"train_batch_size", "global-train-batch-size"}};
@@ -167,7 +174,7 @@ void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& argum
   for (const auto& [key, name] : kOfFile) {
     const auto found = config.find(std::string(key));
     if (found != config.end() && found->is_string() && whole_of(found->get<std::string>()))
-      take(name, found->get<std::string>(), std::string(key));
+      take_key_of_deepspeed(name, found->get<std::string>(), std::string(key), arguments, origins);
   }
 }
 

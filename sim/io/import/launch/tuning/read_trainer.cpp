@@ -76,6 +76,7 @@ constexpr std::string_view kModelKeys[] = {"model_name_or_path",
                                            "pretrain",
                                            "base_model_name_or_path",
                                            "llm_path",
+                                           "input_model",
                                            "model"};
 
 void refuse_other_stages(const Settings& settings, Report& report) {

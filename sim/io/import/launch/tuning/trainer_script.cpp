@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/shared_process.h"
 #include "sim/io/import/launch/tuning/swift.h"
+#include "sim/io/import/launch/tuning/trl.h"
 #include "sim/io/import/launch/tuning/variable_behind.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -259,10 +260,16 @@ struct Started {
 void read_with_accelerate(const Started& launch, const std::optional<Json>& deepspeed, Json document,
                           std::optional<std::int64_t> gpus, Defaults defaults, Report& report) {
   Report accelerate;
-  if (starts_with_word(launch.command, "accelerate"))
-    accelerate = add_accelerate(launch.script, launch.launched, launch.folder, deepspeed.has_value(), document, report);
+  LaunchedProgram launched = launch.launched;
+  const bool by_trl = is_trl(launch.command);
+  if (by_trl) take_options_of_trl(launch.command, document, launched, gpus);
+  if (by_trl || starts_with_word(launch.command, "accelerate"))
+    accelerate = add_accelerate(launch.script, launched, launch.folder, deepspeed.has_value(), document, report);
   add_fsdp_config(launch.script, launch.folder, document, report);
-  if (!gpus) gpus = accelerate.whole("gpus");
+  // The option wins over accelerate's file, also where nobody knows its value.
+  const Argument* const processes = last_of(launch.launched.options, "num-processes");
+  const bool open_count = !gpus && processes != nullptr && !whole_of(joined(*processes));
+  if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
   // Nobody knows what a missing file decides, whatever the defaults are.
@@ -273,6 +280,13 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
     if (open(key)) report.forget(key);
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
+  if (open_count) {
+    std::erase_if(report.asked, [](const Asked& one) { return one.key == "gpus"; });
+    const std::string why = shell::why_unknown(joined(*processes));
+    report.ask("gpus",
+               fmt::format("--num_processes {}; state it {}, or --gpus N",
+                           why.empty() ? "has no value" : "depends on " + printable(why, 120), way_to_state(why)));
+  }
   if (accelerate.has("offload") && accelerate.has("runtime"))
     report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
   for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
@@ -301,6 +315,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
   if (deepspeed && (by_deepspeed || !origins.defaults_known))
     take_settings_of_deepspeed(*deepspeed, arguments, origins);
+  else if (deepspeed)
+    take_precision_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
   const std::vector<Argument> counts = counts_of(command, launched);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
@@ -354,7 +370,9 @@ void read_trainer_command(const shell::Script& script, const shell::Command& com
   note_empty_words(command, report);
 }
 
-bool starts_by_accelerate(const shell::Command& command) { return starts_with_word(command, "accelerate"); }
+bool starts_by_accelerate(const shell::Command& command) {
+  return starts_with_word(command, "accelerate") || is_trl(command);
+}
 
 void read_trainer_file(const shell::Script& script, const shell::Command& command, const std::string& folder,
                        Json document, std::optional<std::int64_t> gpus, Report& report) {

@@ -226,6 +226,45 @@ TEST(TrainerScript, TheFileOfAccelerateDecidesBesideAFileOfArguments) {
   EXPECT_THAT(gone.json().dump(), HasSubstr("decides about sharding"));
 }
 
+TEST(TrainerScript, AnOpenNumberOfProcessesWinsOverTheFileOfAccelerate) {
+  const Folder folder;
+  folder.write("sft.yaml", "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 1\nmax_seq_length: 64\n");
+  folder.write("acc.yaml",
+               "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3}\n"
+               "mixed_precision: bf16\nnum_processes: 8\n");
+  const std::string count = "N=16\nif grep -q vllm other.yaml; then N=8; fi\n",
+                    launch = "accelerate launch --config_file acc.yaml --num_processes $N train.py ";
+  for (const std::string& program : {launch + "--config sft.yaml", launch + kArguments}) {
+    SCOPED_TRACE(program);
+    const Report open = folder.read(count + program + "\n");
+    EXPECT_FALSE(open.has("gpus"));
+    EXPECT_THAT(open.json().at("asked").dump(), HasSubstr("--num_processes depends on"));
+    EXPECT_EQ(open.whole("optimizer.zero_stage"), 3);
+    EXPECT_EQ(folder.read("N=16\n" + program + "\n").whole("gpus"), 16);
+  }
+}
+
+TEST(TrainerScript, TrlStartsAccelerateByItself) {
+  const Folder folder;
+  const std::string start =
+      "trl sft --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 8 --max_length 1024 --output_dir out ";
+  const Report report = folder.read(start + "--accelerate_config zero2 --num_processes 4\n");
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.whole("batch.global"), 32);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(folder.read(start + "--accelerate_config fsdp2\n").whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(folder.read(start + "--accelerate_config fsdp2\n").whole("gpus"), 8);
+  EXPECT_FALSE(folder.read(start + "--accelerate_config zero2 --num_processes $(date)\n").has("gpus"));
+  EXPECT_FALSE(folder.read(start + "--accelerate_config none.yaml\n").has("optimizer.zero_stage"));
+  folder.write("sft.yaml",
+               "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 1\nmax_length: 64\n"
+               "accelerate_config: zero3\nnum_processes: 2\n");
+  const Report written = folder.read("trl sft --config sft.yaml\n");
+  EXPECT_EQ(written.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(written.whole("gpus"), 2);
+}
+
 TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {
   const Folder folder;
   const auto with = [&](const std::string& state) {
