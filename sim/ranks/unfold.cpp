@@ -52,7 +52,7 @@ class MemoryBudget {
   // 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;          // a workstation's memory
-  static constexpr double kMostWithFlows = 4e9;  // some 17 million flows, which run for most of a minute
+  static constexpr double kMostWithFlows = 4e9;  // some 17 million flows, which run for a minute or more
 
   void check(double bytes, double limit, const char* instead) const {
     const double most = std::min(limit, limit_);

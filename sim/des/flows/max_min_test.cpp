@@ -116,25 +116,25 @@ TEST(MaxMin, EqualsExactFractionsOnAThousandNetworks) {
 }
 
 /// A chain of links that all differ, so that they fill one after another: a flow over each, and one over every
-/// `apart`-th link and the next.
-Problem chain(int links, std::uint32_t apart) {
+/// `spacing`-th link and the next.
+Problem chain(int links, std::uint32_t spacing) {
   Problem problem;
   for (int l = 0; l < links; ++l) problem.capacities.push_back(1000 + 7 * (l * 37 % links));
   for (std::uint32_t l = 0; l < static_cast<std::uint32_t>(links); ++l) {
     problem.routes.push_back({l});
-    if (l % apart == 0 && l + 1 < static_cast<std::uint32_t>(links)) problem.routes.push_back({l, l + 1});
+    if (l % spacing == 0 && l + 1 < static_cast<std::uint32_t>(links)) problem.routes.push_back({l, l + 1});
   }
   return problem;
 }
 
 TEST(MaxMin, EqualsExactFractionsWhereEveryLinkFillsAtItsOwnLevel) {
-  for (const std::uint32_t apart : {1U, 2U, 5U}) {
-    const Problem problem = chain(60, apart);
+  for (const std::uint32_t spacing : {1U, 2U, 5U}) {
+    const Problem problem = chain(60, spacing);
     const auto rates = solve(problem);
     const auto exact = solve_exactly(problem);
     EXPECT_GT(std::set(exact.begin(), exact.end()).size(), 30U) << "many levels";
     for (std::size_t f = 0; f < rates.size(); ++f)
-      ASSERT_NEAR(rates[f], exact[f].convert_to<double>(), 1e-10) << "flow " << f << ", " << apart;
+      ASSERT_NEAR(rates[f], exact[f].convert_to<double>(), 1e-10) << "flow " << f << ", " << spacing;
   }
 }
 

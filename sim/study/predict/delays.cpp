@@ -231,7 +231,7 @@ bool has_several(const Job& job) {
   return stated > 1 || (stated == 1 && job.stragglers.on);
 }
 
-// Returns true when two runs at a time take little memory. No graph has more instances than tasks times ranks.
+// Returns true when two runs at a time take little memory: tasks times ranks, each with a flow, as an estimate.
 bool is_small(const step::LoweredStep& step, const Job& job) {
   constexpr double kBytes = 300, kMost = 2e9;  // of an instance with a flow (unfold.cpp); of one run
   const double ranks = static_cast<double>(job.gpus) / job.parallelism.pipeline;
@@ -282,13 +282,13 @@ std::vector<Delay> delays_of(const Prediction& prediction, Delays which, std::op
   const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {
-    const auto mended = [&] {
+    const auto time_without = [&] {
       Job without = prediction.job;
       part.mend(without);
       return step_time(prediction.step, without, prediction.how);
     };
     const bool is_all = several && &part == &parts.back();
-    part.delay.without = factor * (is_all && sound ? *sound : mended());
+    part.delay.without = factor * (is_all && sound ? *sound : time_without());
     if (part.delay.on_critical_path) part.delay.on_critical_path = factor * *part.delay.on_critical_path;
     delays.push_back(std::move(part.delay));
   }

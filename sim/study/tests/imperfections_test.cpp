@@ -7,6 +7,7 @@
 
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
+#include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/tests/small_job.h"
 #include "sim/study/tests/with_delays.h"
@@ -98,6 +99,8 @@ TEST(Imperfections, TogetherTheyAreOneDelayThatIsTheLastOfEach) {
     EXPECT_EQ(only.what, last.what);
     EXPECT_EQ(only.without.value(), last.without.value());
     EXPECT_EQ(only.on_critical_path, last.on_critical_path);
+    const Prediction sound = predict(repaired(job), together.how);
+    EXPECT_EQ(only.without.value(), sound.metrics.step_time.value()) << "on a thread of its own or not";
   }
 }
 

@@ -76,8 +76,26 @@ TEST(Checks, GetoptSortsTheArguments) {
   EXPECT_EQ(value_behind(sorts), "2,,");
   EXPECT_EQ(value_behind("set -- --xs=8 -vd 'a b' c\n" + sorts), "8,a b,c");
   EXPECT_EQ(value_behind("set -- --xs 8 -- -v\n" + sorts), "8,,-v");
+  EXPECT_EQ(commands_of("O=$( getopt -o d: -- \"$@\" )" + loop + "\nif [ -z \"$D\" ]; then exit 1; fi\npython a.py"),
+            1U);
   EXPECT_EQ(commands_of(sorts + "\nif [ -z \"$D\" ]; then exit 1; fi\npython a.py --x $X"), 1U) << "nobody states -d";
   EXPECT_EQ(value_behind("set -- --other\n" + sorts), "?") << "getopt ends with an error";
+  const auto printed = [](const std::string& call) { return value_behind("set --\nX=$( getopt " + call + ")"); };
+  EXPECT_EQ(printed("-o n: -- a -n 24"), " -n '24' -- 'a'");
+  EXPECT_EQ(printed("-o +n: -- a -n 24"), " -- 'a' '-n' '24'");
+  EXPECT_EQ(printed("-o -n: -- a -n 24"), " 'a' -n '24' --");
+  EXPECT_EQ(printed("-o n:: --long m::,all -- -n -n8 --m --m=8 --all"), " -n '' -n '8' --m '' --m '8' --all --");
+  EXPECT_EQ(printed("-o n: -- -n"), "?") << "no value";
+  EXPECT_EQ(printed("--long all -- --all=8"), "?") << "a value too many";
+  EXPECT_EQ(printed("-Q -o n: -- -n 8"), "");
+  EXPECT_EQ(printed("-o n: -- \"-n it's\""), " -n ' it'\\''s' --");
+}
+
+TEST(Checks, GetoptWithManyOptionsTakesLinearTime) {
+  std::string words, letters(100'000, 'v');
+  for (int i = 0; i < 50'000; ++i) words += "," + std::to_string(i);
+  EXPECT_EQ(value_behind("set --\nO=$(getopt -o v --long " + words + " -- -" + letters + " --49999)\nX=${#O}"),
+            std::to_string(3 * 100'000 + 8 + 3));
 }
 
 TEST(Checks, AnEmptyDefaultDecidesUnderSetU) {

@@ -352,7 +352,8 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
 std::string Expander::output_of(std::string_view command) {
   const auto expand = [this](std::string_view word) { return fields(word); };
   budget_.step();
-  if (command.starts_with("getopt ") && variables_.arguments.empty() && !variables_.arguments_stated)
+  const std::string_view trimmed = command.substr(std::min(command.find_first_not_of(" \t\n"), command.size()));
+  if (trimmed.starts_with("getopt ") && variables_.arguments.empty() && !variables_.arguments_stated)
     variables_.lacks_options = true;
   const std::optional<std::string> body = body_of_(command);
   if (const auto known = known_output(body ? *body : command, variables_.folder, expand, text_of_)) {

@@ -3,23 +3,26 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace foretoken::io::shell {
 namespace {
 
 enum class Takes : std::uint8_t { kNothing, kValue, kPerhaps };
 
-struct Known {
-  std::string name{};
-  Takes takes = Takes::kNothing;
-};
+/// By name.
+using Options = std::map<std::string, Takes, std::less<>>;
+
+/// Where the arguments go that are no options.
+enum class Others : std::uint8_t { kLast, kInPlace, kEnd };
 
 /// What getopt is told, and what it sorts.
 struct Request {
-  std::vector<Known> letters{}, words{};
+  Options letters{}, words{};
+  Others others = Others::kLast;
+  bool prints = true;
   Texts arguments{};
 };
 
@@ -29,31 +32,31 @@ std::string in_single_quotes(std::string_view text) {
   return quoted + "'";
 }
 
-// "vn:o::" are -v, -n VALUE and -o[VALUE].
-std::vector<Known> letters_of(std::string_view text) {
-  std::vector<Known> all;
+// "vn:o::" are -v, -n VALUE and -o[VALUE]. A + in front ends the options at the first other argument, a - leaves those
+// where they are.
+void take_letters_of(std::string_view text, Request& request) {
+  request.letters.clear();
+  if (text.starts_with('+')) request.others = Others::kEnd;
+  if (text.starts_with('-')) request.others = Others::kInPlace;
+  if (request.others != Others::kLast) text.remove_prefix(1);
+  Takes* last = nullptr;
   for (const char c : text) {
     if (c != ':')
-      all.push_back({std::string(1, c), Takes::kNothing});
-    else if (!all.empty())
-      all.back().takes = all.back().takes == Takes::kValue ? Takes::kPerhaps : Takes::kValue;
+      last = &(request.letters[std::string(1, c)] = Takes::kNothing);
+    else if (last != nullptr)
+      *last = *last == Takes::kNothing ? Takes::kValue : Takes::kPerhaps;
   }
-  return all;
 }
 
 // "verbose,name:" are --verbose and --name VALUE.
-void add_words(std::string_view list, std::vector<Known>& all) {
+void add_words(std::string_view list, Options& all) {
   for (std::size_t begin = 0, end = 0; begin < list.size(); begin = end + 1) {
     end = std::min(list.find(',', begin), list.size());
     std::string_view name = list.substr(begin, end - begin);
-    Known known;
-    if (name.ends_with("::"))
-      known.takes = Takes::kPerhaps;
-    else if (name.ends_with(':'))
-      known.takes = Takes::kValue;
+    Takes takes = Takes::kNothing;
+    if (name.ends_with(':')) takes = name.ends_with("::") ? Takes::kPerhaps : Takes::kValue;
     while (name.ends_with(':')) name.remove_suffix(1);
-    known.name = name;
-    all.push_back(std::move(known));
+    all.insert_or_assign(std::string(name), takes);
   }
 }
 
@@ -68,21 +71,17 @@ std::optional<Request> request_of(const Texts& words) {
     if (joined) value = name.substr(equals + 1);
     name = name.substr(0, equals);
     const auto is = [&](auto... names) { return ((name == names) || ...); };
+    if (is("-Q", "--quiet-output")) request.prints = false;
     if (is("-q", "-Q", "--quiet", "--quiet-output")) continue;
     if (!is("-o", "--options", "-l", "--long", "--longoptions", "-n", "--name")) return std::nullopt;
     if (!joined && at + 1 >= words.size()) return std::nullopt;
     if (!joined) value = words[++at];
-    if (is("-o", "--options")) request.letters = letters_of(value);
+    if (is("-o", "--options")) take_letters_of(value, request);
     if (is("-l", "--long", "--longoptions")) add_words(value, request.words);
   }
   if (at == words.size()) return std::nullopt;
   request.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
   return request;
-}
-
-const Known* found_in(const std::vector<Known>& all, std::string_view name) {
-  const auto found = std::ranges::find(all, name, &Known::name);
-  return found == all.end() ? nullptr : &*found;
 }
 
 /// The two parts of the output.
@@ -94,12 +93,12 @@ struct Sorted {
 bool take_word(const Request& request, std::size_t& at, Sorted& sorted) {
   const std::string_view word = std::string_view(request.arguments[at]).substr(2);
   const std::size_t equals = word.find('=');
-  const Known* const known = found_in(request.words, word.substr(0, equals));
+  const auto known = request.words.find(word.substr(0, equals));
   const bool joined = equals != word.npos;
-  if (known == nullptr || (joined && known->takes == Takes::kNothing)) return false;
-  sorted.options += " --" + known->name;
-  if (known->takes == Takes::kNothing) return true;
-  const bool behind = !joined && known->takes == Takes::kValue;
+  if (known == request.words.end() || (joined && known->second == Takes::kNothing)) return false;
+  sorted.options += " --" + known->first;
+  if (known->second == Takes::kNothing) return true;
+  const bool behind = !joined && known->second == Takes::kValue;
   if (behind && ++at >= request.arguments.size()) return false;
   sorted.options += " " + in_single_quotes(behind   ? std::string_view(request.arguments[at])
                                            : joined ? word.substr(equals + 1)
@@ -109,14 +108,14 @@ bool take_word(const Request& request, std::size_t& at, Sorted& sorted) {
 
 // Takes -vn VALUE or -vnVALUE.
 bool take_letters(const Request& request, std::size_t& at, Sorted& sorted) {
-  const std::string letters = request.arguments[at];
+  const std::string_view letters = request.arguments[at];
   for (std::size_t i = 1; i < letters.size(); ++i) {
-    const Known* const known = found_in(request.letters, letters.substr(i, 1));
-    if (known == nullptr) return false;
-    sorted.options += " -" + known->name;
-    if (known->takes == Takes::kNothing) continue;
-    std::string value = letters.substr(i + 1);
-    if (value.empty() && known->takes == Takes::kValue) {
+    const auto known = request.letters.find(letters.substr(i, 1));
+    if (known == request.letters.end()) return false;
+    sorted.options += " -" + known->first;
+    if (known->second == Takes::kNothing) continue;
+    std::string_view value = letters.substr(i + 1);
+    if (value.empty() && known->second == Takes::kValue) {
       if (++at >= request.arguments.size()) return false;
       value = request.arguments[at];
     }
@@ -138,12 +137,15 @@ std::optional<std::string> getopt_output(const Texts& words) {
     const bool option = !ended && one.size() > 1 && one[0] == '-';
     if (option && one == "--")
       ended = true;
-    else if (!option)
+    else if (!option && !ended && request->others == Others::kInPlace)
+      sorted.options += " " + in_single_quotes(one);
+    else if (!option) {
       sorted.others += " " + in_single_quotes(one);
-    else if (!(one[1] == '-' ? take_word(*request, at, sorted) : take_letters(*request, at, sorted)))
+      ended = ended || request->others == Others::kEnd;
+    } else if (!(one[1] == '-' ? take_word(*request, at, sorted) : take_letters(*request, at, sorted)))
       return std::nullopt;
   }
-  return sorted.options + " --" + sorted.others;
+  return request->prints ? sorted.options + " --" + sorted.others : "";
 }
 
 }  // namespace foretoken::io::shell

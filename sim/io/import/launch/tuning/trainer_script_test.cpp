@@ -263,6 +263,10 @@ TEST(TrainerScript, TrlStartsAccelerateByItself) {
   const Report written = folder.read("trl sft --config sft.yaml\n");
   EXPECT_EQ(written.whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(written.whole("gpus"), 2);
+  const std::string other =
+      "accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B "
+      "--per_device_train_batch_size 8 --num_processes 4 --output_dir out/";
+  EXPECT_EQ(folder.read(other + "trl\n").has("gpus"), folder.read(other + "x\n").has("gpus")) << "a folder";
 }
 
 TEST(TrainerScript, TheSwitchOfTheExamplesOfPeft) {

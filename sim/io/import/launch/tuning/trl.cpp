@@ -30,9 +30,12 @@ std::string take(const char* key, Json& document) {
 
 }  // namespace
 
+// `trl sft ...`: a folder may be called trl, too.
 bool is_trl(const shell::Command& command) {
-  return std::ranges::any_of(
-      command.words, [](const std::string& word) { return std::filesystem::path(word).filename().string() == "trl"; });
+  const std::vector<std::string>& words = command.words;
+  for (std::size_t i = 0; i + 1 < words.size() && !words[i].ends_with(".py"); ++i)
+    if (std::filesystem::path(words[i]).filename() == "trl" && !words[i + 1].starts_with('-')) return true;
+  return false;
 }
 
 void take_options_of_trl(const shell::Command& command, Json& document, LaunchedProgram& launched,
