@@ -85,6 +85,34 @@ std::optional<NamedFile> file_of_variable(const shell::Script& script, const std
   return file;
 }
 
+namespace {
+
+// Returns the recipe of `nemo llm pretrain --factory RECIPE`, or of another training; empty for other commands.
+std::string factory_of_nemo(const shell::Command& command) {
+  const auto& words = command.words;
+  const auto nemo =
+      std::ranges::find_if(words, [](const std::string& word) { return fs::path(word).filename().string() == "nemo"; });
+  constexpr std::string_view kTrains[] = {"pretrain", "finetune", "train"};
+  if (words.end() - nemo < 3 || nemo[1] != "llm" || std::ranges::find(kTrains, nemo[2]) == std::end(kTrains)) return "";
+  return value_of(arguments_of(words, ""), "factory");
+}
+
+// The GPUs among the arguments of a recipe: "llama3_70b(num_nodes=2,num_gpus_per_node=8)".
+std::vector<std::string> counts_of_factory(const std::string& factory) {
+  std::vector<std::string> counts;
+  for (const auto& [name, key] : {std::pair{"num_nodes=", kNodes}, std::pair{"num_gpus_per_node=", kDevices}}) {
+    std::size_t at = factory.find('(');
+    if (at != factory.npos) at = factory.find(name, at);
+    if (at == factory.npos) continue;
+    at += std::string_view(name).size();
+    const std::string value = factory.substr(at, std::min(factory.find_first_of(",)", at), factory.size()) - at);
+    counts.push_back(fmt::format("{}={}", key, value));
+  }
+  return counts;
+}
+
+}  // namespace
+
 std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::string& folder) {
   constexpr std::string_view kSections[] = {"model.", "trainer.",        "exp_manager.",  "run.",      "train.",
                                             "ddp.",   "mixed_precision", "comm_overlap.", "optimizer."};
@@ -95,6 +123,8 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
   std::vector<NamedFile> files;
   for (const shell::Command& command : script.commands) {
     NamedFile file;
+    const std::string factory = factory_of_nemo(command);
+    file.overrides = counts_of_factory(factory);
     bool megatron = false, trainer = false, bridge = false;
     std::string program = "program.py";
     for (const std::string& word : command.words) {
@@ -112,9 +142,10 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
       bridge = bridge || std::ranges::find(kOfBridge, key) != std::end(kOfBridge);
     }
     const auto same = [&](const NamedFile& other) { return other.overrides == file.overrides; };
-    if (!megatron || trainer == bridge || std::ranges::any_of(files, same)) continue;
+    const bool known = !factory.empty() || (megatron && trainer != bridge);
+    if (!known || std::ranges::any_of(files, same)) continue;
     file.paths = {fs::path(folder) / (fs::path(program).stem().string() + ".yaml")};
-    file.text = bridge ? "train: {}\nmodel: {}\n" : "trainer: {}\nmodel: {}\n";
+    file.text = bridge && factory.empty() ? "train: {}\nmodel: {}\n" : "trainer: {}\nmodel: {micro_batch_size: null}\n";
     file.place = command.place();
     file.command = command;
     file.keys_alone = true;
@@ -181,6 +212,37 @@ std::vector<std::pair<std::string, std::string>> recipes_of(const shell::Command
   return recipes;
 }
 
+// Returns the lines about words that change a model: "--vocab-size (model.vocab_size)". Those of values that nobody
+// knows have no value, and the reason behind a colon.
+std::vector<Mapped> changes_of_model(const Report& report) {
+  std::vector<Mapped> changes;
+  for (const Mapped& one : report.mapped)
+    if (one.key.starts_with("model.")) changes.push_back(one);
+  for (const Asked& one : report.asked)
+    if (one.key.starts_with("model.") && one.because.starts_with("--")) changes.push_back({one.key, "", one.because});
+  return changes;
+}
+
+// The vocabulary is set over the recipe's model. Other words are refused: their keys differ between kinds of models.
+void map_changes_of_model(const std::vector<Mapped>& changes, const Json& vocabulary, Report& report) {
+  constexpr const char* kChanges = "it changes the recipe's model";
+  for (const Mapped& one : changes) {
+    const std::size_t begin = one.from.find('(') + 1, end = std::min(one.from.find(')'), one.from.size());
+    const std::string word = one.from.substr(begin, end - begin);
+    if (one.value.empty()) {
+      report.refuse(word, fmt::format("{}{}", kChanges, one.from.substr(std::min(end + 1, one.from.size()))));
+    } else if (one.key != "model.vocab_size") {
+      report.refuse(word, fmt::format("{}; state --model with its config.json", kChanges));
+    } else {
+      const Json named = report.at("model");
+      Json model = named.is_object() ? named : Json::object();
+      if (named.is_string()) model["base"] = named;
+      model["vocab_size"] = vocabulary;
+      report.map("model", std::move(model), fmt::format("{}, {}", report.mapped.back().from, word));
+    }
+  }
+}
+
 // The recipe behind --factory of NeMo 2, and --recipe of Megatron-Bridge, names its model: llama3_70b,
 // "llama3_8b(num_nodes=2)", qwen3_8b_pretrain_config. Returns false where it does not, or where words change its sizes.
 bool map_model_of_recipe(const NamedFile& named, Report& report) {
@@ -192,9 +254,12 @@ bool map_model_of_recipe(const NamedFile& named, Report& report) {
     for (const std::string_view end : {"_config", "_pretrain", "_finetune", "_sft", "_peft"})
       if (name.ends_with(end)) name.resize(name.size() - end.size());
     if (name.empty() || !model_of_name(name)) continue;
+    const std::vector<Mapped> changes = changes_of_model(report);
+    const Json vocabulary = report.at("model.vocab_size");
     report.forget("model");
     std::erase_if(report.asked, [](const Asked& one) { return one.key == "model" || one.key.starts_with("model."); });
     map_named_model(name, from, report);
+    map_changes_of_model(changes, vocabulary, report);
     return true;
   }
   return false;

@@ -81,5 +81,94 @@ TEST(PerformanceScript, ASecondCommandIsLeftOut) {
   EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "the training"; }));
 }
 
+constexpr const char* kNemoProgram = "python -m scripts.performance.llm.pretrain_llama3_8b slurm -a me -p batch ";
+constexpr const char* kFlagsOfNemo = " -ng 64 -tp 2 -pp 1 -cp 1 -mb 1 -gb 128";
+
+bool assumes(const Report& report, const char* key) {
+  return std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; });
+}
+
+TEST(PerformanceScript, FineTuningOfNemoTrainsAdaptersUnlessItIsSft) {
+  const auto method = [](const std::string& flags) {
+    const Report report =
+        read_command("python scripts/performance/llm/finetune_llama3_8b.py -g h100 " + flags + kFlagsOfNemo);
+    EXPECT_EQ(refused_lines(report), "");
+    return report.at("training.method");
+  };
+  EXPECT_EQ(method(""), "lora");
+  EXPECT_EQ(method("-f lora"), "lora");
+  EXPECT_TRUE(method("-f sft").is_null());
+  EXPECT_TRUE(method("--finetuning=sft").is_null());
+  const Report open =
+      read_command("python scripts/performance/llm/finetune_llama3_8b.py -f $(cat kind)" + std::string(kFlagsOfNemo));
+  EXPECT_NE(question(open, "training.method").find("the output of"), std::string::npos);
+}
+
+TEST(PerformanceScript, FlagsOfNemoHaveNamesOfTheirOwn) {
+  const Report report = read_command(std::string(kNemoProgram) +
+                                     "--gpu h100 --num_gpus 64 --tensor_parallel_size 2 --pipeline_parallel_size 4 "
+                                     "--virtual_pipeline_parallel_size=8 --expert_parallel_size 1 -cp 1 -rm "
+                                     "mlp,core_attn -cg true -fsdp f");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("parallelism.tensor"), 2);
+  EXPECT_EQ(report.at("parallelism.pipeline"), 4);
+  EXPECT_EQ(report.at("parallelism.virtual_pipeline"), 8);
+  EXPECT_EQ(report.at("recompute.modules"), Json({"mlp", "core_attn"}));
+  EXPECT_EQ(report.at("cuda_graphs"), "layer");
+  EXPECT_EQ(report.at("optimizer.zero_stage"), 1);
+  const auto tensor = std::ranges::find(report.mapped, "parallelism.tensor", &Mapped::key);
+  EXPECT_EQ(tensor->from, "--tensor_parallel_size (submit.sh:1)");
+  for (const char* graphs : {"false", "n"})
+    EXPECT_TRUE(
+        read_command(std::string(kNemoProgram) + "-g h100 -cg " + graphs + kFlagsOfNemo).at("cuda_graphs").is_null());
+  EXPECT_NE(question(read_command(std::string(kNemoProgram) + "-cg $(date)" + kFlagsOfNemo), "cuda_graphs"), "");
+  const std::string changed =
+      refused_lines(read_command(std::string(kNemoProgram) + "-nlay 8 -hs 1024" + kFlagsOfNemo));
+  EXPECT_NE(changed.find("--num_layers: it changes the recipe's model"), std::string::npos);
+  EXPECT_NE(changed.find("--hidden_size: it changes the recipe's model"), std::string::npos);
+}
+
+TEST(PerformanceScript, NemosDefaultsOfTheGpuAndOfFp8AreNamed) {
+  const Report report = read_command(std::string(kNemoProgram) + "-c fp8" + kFlagsOfNemo);
+  EXPECT_EQ(report.at("gpus"), 64);
+  EXPECT_TRUE(assumes(report, "--gpu h100"));
+  EXPECT_EQ(report.at("precision_recipe.fp8_recipe"), "delayed");
+  EXPECT_TRUE(assumes(report, "precision_recipe.fp8_recipe"));
+  EXPECT_FALSE(assumes(read_command(std::string(kNemoProgram) + "-g b200" + kFlagsOfNemo), "--gpu h100"));
+  const Report bridge = read_command(std::string(kBegin) + "-m llama3 -s 70b -ng 64 -c fp8" + kLayout);
+  EXPECT_EQ(bridge.at("precision_recipe.fp8_recipe"), "tensorwise");
+}
+
+TEST(PerformanceScript, MuonIsTheDefaultOfKimi) {
+  const std::string known = std::string(kBegin) + "-m kimi -mr kimi_k2 -ng 1024 -ep 32" + kLayout;
+  EXPECT_NE(refused_lines(read_command(known)).find("--optimizer_type: muon"), std::string::npos);
+  EXPECT_NE(refused_lines(read_command(known + " --optimizer_type $(cat kind)")), "");
+  EXPECT_EQ(refused_lines(read_command(known + " --optimizer_type adam")), "");
+}
+
+TEST(PerformanceScript, FlagsBeforeTheProgramAreOfItsLauncher) {
+  const Report report = read_command(
+      "srun -c 16 -t 30 -p batch python scripts/performance/llm/pretrain_llama3_8b.py "
+      "-g h100 -vp 1" +
+      std::string(kFlagsOfNemo));
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("precision"), "bf16");
+  const std::string module = "python -m scripts.performance.llm.pretrain_llama3_8b -g h100 --model_size ";
+  EXPECT_EQ(read_command(module + "8b" + kFlagsOfNemo).at("model"), "llama-3-8b");
+  EXPECT_EQ(refused_lines(read_command(module + "8b" + kFlagsOfNemo)), "");
+  EXPECT_NE(refused_lines(read_command(module + "70b" + kFlagsOfNemo)), "");
+}
+
+TEST(PerformanceScript, ProgramsOfOtherFrameworksAreNotTaken) {
+  for (const char* command :
+       {"deepspeed --num_gpus 8 pretrain_gpt.py --gpu 0 --num-layers 12 --hidden-size 768 --num-attention-heads 12 "
+        "--seq-length 1024 --micro-batch-size 1 --global-batch-size 8",
+        "deepspeed finetune_llama.py --num_gpus 8 --gpu 0 --model_name_or_path meta-llama/Llama-2-7b-hf "
+        "--per_device_train_batch_size 4 --bf16 --output_dir x",
+        "torchrun --nproc_per_node 8 finetune_llama.py --num_gpus 8 --gpu 0 --model_name_or_path "
+        "meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4 --bf16 --output_dir x"})
+    EXPECT_NE(read_command(command).framework, "NVIDIA's performance scripts") << command;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -1,0 +1,67 @@
+// Tests commands of NeMo 2 and Megatron-Bridge whose words name a recipe and change it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_recipe(const std::string& command) { return read_test_launch(command, "train.sh"); }
+
+std::string asked_about(const Report& report, const char* key) {
+  const auto found = std::ranges::find(report.asked, key, &Asked::key);
+  return found == report.asked.end() ? "" : found->because;
+}
+
+TEST(ProgramKeys, KeysOfTheModelBesideARecipeAreMappedOverItOrRefused) {
+  const auto with = [](const std::string& words) {
+    return read_recipe(
+        "torchrun --nproc_per_node 8 run_recipe.py --recipe llama3_8b_pretrain_config train.global_batch_size=64 "
+        "train.micro_batch_size=1 model.tensor_model_parallel_size=2 " +
+        words);
+  };
+  const Report vocabulary = with("model.vocab_size=1000");
+  EXPECT_EQ(vocabulary.at("model"), Json({{"base", "llama-3-8b"}, {"vocab_size", 1000}}));
+  EXPECT_EQ(refused_lines(vocabulary), "");
+  const Report experts = with("model.num_moe_experts=16 model.kv_channels=64");
+  EXPECT_THAT(refused_lines(experts), HasSubstr("model.num_moe_experts: it changes the recipe's model"));
+  EXPECT_THAT(refused_lines(experts), HasSubstr("model.kv_channels: it changes the recipe's model"));
+  EXPECT_EQ(experts.at("model"), "llama-3-8b");
+  EXPECT_THAT(refused_lines(with("model.vocab_size=$(count)")),
+              HasSubstr("model.vocab_size: it changes the recipe's model: its value is the output of `count`"));
+  const Report nemo = read_recipe(
+      "nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.devices=8 data.micro_batch_size=2 "
+      "model.config.kv_channels=64 model.config.num_moe_experts=8 model.config.vocab_size=1000");
+  EXPECT_EQ(nemo.at("model.vocab_size"), 1000);
+  EXPECT_THAT(refused_lines(nemo), HasSubstr("model.kv_channels"));
+  EXPECT_THAT(refused_lines(nemo), HasSubstr("model.num_moe_experts"));
+}
+
+TEST(ProgramKeys, ACommandOfNemoNamesItsRecipeWithAnyKeys) {
+  const std::string begin = "nemo llm pretrain --factory ";
+  const Report counts = read_recipe(begin + "llama3_8b trainer.num_nodes=2 trainer.devices=8");
+  EXPECT_EQ(counts.framework, "NeMo");
+  EXPECT_EQ(counts.at("model"), "llama-3-8b");
+  EXPECT_EQ(counts.at("gpus"), 16);
+  EXPECT_NE(asked_about(counts, "batch.micro"), "");
+  const Report degree = read_recipe(begin + "llama3_8b trainer.strategy.tensor_model_parallel_size=2");
+  EXPECT_EQ(degree.at("parallelism.tensor"), 2);
+  const Report batch = read_recipe(begin + "'llama3_70b(num_nodes=2, num_gpus_per_node=4)' data.global_batch_size=64");
+  EXPECT_EQ(batch.at("model"), "llama-3-70b");
+  EXPECT_EQ(batch.at("batch.global"), 64);
+  EXPECT_EQ(batch.at("gpus"), 8);
+  EXPECT_EQ(read_recipe(begin + "'llama3_70b(num_nodes=2,num_gpus_per_node=4)' trainer.num_nodes=3").at("gpus"), 12);
+  const Report alone = read_recipe(begin + "llama3_70b");
+  EXPECT_EQ(alone.at("model"), "llama-3-70b");
+  EXPECT_NE(asked_about(alone, "gpus"), "");
+  EXPECT_NE(asked_about(read_recipe("nemo llm finetune --factory llama3_8b"), "training.method"), "");
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch
