@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calibration/import/samples.h"
 #include "sim/cost/profile.h"

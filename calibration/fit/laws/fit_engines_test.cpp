@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibration/fit/laws/attention_tables.h"
+#include "calibration/fit/laws/test_engine_table.h"
 #include "calibration/fit/profiles/check_profile.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/example_profile.h"
@@ -30,28 +31,8 @@ const cost::AttentionLaw& causal_law(const cost::Profile& profile) {
 /// Returns an engine's table: times under `truth` of kernels with and without windows of 128.
 measured::Samples table_of(const char* kernel, const cost::EngineAttention& truth, const cost::Profile& profile,
                            std::int64_t window = 0) {
-  measured::Samples samples;
-  samples.origins.push_back({.source = kernel, .gpu = "", .facts = {}});
   const EnginePrediction time(causal_law(profile), truth, profile.attention);
-  for (const std::int64_t length : {1024, 2048, 4096, 8192})
-    for (const std::int64_t heads : {4, 8, 16, 32})
-      for (const std::int64_t kv_heads : {1, 2, 4, 8})
-        for (const std::int64_t batch : {1, 2, 4, 7}) {
-          if (kv_heads > heads) continue;
-          measured::AttentionSample sample;
-          sample.shape = {.batch = batch,
-                          .heads = heads,
-                          .kv_heads = kv_heads,
-                          .q_length = length,
-                          .kv_length = length,
-                          .head_dim = kHeadDim,
-                          .window = window};
-          sample.implementation = kernel;
-          sample.beside = Bytes(16.0 * kHeadDim * static_cast<double>(batch * length * kv_heads));
-          sample.time.median = time(sample);
-          samples.add(sample);
-        }
-  return samples;
+  return engine_table({.kernel = kernel, .head_dim = kHeadDim, .window = window}, time);
 }
 
 constexpr cost::CacheWrite kRotates{Seconds(12e-6), BytesPerSecond(3e12), Seconds(0), BytesPerSecond(1e12)};

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "calibration/fit/laws/fit_kernels.h"
+#include "calibration/fit/laws/test_engine_table.h"
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/import/import.h"
 #include "sim/cost/costs.h"
@@ -122,26 +123,10 @@ TEST(FitProfile, MeetsTablesOfAGpuThatItsBaseDoesNotKnow) {
 
 /// Returns kernels of causal attention, each behind a kernel that writes keys and values into a cache.
 measured::Samples with_cache(const cost::Profile& profile, Seconds launch, BytesPerSecond rate) {
-  measured::Samples samples;
-  samples.origins.push_back({.source = "engine", .gpu = "", .facts = {}});
-  for (const std::int64_t length : {1024, 2048, 4096, 8192})
-    for (const std::int64_t heads : {4, 8, 16, 32})
-      for (const std::int64_t kv_heads : {1, 4, 8})
-        for (const std::int64_t batch : {1, 2, 4}) {
-          if (kv_heads > heads) continue;
-          measured::AttentionSample sample;
-          sample.shape = {.batch = batch,
-                          .heads = heads,
-                          .kv_heads = kv_heads,
-                          .q_length = length,
-                          .kv_length = length,
-                          .head_dim = 64};
-          sample.implementation = "fused";
-          sample.beside = Bytes(1024.0 * static_cast<double>(batch * length * kv_heads));
-          sample.time.median = cost::attention_time(sample.shape, profile) + launch + sample.beside / rate;
-          samples.add(sample);
-        }
-  return samples;
+  const EngineTable table{.kernel = "fused", .head_dim = 64, .kv_heads = {1, 4, 8}, .batches = {1, 2, 4}};
+  return engine_table(table, [&](const measured::AttentionSample& sample) {
+    return cost::attention_time(sample.shape, profile) + launch + sample.beside / rate;
+  });
 }
 
 TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {

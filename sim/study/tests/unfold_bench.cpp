@@ -122,26 +122,13 @@ void bad_parts(benchmark::State& state, Bad bad, Delays delays) {
   keep_freed_memory();  // as the program does
   for (auto _ : state) benchmark::DoNotOptimize(predict(job, {.keeps_tasks = false, .delays = delays}).metrics);
 }
-BENCHMARK_CAPTURE(bad_parts, slow_gpus, Bad::kSlowGpus, Delays::kTogether)
-    ->Arg(4096)
-    ->Arg(65536)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(bad_parts, slow_nics, Bad::kSlowNics, Delays::kTogether)
-    ->Arg(4096)
-    ->Arg(65536)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(bad_parts, slow_links, Bad::kSlowLinks, Delays::kTogether)
-    ->Arg(4096)
-    ->Arg(65536)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(bad_parts, failed_nics, Bad::kFailedNics, Delays::kTogether)
-    ->Arg(4096)
-    ->Arg(65536)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+void at_two_sizes(benchmark::internal::Benchmark* bench) {
+  bench->Arg(4096)->Arg(65536)->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_CAPTURE(bad_parts, slow_gpus, Bad::kSlowGpus, Delays::kTogether)->Apply(at_two_sizes);
+BENCHMARK_CAPTURE(bad_parts, slow_nics, Bad::kSlowNics, Delays::kTogether)->Apply(at_two_sizes);
+BENCHMARK_CAPTURE(bad_parts, slow_links, Bad::kSlowLinks, Delays::kTogether)->Apply(at_two_sizes);
+BENCHMARK_CAPTURE(bad_parts, failed_nics, Bad::kFailedNics, Delays::kTogether)->Apply(at_two_sizes);
 BENCHMARK_CAPTURE(bad_parts, slow_nics_each, Bad::kSlowNics, Delays::kEach)
     ->Arg(4096)
     ->UseRealTime()

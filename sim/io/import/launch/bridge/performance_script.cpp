@@ -297,7 +297,7 @@ void sort_flags(const std::vector<Argument>& arguments, Report& report) {
       {"gpu gpus_per_node account partition time_limit container_image custom_* additional_slurm_params gres packager "
        "env nemo_home dgxc_* kubeflow_* wandb* wd* hf* offline log_dir detach dryrun max_retries max_steps lr min_lr "
        "warmup_iters save* load_dir pretrained_checkpoint most_recent_k data dataset* index_mapping_dir head_only c4_* "
-       "tokenizer_* vocab_size enable_nsys export_nsys_sqlite nsys_* pytorch_profiler profiling_* "
+       "tokenizer_* enable_nsys export_nsys_sqlite nsys_* pytorch_profiler profiling_* "
        "record_memory_history "
        "en pyp mh ms lgc vb cm ce cs cb enable_vboost enable_pct_binding dump_env list_config_variants use_recipes "
        "nccl_communicator_config_path checkpoint_save checkpoint_load_path base_url app_id app_secret project_name "
@@ -306,6 +306,7 @@ void sort_flags(const std::vector<Argument>& arguments, Report& report) {
       {"config_variant cv", "one of several recipes; those of NVIDIA's tables are taken"},
       {"nccl_ub moe_a2a_overlap moe_flex_dispatcher_backend use_user_buffer_registration use_sharp",
        "communication is arranged as the runtime does it"},
+      {"vocab_size", "the vocabulary of the recipe's model is taken"},
       {"packed_sequence", "packed sequences are taken as whole ones"}};
   Settings(std::move(rest), report).sort_rest(kKeys, Unknown::kByName);
 }

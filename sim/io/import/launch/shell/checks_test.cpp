@@ -91,11 +91,13 @@ TEST(Checks, GetoptSortsTheArguments) {
   EXPECT_EQ(printed("-o n: -- \"-n it's\""), " -n ' it'\\''s' --");
 }
 
-TEST(Checks, GetoptWithManyOptionsTakesLinearTime) {
-  std::string words, letters(100'000, 'v');
+TEST(Checks, GetoptSortsManyOptions) {
+  std::string words;
   for (int i = 0; i < 50'000; ++i) words += "," + std::to_string(i);
-  EXPECT_EQ(value_behind("set --\nO=$(getopt -o v --long " + words + " -- -" + letters + " --49999)\nX=${#O}"),
-            std::to_string(3 * 100'000 + 8 + 3));
+  const std::string letters(80'000, 'w'), stated(40'000, 'v');
+  EXPECT_EQ(
+      value_behind("set --\nO=$(getopt -o " + letters + "v --long " + words + " -- -" + stated + " --49999)\nX=${#O}"),
+      std::to_string(3 * stated.size() + 8 + 3));
 }
 
 TEST(Checks, AnEmptyDefaultDecidesUnderSetU) {

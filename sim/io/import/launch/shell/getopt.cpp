@@ -18,7 +18,7 @@ using Options = std::map<std::string, Takes, std::less<>>;
 /// Where the arguments go that are no options.
 enum class Others : std::uint8_t { kLast, kInPlace, kEnd };
 
-/// What getopt is told, and what it sorts.
+/// A request states getopt's options and the arguments that it sorts.
 struct Request {
   Options letters{}, words{};
   Others others = Others::kLast;
