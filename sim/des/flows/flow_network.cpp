@@ -3,9 +3,9 @@
 #include "sim/des/flows/flow_network.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/base/check.h"
-#include "sim/des/flows/max_min.h"
 
 namespace foretoken::des {
 
@@ -39,21 +39,13 @@ bool FlowNetwork::on_event(TaskId task, Instant now) {
 std::span<const FlowNetwork::Arrival> FlowNetwork::settle(Instant now) {
   arrivals_.clear();
   rates_.clear();
-  if (touched_.empty()) return {};
-  gather_component();
-  std::vector<BytesPerSecond> capacities;
-  for (const LinkId link : component_links_) capacities.push_back(capacities_[link.value]);
-  Routes routes;
-  std::vector<LinkId> local;
-  for (const std::uint32_t flow : component_flows_) {
-    local.clear();
-    for (const LinkId link : flows_[flow].route) local.push_back({links_[link.value].index});
-    routes.add(local);
+  for (const LinkId link : touched_) {
+    if (links_[link.value].gathered) continue;
+    gather_component(link);
+    solve_component(now);
   }
-  const std::vector<BytesPerSecond> rates = max_min(capacities, routes);
-  for (std::size_t i = 0; i < rates.size(); ++i) move_at(component_flows_[i], rates[i].value(), now);
-  for (const LinkId link : component_links_) links_[link.value].gathered = false;
-  for (const std::uint32_t flow : component_flows_) states_[flow].gathered = false;
+  for (const LinkId link : gathered_) links_[link.value].gathered = false;
+  gathered_.clear();
   touched_.clear();
   return arrivals_;
 }
@@ -80,12 +72,12 @@ void FlowNetwork::leave(std::uint32_t flow) {
   }
 }
 
-void FlowNetwork::gather_component() {
-  component_links_.clear();
+void FlowNetwork::gather_component(LinkId first) {
+  component_begin_ = gathered_.size();
   component_flows_.clear();
-  for (const LinkId link : touched_) gather_link(link);
-  for (std::size_t next = 0; next < component_links_.size(); ++next) {
-    for (const std::uint32_t flow : links_[component_links_[next].value].flows) {
+  gather_link(first);
+  for (std::size_t next = component_begin_; next < gathered_.size(); ++next) {
+    for (const std::uint32_t flow : links_[gathered_[next].value].flows) {
       if (states_[flow].gathered) continue;
       states_[flow].gathered = true;
       component_flows_.push_back(flow);
@@ -98,8 +90,32 @@ void FlowNetwork::gather_link(LinkId link) {
   Link& here = links_[link.value];
   if (here.gathered) return;
   here.gathered = true;
-  here.index = static_cast<std::uint32_t>(component_links_.size());
-  component_links_.push_back(link);
+  here.index = static_cast<std::uint32_t>(gathered_.size() - component_begin_);
+  gathered_.push_back(link);
+}
+
+void FlowNetwork::solve_component(Instant now) {
+  const std::span<const LinkId> links = std::span(gathered_).subspan(component_begin_);
+  for (const std::uint32_t flow : component_flows_) states_[flow].gathered = false;
+  if (component_flows_.empty()) return;
+  if (component_flows_.size() == 1) {  // most messages have their links for themselves
+    double rate = std::numeric_limits<double>::infinity();
+    for (const LinkId link : links) {
+      const auto crossings = static_cast<double>(links_[link.value].flows.size());
+      rate = std::min(rate, capacities_[link.value].value() / crossings);
+    }
+    return move_at(component_flows_.front(), rate, now);
+  }
+  component_capacities_.clear();
+  for (const LinkId link : links) component_capacities_.push_back(capacities_[link.value]);
+  component_routes_.clear();
+  for (const std::uint32_t flow : component_flows_) {
+    route_.clear();
+    for (const LinkId link : flows_[flow].route) route_.push_back({links_[link.value].index});
+    component_routes_.add(route_);
+  }
+  const std::span<const BytesPerSecond> rates = max_min_.solve(component_capacities_, component_routes_);
+  for (std::size_t i = 0; i < rates.size(); ++i) move_at(component_flows_[i], rates[i].value(), now);
 }
 
 void FlowNetwork::move_at(std::uint32_t flow, double rate, Instant now) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/des/flows/max_min.h"
 #include "sim/des/task_graph.h"
 #include "sim/des/time.h"
 
@@ -59,8 +60,9 @@ class FlowNetwork {
 
   void join(std::uint32_t flow, Instant now);
   void leave(std::uint32_t flow);
-  void gather_component();
+  void gather_component(LinkId first);
   void gather_link(LinkId link);
+  void solve_component(Instant now);
   void move_at(std::uint32_t flow, double rate, Instant now);
 
   std::span<const Flow> flows_;
@@ -68,9 +70,14 @@ class FlowNetwork {
   std::span<const BytesPerSecond> capacities_;
   std::vector<State> states_;  // by flow
   std::vector<Link> links_;
-  std::vector<LinkId> touched_;          // links that a flow joined or left since the last settle
-  std::vector<LinkId> component_links_;  // scratch of settle
+  std::vector<LinkId> touched_;   // links that a flow joined or left since the last settle
+  std::vector<LinkId> gathered_;  // links that this settle has gathered; the last are those of the component
+  std::size_t component_begin_ = 0;
   std::vector<std::uint32_t> component_flows_;
+  std::vector<BytesPerSecond> component_capacities_;
+  Routes component_routes_;
+  std::vector<LinkId> route_;
+  MaxMin max_min_;
   std::vector<Arrival> arrivals_;
   bool keeps_rates_;
   std::vector<NewRate> rates_;

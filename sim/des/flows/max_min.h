@@ -12,6 +12,10 @@ namespace foretoken::des {
 /// The routes of some flows, one after another.
 class Routes {
  public:
+  void clear() {
+    begin_.resize(1);
+    links_.clear();
+  }
   void add(std::span<const LinkId> route) {
     links_.insert(links_.end(), route.begin(), route.end());
     begin_.push_back(static_cast<std::uint32_t>(links_.size()));
@@ -37,5 +41,33 @@ class Routes {
 ///
 /// Precondition: capacities are positive and no route is empty.
 [[nodiscard]] std::vector<BytesPerSecond> max_min(std::span<const BytesPerSecond> capacities, const Routes& routes);
+
+/// Solves one problem after another as `max_min` does, and keeps its memory between them.
+class MaxMin {
+ public:
+  /// Returns the rate of each flow. The rates are valid until the next call.
+  std::span<const BytesPerSecond> solve(std::span<const BytesPerSecond> capacities, const Routes& routes);
+
+ private:
+  struct Link {
+    double left;                  // capacity not yet given to flows with a final rate
+    std::uint32_t growing = 0;    // crossings by flows that still grow
+    std::uint32_t fixed_now = 0;  // crossings by flows that got their rate in this round
+    std::uint32_t flows_end = 0;  // where its flows end in flows_; they begin where those of the link before end
+
+    [[nodiscard]] double level() const { return left / growing; }
+  };
+  struct Level;
+
+  void load(std::span<const BytesPerSecond> capacities, const Routes& routes);
+  void in_order_of_levels(const Routes& routes);
+  void fill(double level, const Routes& routes);
+  [[nodiscard]] std::span<const std::uint32_t> flows_over(const Link& link) const;
+
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> flows_;   // by link, once per crossing
+  std::vector<BytesPerSecond> rates_;  // zero: still growing
+  std::vector<Link*> live_, full_, touched_;
+};
 
 }  // namespace foretoken::des
