@@ -231,11 +231,24 @@ bool has_several(const Job& job) {
   return stated > 1 || (stated == 1 && job.stragglers.on);
 }
 
-// Returns true when two runs at a time take little memory: tasks times ranks, each with a flow, as an estimate.
-bool is_small(const step::LoweredStep& step, const Job& job) {
-  constexpr double kBytes = 300, kMost = 2e9;  // of an instance with a flow (unfold.cpp); of one run
+// Estimates the tasks of a run of every GPU.
+double tasks_of_all(const step::LoweredStep& step, const Job& job) {
   const double ranks = static_cast<double>(job.gpus) / job.parallelism.pipeline;
-  return kBytes * static_cast<double>(step.workload.graph.tasks()) * ranks <= std::min(kMost, memory_limit() / 4);
+  return static_cast<double>(step.workload.graph.tasks()) * ranks;
+}
+
+// Returns true when two runs at a time take little memory, each task with a flow.
+bool is_small(const step::LoweredStep& step, const Job& job) {
+  constexpr double kBytes = 300, kMost = 2e9;  // of a task with a flow (unfold.cpp); of one run
+  return kBytes * tasks_of_all(step, job) <= std::min(kMost, memory_limit() / 4);
+}
+
+// Returns true when a run for each of the most important parts takes a second or two. Runs over uneven links move flows
+// between all GPUs, a million tasks a second.
+bool can_run_each(const step::LoweredStep& step, const Job& job) {
+  constexpr double kMostTasks = 2e6;
+  if (!job.imperfections.uneven_links()) return true;
+  return tasks_of_all(step, job) * static_cast<double>(std::min(stated_parts(job), kMostParts)) <= kMostTasks;
 }
 
 bool is_slow(const Job& job) {
@@ -274,6 +287,7 @@ std::optional<Seconds> SoundStep::time() {
 std::vector<Delay> delays_of(const Prediction& prediction, Delays which, std::optional<Seconds> sound) {
   const std::size_t stated = stated_parts(prediction.job);
   const bool several = has_several(prediction.job);
+  if (several && !can_run_each(prediction.step, prediction.job)) which = Delays::kTogether;
   std::vector<Part> parts;
   if (which == Delays::kEach || !several) parts = parts_of(prediction);
   if (several) parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});

@@ -35,7 +35,8 @@ class SoundStep {
   std::vector<std::jthread> threads_;  // last, so that it ends first
 };
 
-/// Returns the slow hardware that the step waits for. `kTogether` has the last entry alone. `kEach` has, in this order:
+/// Returns the slow hardware that the step waits for. `kTogether` has the last entry alone, and so has `kEach` where
+/// runs of many GPUs over uneven links would take longer than two million tasks. Else `kEach` has, in this order:
 ///   1. at most eight parts that the job states as slow or failed, the largest gain first, then all others together;
 ///   2. at most three GPUs or hosts that were drawn, then all drawn ones together;
 ///   3. everything slow, which `sound` may know.

@@ -1,4 +1,5 @@
 // Tests slow GPUs, slow NICs, thin fabrics and tensor parallelism across nodes, with jobs for hand calculation.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "sim/base/error.h"
+#include "sim/base/test_sanitized.h"
 #include "sim/cost/costs.h"
 #include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
@@ -102,6 +104,25 @@ TEST(Imperfections, TogetherTheyAreOneDelayThatIsTheLastOfEach) {
     const Prediction sound = predict(repaired(job), together.how);
     EXPECT_EQ(only.without.value(), sound.metrics.step_time.value()) << "on a thread of its own or not";
   }
+}
+
+TEST(Imperfections, LongListsOfBadLinksInLargeJobsAreRunWithoutAllOfThemOnly) {
+  if (kSanitized) GTEST_SKIP() << "hundreds of thousands of flows";
+  const auto delays = [](int gpus, int bad) {
+    std::string nics;
+    for (int node = 0; node < bad; ++node)
+      nics += fmt::format(R"({}{{"node": {}, "nic": 0, "rate_factor": 0.5}})", node == 0 ? "" : ", ", node);
+    return *with_delays(
+                small_job(fmt::format(R"({}, "gpus": {}, "batch": {{"micro": 1, "global": {}, "sequence_length": 64}},
+        "imperfections": {{"slow_nics": [{}]}})",
+                                      a100_with(""), gpus, 128 * gpus, nics)))
+                .metrics.delays;
+  };
+  EXPECT_EQ(delays(72, 9).size(), 10U) << "eight, the other, and everything";
+  EXPECT_EQ(delays(1024, 2).size(), 3U);
+  const std::vector<report::Delay> only = delays(1024, 9);
+  ASSERT_EQ(only.size(), 1U);
+  EXPECT_EQ(only.front().what, "everything that is slow");
 }
 
 TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
