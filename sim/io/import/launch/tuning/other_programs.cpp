@@ -192,9 +192,11 @@ void add_defaults_of_qlora(const Taken& taken) {
 
 // tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
 bool is_alpaca_lora(const std::vector<Argument>& arguments) {
-  return last_of(arguments, "base-model") != nullptr && last_of(arguments, "num-layers") == nullptr &&
-         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"},
-                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
+  const auto has = [&](const char* name) { return last_of(arguments, name) != nullptr; };
+  // Programs that train whole models share --base_model and --micro_batch_size with it.
+  const bool other = std::ranges::any_of(std::array{"num-layers", "global-batch-size", "seq-length"}, has);
+  return has("base-model") && !other &&
+         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"}, has);
 }
 
 void take_alpaca_lora(const Taken& taken) {
