@@ -73,5 +73,17 @@ TEST(OwnPrograms, WeightsThatAreStoredInFewBitsAreRefused) {
   EXPECT_THAT(refused_lines(report), HasSubstr("already quantised (-Int4)"));
 }
 
+// The program that submits the job multiplies the processes of accelerate by its nodes.
+TEST(OwnPrograms, NodesOfMasonMultiplyTheProcesses) {
+  const std::string training =
+      "accelerate launch --num_processes 8 open_instruct/finetune.py --model_name_or_path Qwen/Qwen2.5-7B "
+      "--per_device_train_batch_size 1 --gradient_accumulation_steps 2 --max_seq_length 4096";
+  const auto gpus = [&](const std::string& before) { return read_own(before + training).whole("gpus"); };
+  EXPECT_EQ(gpus("python mason.py --num_nodes 2 --gpus 8 -- "), 16);
+  EXPECT_EQ(gpus("python mason.py --num_nodes 1 --gpus 8 -- "), 8);
+  EXPECT_EQ(gpus("python mason.py --gpus 8 -- "), 8);
+  EXPECT_EQ(gpus(""), 8);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
