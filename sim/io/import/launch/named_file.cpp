@@ -285,7 +285,9 @@ std::string missing_configuration(const shell::Script& script) {
     const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
-      const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name" ||
+      // --config 7b is a size of the program, and no file.
+      const bool named = word.find_first_of("./") != word.npos;
+      const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
                            follows_arguments_flag(command.words, i);
       const bool json = neox && word.ends_with(".json");
       const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml") || json;
