@@ -195,10 +195,10 @@ std::string processes_of(const Argument& option, const shell::Command& command, 
   constexpr std::int64_t kMost = 1 << 20;
   const bool by_mason =
       std::ranges::any_of(command.words, [](const auto& word) { return is_named(word, {"mason.py"}); });
-  const auto nodes = by_mason ? whole_of(value_of(counts, "num-nodes")) : std::nullopt;
-  const auto processes = whole_of(option.values.front());
-  if (!nodes || !processes || *nodes > kMost || *processes > kMost) return option.values.front();
-  return std::to_string(*nodes * *processes);
+  const std::int64_t nodes = by_mason ? whole_of(value_of(counts, "num-nodes")).value_or(0) : 0;
+  const std::int64_t processes = whole_of(option.values.front()).value_or(0);
+  if (nodes < 1 || processes < 1 || nodes > kMost || processes > kMost) return option.values.front();
+  return std::to_string(nodes * processes);
 }
 
 }  // namespace
