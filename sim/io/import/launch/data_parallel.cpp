@@ -194,6 +194,8 @@ void map_adapter(const Adapter& adapter, Report& report) {
   report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
   if (adapter.rank)
     report.map("training.rank", *adapter.rank, adapter.rank_from.empty() ? adapter.from : adapter.rank_from);
+  else if (!adapter.own_rank.empty())
+    report.ask("training.rank", adapter.own_rank);
   else
     report.assume("training.rank", adapter.usual_rank, "the default of the library");
   if (!targets.empty() && adapter.targets_because.empty())

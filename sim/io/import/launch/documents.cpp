@@ -53,6 +53,8 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { megatron::read_primus_megatron(one.content, one.path, report); }},
     {megatron::is_yaml_arguments,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
+    {megatron::is_flagscale,
+     [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
     {nanotron::is_nanotron, read_nanotron_file},
     {nemo::is_nemo, [](const Document& one, Report& report) { nemo::read_nemo(one.content, one.place(), report); }},
     {bridge::is_bridge,

@@ -19,7 +19,8 @@ constexpr std::string_view kHarmless =
     "dirs domain early email entity eos epoch epochs eps epsilon eval evaluate evaluation exp experiment field fields "
     "file filename files filter folder folders hf host hub index indices input inputs instruction interval key label "
     "labels lang language learning load log loss losses logger loggers logging logs lr merge metric metrics mlflow "
-    "monitor name names note notes org out output outputs overwrite path paths patience port predict print progress "
+    "monitor name names neft neftune note notes org out output outputs overwrite path paths patience port predict "
+    "print progress "
     "project prompt prompts push query question report response resume role roles root run save saving scheduler seed "
     "separator shuffle source split splits style swanlab system tag tags target targets task tasks template "
     "tensorboard test text time timeout title token tokenizer tokens track tracking trainer upload url user username "
@@ -112,17 +113,31 @@ bool counts_something_harmless(std::string_view name) {
   return counted;
 }
 
+// A part of a learning rate, and a limit of gradients: min_lr_ratio, grad_clip_norm.
+bool is_rate_or_limit(std::string_view name) {
+  constexpr std::string_view kRates[] = {"lr",   "ratio", "min",   "max",   "peak",
+                                         "init", "end",   "final", "decay", "warmup"};
+  constexpr std::string_view kLimits[] = {"clip", "clipping", "grad", "gradient", "gradients", "norm", "max", "value"};
+  const auto words = words_of_name(name);
+  const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  const auto all_of = [&](const auto& known) {
+    return std::ranges::all_of(
+        words, [&](const std::string& word) { return std::ranges::find(known, word) != std::end(known); });
+  };
+  return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name)) return false;
+  if (is_beside_training(name) || is_rate_or_limit(name)) return false;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_beside_training(name) || counts_something_harmless(name)) return true;
+  if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name)) return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

@@ -34,6 +34,15 @@ TEST(Harmless, ProfilesAndAffinityAreHarmlessWithoutACostlyWord) {
   EXPECT_FALSE(is_harmless_name("profile_mode"));
 }
 
+TEST(Harmless, LearningRatesAndLimitsOfGradientsAreHarmless) {
+  for (const char* name : {"min_lr_ratio", "peak_lr", "grad_clip_norm", "max_grad_clip", "clip_value", "neft_alpha"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"lr_layers", "mask_ratio", "grad_norm_groups", "clip_model"})
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
 TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {
   EXPECT_TRUE(names_something_costly("dense2moe"));
   EXPECT_FALSE(names_something_costly("use_func"));

@@ -63,7 +63,7 @@ constexpr Shipped kShippedModels[] = {{"llama38b", "llama-3-8b", 32},
                                       {"gpt2medium", "gpt2-medium", 24},
                                       {"gpt2large", "gpt2-large", 36},
                                       {"gpt2xl", "gpt2-xl", 48},
-                                      {"bertbaseuncased", "bert-base", 12},
+                                      {"bertuncased", "bert-base", 12},  // "base" is left out
                                       {"bertlargeuncased", "bert-large", 24}};
 
 struct Sized {
@@ -282,7 +282,8 @@ bool is_of_length(const std::string& word, const std::string& name) {
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b". So does "llama_hf_3.1_8b": the kind may stand inside.
 std::string plain_name(std::string_view name) {
   std::string plain;
-  for (const std::string& word : words_of_name(last_part(name)))
+  const std::string_view last = last_part(name);  // "TinyLlama-1.1B-intermediate-step-240k-503b"
+  for (const std::string& word : words_of_name(last.substr(0, last.find("-intermediate-step"))))
     if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" &&
         !is_of_length(word, plain))
       plain += word;

@@ -130,6 +130,9 @@ TEST(ModelNames, NamesWithAVersionAndASizeAreKnown) {
                            "THUDM/chatglm2-6b",
                            "baichuan-inc/Baichuan2-7B-Base",
                            "HuggingFaceTB/SmolLM3-3B",
+                           "bert-base-uncased",
+                           "google-bert/bert-large-uncased",
+                           "PY007/TinyLlama-1.1B-intermediate-step-240k-503b",
                            "internlm/internlm2-20b"})
     EXPECT_TRUE(model_of_name(name)) << name;
 }

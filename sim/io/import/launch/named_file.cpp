@@ -32,6 +32,19 @@ std::string folder_of_configurations(const std::vector<std::string>& words, cons
   return folder;
 }
 
+// Firefly's file of the Trainer's arguments: --train_args_file sft.json.
+bool follows_arguments_flag(const std::vector<std::string>& words, std::size_t at) {
+  return words[at].starts_with("--train_args_file=") || (at > 0 && words[at - 1] == "--train_args_file");
+}
+
+// Such a file, or the one of `train.py args.json`, which transformers' HfArgumentParser reads.
+bool names_arguments(const std::vector<std::string>& words, std::size_t at) {
+  const std::string& word = words[at];
+  if (shell::is_unknown(word)) return false;
+  const bool alone = at > 0 && words[at - 1].ends_with(".py") && at + 1 == words.size() && word.ends_with(".json");
+  return alone || follows_arguments_flag(words, at);
+}
+
 // "config.yaml" and "--config=config.yaml"; Hydra's "--config-name=config", and "small" behind deepy.py -d.
 std::optional<fs::path> file_named(const std::string& word, const std::string& folder) {
   const bool flag = word.starts_with("-") || word.find('=') != std::string::npos;
@@ -114,6 +127,16 @@ bool is_configuration(const std::string& name, const std::string& text) {
   const bool toml = name.ends_with(".toml");
   const auto document = toml ? read_toml(text, "", unread) : read_yaml(text, "", unread);
   return document && is_known_document(*document, toml) && !deepspeed::is_accelerate(*document);
+}
+
+// Returns the file of the Trainer's arguments that a word names; nothing for a file of another kind.
+std::optional<fs::path> arguments_named(const std::vector<std::string>& words, std::size_t at,
+                                        const std::string& folder) {
+  if (!names_arguments(words, at)) return std::nullopt;
+  const auto path = near_file(words[at].substr(words[at].find('=') + 1), folder);
+  Findings unread;
+  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
+  return text && is_configuration(path->string(), *text) ? path : std::nullopt;
 }
 
 // --micro-batch-size 2 of axolotl's commands, as a key of its file. The options of the launch itself are none.
@@ -210,7 +233,8 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
         last = i;
       }
       if (text) continue;
-      const auto path = file_named(command.words[i], near);
+      auto path = file_named(command.words[i], near);
+      if (!path) path = arguments_named(command.words, i, near);
       if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
       file.paths.push_back(*path);
       if (last == 0) last = i;
@@ -257,17 +281,23 @@ std::vector<NamedFile> files_written(const shell::Script& script, const std::str
 }
 
 std::string missing_configuration(const shell::Script& script) {
-  for (const shell::Command& command : script.commands)
+  for (const shell::Command& command : script.commands) {
+    const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
-      const bool follows = command.words[i - 1] == "--config" || command.words[i - 1] == "--config-name";
-      const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml");
+      // --config 7b is a size of the program, and no file.
+      const bool named = word.find_first_of("./") != word.npos;
+      const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
+                           follows_arguments_flag(command.words, i);
+      const bool json = neox && word.ends_with(".json");
+      const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml") || json;
       const bool hydra = word.starts_with("--config-name=");
       if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
       if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
       return fmt::format("{} names {}, which is not there", command.place(),
                          printable(word.substr(word.find('=') + 1), 100));
     }
+  }
   if (const std::string name = experiment_of(script); !name.empty())
     return "the variable EXP names " + printable(name, 100) + ", which is not there";
   return "";

@@ -56,6 +56,30 @@ TEST_F(NamedFiles, AreReadWithTheGpusOfTheLauncher) {
       report.assumed, [](const Assumed& one) { return one.because.find("run.sh:2 names it") != std::string::npos; }));
 }
 
+// Firefly starts `train.py --train_args_file sft.json`; transformers' HfArgumentParser takes a JSON file alone.
+TEST_F(NamedFiles, ArgumentsOfTheTrainerMayStandInJson) {
+  write("sft.json",
+        R"({"model_name_or_path": "Qwen/Qwen3-8B", "per_device_train_batch_size": 2, "gradient_accumulation_steps": 4,
+            "max_seq_length": 2048, "bf16": true, "output_dir": "out"})");
+  write("data.json", R"({"rows": []})");
+  for (const char* words :
+       {"train.py --train_args_file args/sft.json", "train.py --train_args_file=sft.json", "train.py sft.json"}) {
+    const Report report = read(std::string("torchrun --nproc_per_node 8 ") + words + "\n");
+    EXPECT_EQ(complaints_, "") << words;
+    EXPECT_EQ(report.whole("gpus"), 8) << words;
+    EXPECT_EQ(report.whole("batch.global"), 2 * 4 * 8) << words;
+  }
+  (void)read("torchrun --nproc_per_node 8 train.py data.json\n");
+  EXPECT_THAT(complaints_, HasSubstr("train.py"));
+  (void)read("torchrun --nproc_per_node 8 train.py --train_args_file other.json\n");
+  EXPECT_THAT(complaints_, HasSubstr("names other.json, which is not there"));
+}
+
+TEST_F(NamedFiles, AFileOfNeoxThatIsNotThereIsNamed) {
+  (void)read("M=configs/2-8B.json\nsrun python deepy.py train.py $M\n");
+  EXPECT_THAT(complaints_, HasSubstr("names configs/2-8B.json, which is not there"));
+}
+
 TEST_F(NamedFiles, MayBeWrittenByTheScriptItself) {
   const std::string script = std::string("cat > configs/sft.yaml <<'END'\n") + kFactory +
                              "END\nFORCE_TORCHRUN=1 NPROC_PER_NODE=8 llamafactory-cli train configs/sft.yaml\n";
@@ -193,6 +217,10 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts own_main.py, which no reader here knows; expected a launch"));
   (void)read("srun -n 8 python own/train.py --config own/config.py\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts train.py, which no reader here knows"));
+  (void)read("torchrun --nproc_per_node 4 pretrain.py --plugin hybrid --config \"7b\" --max_length 512\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts pretrain.py, which no reader here knows"));
+  (void)read("python pretrain.py --config own/7b\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names own/7b, which is not there"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }

@@ -7,11 +7,21 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 
 namespace foretoken::io::launch {
 namespace {
+
+/// Libraries of collectives that no GPU of NVIDIA or AMD has, behind flags of Megatron-LM and of the Trainer.
+constexpr std::string_view kBackendFlags[] = {"distributed-backend", "ddp-backend", "dist-backend", "backend"};
+constexpr std::pair<std::string_view, const char*> kBackends[] = {
+    {"ccl", "the collectives of Intel's devices; their kernels are not modelled"},
+    {"xccl", "the collectives of Intel's devices; their kernels are not modelled"},
+    {"hccl", "the collectives of Ascend or Gaudi; their kernels are not modelled"}};
 
 constexpr const char* kWhy = "the script is for Ascend NPUs; their kernels are not those of a GPU";
 
@@ -19,9 +29,20 @@ bool hangs_on_condition(const shell::Texts& value) {
   return !value.empty() && shell::why_unknown(value.front()).starts_with(shell::kOpenCondition);
 }
 
+void refuse_other_backends(const shell::Script& script, Report& report) {
+  for (const shell::Command& command : script.commands) {
+    const std::vector<Argument> arguments = arguments_of(command.words, "");
+    for (const std::string_view flag : kBackendFlags)
+      for (const auto& [backend, because] : kBackends)
+        if (value_of(arguments, flag) == backend)
+          return report.refuse("--" + std::string(flag) + " " + std::string(backend), because, command.place());
+  }
+}
+
 }  // namespace
 
 void refuse_other_devices(const shell::Script& script, Report& report) {
+  refuse_other_backends(script, report);
   for (const auto& [name, value] : script.variables.values)
     for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
       if (name.starts_with(begin) && !hangs_on_condition(value))

@@ -33,6 +33,14 @@ TEST(OtherDevices, ScriptsForAscendAreRefusedWhateverTheyStart) {
     }
 }
 
+TEST(OtherDevices, LibrariesOfCollectivesTellTheDevice) {
+  EXPECT_THAT(refused_with("", (std::string(kMegatronRun) + " --distributed-backend ccl").c_str()),
+              HasSubstr("--distributed-backend ccl: the collectives of Intel's devices"));
+  EXPECT_THAT(refused_with("", (std::string(kTrainerRun) + " --ddp_backend hccl").c_str()),
+              HasSubstr("--ddp-backend hccl: the collectives of Ascend or Gaudi"));
+  EXPECT_EQ(refused_with("", (std::string(kMegatronRun) + " --distributed-backend nccl").c_str()), "");
+}
+
 TEST(OtherDevices, ScriptsForBothAreNot) {
   for (const char* run : {kTrainerRun, kSwiftRun, kMegatronRun})
     for (const char* line :

@@ -9,8 +9,10 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/json/parse_json.h"
 
@@ -339,9 +341,34 @@ void ask_for_configuration(bool model_known, Report& report) {
   if (!rest.empty()) report.approximate("the scenario's own defaults", "no word behind the program states " + rest);
 }
 
+// Lists the words behind `nemo llm` that no key of Megatron-LM stands for: optim.config.lr=1e-4.
+void list_other_words(const NamedFile& named, Report& report) {
+  if (factory_of_nemo(named.command).empty()) return;
+  for (const std::string& word : named.command.words) {
+    const std::string plain = with_names_of_nemo_1(word.substr(std::min(word.find_first_not_of('+'), word.size())));
+    const std::string key = word.substr(0, word.find('='));
+    const bool read = std::ranges::find(named.overrides, plain) != named.overrides.end();
+    if (read || word.starts_with('-') || word.find('=') == word.npos || key.find('.') == key.npos) continue;
+    if (key.find('(') != key.npos || shell::is_unknown(key)) continue;  // arguments of the recipe
+    constexpr std::string_view kOptimizer =
+        "optim.config.lr optim.config.min_lr optim.config.weight_decay optim.config.adam_* optim.config.clip_grad "
+        "optim.lr_scheduler.*";
+    const bool free =
+        is_harmless_name(key) || lists_key(kOptimizer, key) || key.starts_with("log.") || key.starts_with("resume.");
+    if (free)
+      report.ignore(printable(key, 80), named.place);
+    else
+      report.refuse(
+          printable(key, 80),
+          "no key here stands for it; if it changes neither time nor memory, go on with --allow " + printable(key, 80),
+          named.place);
+  }
+}
+
 }  // namespace
 
 void complete_keys(const NamedFile& named, Report& report) {
+  list_other_words(named, report);
   if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions
     report.drop_assumptions("the configuration of the program decides, which is not there");
   constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {

@@ -57,6 +57,9 @@ TEST(ProgramKeys, ACommandOfNemoNamesItsRecipeWithAnyKeys) {
   EXPECT_EQ(batch.at("batch.global"), 64);
   EXPECT_EQ(batch.at("gpus"), 8);
   EXPECT_EQ(read_recipe(begin + "'llama3_70b(num_nodes=2,num_gpus_per_node=4)' trainer.num_nodes=3").at("gpus"), 12);
+  const Report others = read_recipe(begin + "llama3_8b optim.config.lr=1e-4 log.ckpt=null optim.config.use_magic=4");
+  EXPECT_THAT(refused_lines(others), HasSubstr("optim.config.use_magic: no key here stands for it"));
+  for (const char* key : {"optim.config.lr", "log.ckpt"}) EXPECT_TRUE(others.names(key)) << key;
   const Report alone = read_recipe(begin + "llama3_70b");
   EXPECT_EQ(alone.at("model"), "llama-3-70b");
   EXPECT_NE(asked_about(alone, "gpus"), "");

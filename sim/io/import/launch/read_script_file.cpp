@@ -14,6 +14,7 @@
 #include "sim/io/import/launch/bridge/performance_script.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/launcher_words.h"
+#include "sim/io/import/launch/megatron/other_programs.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
 #include "sim/io/import/launch/named_file.h"

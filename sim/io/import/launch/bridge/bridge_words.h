@@ -75,6 +75,8 @@ inline constexpr Word kBridgeWords[] = {
     {"ddp.overlap_grad_reduce", "overlap-grad-reduce", Form::kSwitch},
     {"ddp.overlap_param_gather", "overlap-param-gather", Form::kSwitch},
     {"ddp.num_distributed_optimizer_instances", "num-distributed-optimizer-instances"},
+    {"comm_overlap.overlap_grad_reduce", "overlap-grad-reduce", Form::kSwitch},
+    {"comm_overlap.overlap_param_gather", "overlap-param-gather", Form::kSwitch},
     {"comm_overlap.tp_comm_overlap", "tp-comm-overlap", Form::kSwitch},
     {"comm_overlap.overlap_moe_expert_parallel_comm", "overlap-moe-expert-parallel-comm", Form::kSwitch},
     {"mixed_precision.bf16", "bf16", Form::kSwitch},

@@ -24,7 +24,7 @@ constexpr KeyRule kKeys[] = {
      "nvrx_straggler.* dist.* validation.* dataset.* ft.* inprocess_restart.* tensor_inspect.* peft.alpha peft.* "
      "optimizer_config_override_provider.* energy_monitor.* comm_overlap._target_ "
      "comm_overlap.tp_comm_bootstrap_backend "
-     "comm_overlap.overlap_grad_reduce comm_overlap.overlap_param_gather comm_overlap.tp_comm_overlap_cfg.* "
+     "comm_overlap.tp_comm_overlap_cfg.* "
      "comm_overlap.batch_p2p_comm comm_overlap.overlap_p2p_comm ddp._target_ "
      "mixed_precision._target_ mixed_precision.*loss_scale mixed_precision.hysteresis mixed_precision.*dtype* "
      "mixed_precision.initial_loss_scale mixed_precision.loss_scale_window mixed_precision.min_loss_scale "
@@ -110,8 +110,20 @@ void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
       if (named->get_ref<const std::string&>().starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
 }
 
+// What comm_overlap states is written over ddp at the start (comm_overlap.py, setup).
+void drop_overlaps_of_ddp(const Settings& settings, std::vector<Argument>& arguments) {
+  for (const char* name : {"overlap_grad_reduce", "overlap_param_gather"}) {
+    const auto text = settings.text({std::string("comm_overlap.") + name});
+    if (!text || switch_of(*text) != false) continue;
+    const std::string place = std::string("ddp.") + name;
+    std::erase_if(arguments, [&](const Argument& one) { return one.place == place; });
+  }
+}
+
 void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
-  if (settings.on({"model.enable_cuda_graph", "model.external_cuda_graph"}) && !settings.has({"model.cuda_graph_impl"}))
+  drop_overlaps_of_ddp(settings, arguments);
+  const bool graphs = settings.on({"model.enable_cuda_graph"}), outside = settings.on({"model.external_cuda_graph"});
+  if ((graphs || outside) && !settings.has({"model.cuda_graph_impl"}))
     arguments.push_back({"enable-cuda-graph", {}, "model.enable_cuda_graph"});
   if (!settings.has({"model.seq_length"}))
     if (const auto length = settings.text({"dataset.seq_length", "dataset.sequence_length"}))
@@ -140,6 +152,8 @@ void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
 void map_switched_off(const Settings& settings) {
   constexpr std::pair<const char*, const char*> kSwitches[] = {
       {"model.sequence_parallel", "parallelism.sequence_parallel"},
+      {"comm_overlap.overlap_grad_reduce", "overlap.grad_reduce"},
+      {"comm_overlap.overlap_param_gather", "overlap.param_gather"},
       {"ddp.overlap_grad_reduce", "overlap.grad_reduce"},
       {"ddp.overlap_param_gather", "overlap.param_gather"},
       {"comm_overlap.tp_comm_overlap", "overlap.tensor_parallel"}};

@@ -71,9 +71,33 @@ void map_mpt(const Settings& settings, Report& report) {
   report.map("model", model, "model.name mpt_causal_lm and its sizes");
 }
 
+// mosaic_llama2_1.3b of princeton-nlp/LLM-Shearing, llmshearing/models/composer_llama.py: Llama with MPT's names.
+void map_llama(const Settings& settings, Report& report) {
+  constexpr std::pair<const char*, const char*> kSizes[] = {{"model.n_layers", "num_hidden_layers"},
+                                                            {"model.d_model", "hidden_size"},
+                                                            {"model.n_heads", "num_attention_heads"},
+                                                            {"model.intermediate_size", "intermediate_size"},
+                                                            {"model.vocab_size", "vocab_size"}};
+  Json model = {{"model_type", "llama"}, {"tie_word_embeddings", false}};
+  for (const auto& [theirs, ours] : kSizes) {
+    const auto size = settings.whole({theirs});
+    if (!size) return report.ask("model", std::string("the model states no ") + theirs);
+    model[ours] = *size;
+  }
+  for (const char* free : {"model.max_seq_len", "model.init_std", "model.rms_norm_eps", "model.attn_pdrop"})
+    (void)settings.at(free);
+  if (settings.on({"model.l0_module"})) report.refuse("model.l0_module", "masks that prune the model as it trains");
+  report.map("model", model, "model.name and its sizes");
+}
+
 void map_foundry_model(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"model.name"}).value_or("");
   if (kind.find("mpt") != kind.npos) return map_mpt(settings, report);
+  if (kind.find("llama") != kind.npos && settings.has({"model.d_model"})) return map_llama(settings, report);
+  if (kind.find("bert") != kind.npos && settings.has({"model.model_config"})) {
+    (void)settings.at("model");
+    return report.refuse("model.name", in_quotes(printable(kind, 60)) + ", an encoder of the code's own, is not read");
+  }
   const Names kName = {"model.pretrained_model_name_or_path", "model.pretrained_model_name", "model_name"};
   const auto name = settings.text(kName);
   if (kind.find("t5") != kind.npos || (name && name->find("t5") != name->npos))

@@ -189,6 +189,13 @@ bool is_yaml_arguments(const Json& document) {
   return document.is_object() && document.contains("language_model") && document.at("language_model").is_object();
 }
 
+// Sections of FlagScale's trainings: FlagOpen/FlagScale, examples/*/conf/train.
+bool is_flagscale(const Json& document) {
+  const auto section = [&](const char* name) { return document.contains(name) && document.at(name).is_object(); };
+  if (!document.is_object() || !section("system") || !section("model")) return false;
+  return document.at("model").contains("num_layers") || document.at("model").contains("hidden_size");
+}
+
 void read_yaml_arguments(const Json& document, Report& report) {
   Json keys = Json::object();
   flatten(document, keys);

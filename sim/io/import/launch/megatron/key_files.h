@@ -1,4 +1,4 @@
-// Files that state Megatron-LM's arguments as keys: its own YAML arguments, and experiments of Primus.
+// Files that state Megatron-LM's arguments as keys: its own YAML arguments, FlagScale, and experiments of Primus.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,9 @@ namespace foretoken::io::launch::megatron {
 
 /// Returns true for YAML arguments of Megatron-LM (--yaml-cfg): language_model, model_parallel and plain arguments.
 [[nodiscard]] bool is_yaml_arguments(const Json& document);
+/// Returns true for a training of FlagScale: the arguments stand in the sections system, model and data.
+[[nodiscard]] bool is_flagscale(const Json& document);
+/// Reads either.
 void read_yaml_arguments(const Json& document, Report& report);
 
 /// Returns true for an experiment of Primus with Megatron-LM.

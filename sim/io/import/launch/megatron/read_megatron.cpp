@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
+#include "sim/io/import/launch/megatron/other_programs.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
 #include "sim/io/import/launch/model_names.h"
@@ -83,29 +84,6 @@ void drop_repeated(Report& report) {
   repeated(report.ignored, [](const Ignored& a, const Ignored& b) { return a.setting == b.setting; });
 }
 
-// Other programs share some names of flags with Megatron-LM, but state their models in others.
-struct Other {
-  std::string_view name;
-  std::array<std::string_view, 3> flags;  ///< that only this program has
-};
-constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim", "tokens-per-sample", "update-freq"}},
-                                    {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
-
-std::string_view other_program_of(const shell::Command& command) {
-  constexpr std::pair<std::string_view, std::string_view> kByWord[] = {{"colossalai", "ColossalAI"},
-                                                                       {"litgpt", "LitGPT"}};
-  for (const auto& [word, name] : kByWord)
-    if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == word) return name;
-  const auto arguments = arguments_of(command.words, "");
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(arguments, name, &Argument::name) != arguments.end();
-  };
-  if (has("num-layers")) return {};
-  for (const Other& program : kOtherPrograms)
-    if (std::ranges::any_of(program.flags, has)) return program.name;
-  return {};
-}
-
 struct Chosen {
   const shell::Command* command = nullptr;
   int number = 0, all = 0;  ///< of the commands that start a training
@@ -129,6 +107,16 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
     }
   }
   return chosen;
+}
+
+// A flag without a value that anybody knows has no default: its key is asked for.
+void drop_defaults_of_open_flags(Report& report) {
+  for (const Asked& open : report.asked) {
+    if (!open.because.starts_with("--")) continue;
+    const auto removed =
+        std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == open.key && !one.value.empty(); });
+    if (removed > 0) report.remove(open.key);
+  }
 }
 
 // A file that others source holds its flags in a variable.
@@ -269,20 +257,16 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
                 "the flags belong to this generation of the code; state another with --set runtime=NAME");
   map_fine_tuning(flags);
   sort_rest(flags);
+  drop_defaults_of_open_flags(report);
   drop_repeated(report);
 }
 
 bool is_megatron_script(const shell::Script& script) {
   if (launch_of(script).command != nullptr) return true;
+  if (!other_program_of(script).empty()) return false;
   const std::vector<Argument> stored = stored_arguments(script);
   return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
-}
-
-std::string_view other_program_of(const shell::Script& script) {
-  for (const shell::Command& command : script.commands)
-    if (const std::string_view program = other_program_of(command); !program.empty()) return program;
-  return {};
 }
 
 namespace {

@@ -26,10 +26,6 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
 /// Returns true when the script starts, or holds, arguments of Megatron-LM.
 [[nodiscard]] bool is_megatron_script(const shell::Script& script);
 
-/// Returns the program that a command starts, where its flags are those of another one that shares names with
-/// Megatron-LM: "fairseq or metaseq". Empty otherwise.
-[[nodiscard]] std::string_view other_program_of(const shell::Script& script);
-
 /// Makes a scenario of a model_config.yaml of Megatron-LM's functional tests: MODEL_ARGS of --flag: value.
 /// `path` names the model's kind: .../test_cases/KIND/NAME/model_config.yaml.
 void read_functional_test(const nlohmann::ordered_json& document, const std::string& path, Report& report);

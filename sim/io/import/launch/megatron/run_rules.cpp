@@ -159,7 +159,7 @@ void map_recompute(const Flags& flags) {
     return map_modules(flags);
   }
   for (const char* name : {kNew, kOld}) {
-    const auto granularity = flags.text(name, "recompute");
+    const auto granularity = flags.text(name, "recompute.granularity");
     if (!granularity || *granularity == "none" || *granularity == "null") continue;
     if (*granularity == "full")
       return set_full(flags, flags.from(name), {"recompute-method", kMethod},
@@ -169,7 +169,7 @@ void map_recompute(const Flags& flags) {
   }
   if (flags.on("checkpoint-activations"))
     return set_full(flags, flags.from("checkpoint-activations"), {}, {"checkpoint-num-layers"});
-  if (flags.find(kMethod) != nullptr && flags.text(kMethod, "recompute"))
+  if (flags.find(kMethod) != nullptr && flags.text(kMethod, "recompute.granularity"))
     return set_full(flags, flags.from(kMethod), {kMethod}, {"activations-checkpoint-num-layers"});
   // megatron/core/transformer/transformer_config.py makes it selective, with the module moe
   if (const char* const layer = "moe-layer-recompute"; flags.on(layer) && report.has("model.num_experts")) {

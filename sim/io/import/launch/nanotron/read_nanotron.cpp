@@ -13,6 +13,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/harmless.h"
 
 namespace foretoken::io::launch::nanotron {
 namespace {
@@ -140,6 +141,8 @@ void Section::sort_rest(Report& report) const {
       report.approximate(setting, "the runtime nanotron was fitted on such runs");
     else if (key == "recompute_granularity" && text_is(value, "SELECTIVE"))
       report.approximate(setting, "fused attention makes its scores anew by itself");
+    else if (is_harmless_name(key))
+      report.approximate(setting, kHarmlessByName);
     else if (key == "_use_doc_masking")
       report.approximate(setting, "attention sees the whole sequence");
     else
@@ -159,11 +162,19 @@ void map_experts(const Section& config, Report& report) {
   report.refuse("experts", "the layers with experts of nanotron are not modelled");
 }
 
+// Keys of the configurations of forks and of GPT-3, which nanotron's llama does not have. Empty for none.
+std::string key_of_other_model(const Section& config) {
+  if (config.on("is_llama_config") || config.on("is_qwen2_config")) return "";
+  for (const char* key : {"is_mamba_config", "is_starcoder2_config"})
+    if (config.on(key)) return key;
+  for (const char* key : {"activation_function", "layer_norm_epsilon", "scale_attn_weights"})
+    if (config.has(key)) return key;
+  return "";
+}
+
 // nanotron's llama: RMSNorm, SwiGLU, rotary positions, no biases (src/nanotron/models/llama.py)
 void map_model(const Section& config, Report& report) {
   report.scenario["model"]["model_type"] = "megatron";
-  for (const char* key : {"is_mamba_config", "is_starcoder2_config"})
-    if (config.on(key)) report.refuse(config.from(key), "only the llama and qwen2 models of nanotron are modelled");
   constexpr std::pair<const char*, const char*> kSizes[] = {{"num_hidden_layers", "model.num_layers"},
                                                             {"hidden_size", "model.hidden_size"},
                                                             {"num_attention_heads", "model.num_attention_heads"},
@@ -255,12 +266,19 @@ void read_nanotron(const Document& document, Report& report) {
   report.framework = "nanotron";
   const Section model(document, "model"), parallel(document, "parallelism"), tokens(document, "tokens");
   const Section config(model.values(), "model.model_config"), optimizer(document, "optimizer");
-  map_model(config, report);
+  const std::string other = key_of_other_model(config);
+  if (other.empty())
+    map_model(config, report);
+  else
+    report.ask("model", "state --model with its config.json");
+  if (!other.empty())
+    report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
   map_run(parallel, tokens, report);
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())
     report.refuse("doremi", "a reference model runs beside the trained one");
-  for (const Section* const each : {&model, &parallel, &tokens, &config, &optimizer}) each->sort_rest(report);
+  for (const Section* const each : {&model, &parallel, &tokens, &optimizer}) each->sort_rest(report);
+  if (other.empty()) config.sort_rest(report);
   for (const char* section : {"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
                               "tokenizer", "s3_upload", "metrics_logging", "experiment_logger", "slurm"})
     if (document.contains(section)) report.ignore(section, "");

@@ -90,6 +90,22 @@ TEST(ReadNanotron, OtherPipelineEnginesAreRefusedByName) {
   EXPECT_EQ(zero_bubble.refused[0].because, "expected 1f1b or afab, found \"zb-h1\"");
 }
 
+// A GPT-3 of a fork has layers of its own: nothing of nanotron's llama may be assumed for it.
+TEST(ReadNanotron, AModelOfAForkHasNothingOfTheLlama) {
+  const auto document = Json::parse(
+      R"({"model": {"dtype": "bfloat16", "model_config": {"activation_function": "gelu", "layer_norm_epsilon": "1e-5",
+                    "hidden_size": "512", "num_hidden_layers": "6"}},
+          "parallelism": {"dp": "2", "tp": "1", "pp": "1", "pp_engine": "1f1b"},
+          "tokens": {"micro_batch_size": "1", "sequence_length": "512", "val_steps": "10"}})");
+  Report report;
+  nanotron::read_nanotron(document, report);
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_EQ(report.refused[0].setting, "model.model_config.activation_function");
+  for (const char* key : {"model.activation", "model.normalization", "model.num_layers"})
+    EXPECT_FALSE(report.has(key)) << key;
+  EXPECT_EQ(report.whole("gpus"), 2);
+}
+
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   const auto document = Json::parse(R"({"model": {"dtype": "float8", "model_config": {"is_mamba_config": "true"}},
                                         "parallelism": {"tp": "two", "mystery": "3"}, "tokens": {}, "doremi": {"a": "1"}})");
@@ -103,7 +119,7 @@ TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
        {"is_mamba_config: only the llama", "parallelism.tp: expected a whole number", "model.dtype: expected bfloat16",
         "parallelism.mystery: an unknown key", "doremi: a reference model"})
     EXPECT_THAT(refused, HasSubstr(part));
-  for (const char* part : {"model.num_layers", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
+  for (const char* part : {"model ", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
 }
 
 }  // namespace

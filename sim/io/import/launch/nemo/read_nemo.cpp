@@ -157,8 +157,9 @@ void add_numbers(const Settings& settings, std::vector<Argument>& arguments) {
   }
   if (const auto type = settings.text({"model.optim.grad_sync_dtype"}); type && *type == "bf16")
     arguments.push_back({"grad-reduce-in-bf16", {}, "model.optim.grad_sync_dtype"});
-  if (settings.on({"model.fp8"}) && settings.on({"model.fp8_e4m3", "model.fp8_hybrid"}))
-    arguments.push_back({settings.on({"model.fp8_hybrid"}) ? "fp8-hybrid" : "fp8-e4m3", {}, "model.fp8"});
+  const bool hybrid = settings.on({"model.fp8_hybrid"}), narrow = settings.on({"model.fp8_e4m3"});
+  if (settings.on({"model.fp8"}) && (hybrid || narrow))
+    arguments.push_back({hybrid ? "fp8-hybrid" : "fp8-e4m3", {}, "model.fp8"});
   if (settings.on({"model.ub_tp_comm_overlap"}) && settings.on({"model.sequence_parallel"}) &&
       settings.whole({"model.tensor_model_parallel_size"}).value_or(1) > 1)
     arguments.push_back({"tp-comm-overlap", {}, "model.ub_tp_comm_overlap"});
@@ -237,6 +238,15 @@ void refuse_other_models(const Settings& settings, const std::string& path, bool
                        "attention and MLP side by side are taken one after the other");
 }
 
+// Recipes leave the nodes to the command that starts them. One node is the default of Lightning, and rarely meant.
+void ask_for_nodes(const Settings& settings) {
+  if (!settings.has({"trainer.devices"}) || settings.has({"trainer.num_nodes"})) return;
+  Report& report = settings.report();
+  report.forget("gpus");
+  std::erase_if(report.asked, [](const Asked& one) { return one.key == "gpus"; });
+  report.ask("gpus", "trainer.num_nodes is not stated; state the GPUs of all nodes with --gpus N");
+}
+
 void check_length(const Settings& settings) {
   const auto model = settings.whole({"model.encoder_seq_length"}), data = settings.whole({"model.data.seq_length"});
   if (!model || !data || *model == *data) return;
@@ -269,6 +279,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   refuse_fsdp(settings);
   refuse_other_models(settings, path, has_halves);
   if (has_halves) check_halves(settings);
+  ask_for_nodes(settings);
   check_length(settings);
   settings.sort_rest(kNemoKeys);
 }

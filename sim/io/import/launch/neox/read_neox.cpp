@@ -211,7 +211,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
                  gpus, replica, report);
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   refuse_other_trainings(settings, report);
-  settings.sort_rest(kNeoxKeys);
+  settings.sort_rest(kNeoxKeys, Unknown::kByName);
   if (!whole) report.ask("batch.micro", "the training section (optimizer, precision, batch) stands in another file");
 }
 

@@ -47,6 +47,18 @@ TEST(Checks, AVariableThatADefaultEmptiesEndsNoScript) {
   EXPECT_EQ(value_behind("D=${DATA:-}; X=2; [ \"${D:-24}\" = 24 ] && X=4"), "4");
 }
 
+TEST(Checks, CountsOfHostsAndGpusAreSlurms) {
+  const std::string job = "#SBATCH -N 2\n#SBATCH --gres=gpu:4\n";
+  const std::string hosts = "X=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | wc -l)",
+                    gpus = "X=$(nvidia-smi -L | wc -l)";
+  EXPECT_EQ(value_behind(job + hosts), "2");
+  EXPECT_EQ(value_behind(job + gpus), "4");
+  EXPECT_EQ(value_behind(job + "X=`nvidia-smi --list-gpus | wc -l`"), "4");
+  EXPECT_EQ(value_behind(hosts), "?") << "no option states the nodes";
+  EXPECT_EQ(value_behind(gpus), "?");
+  EXPECT_EQ(value_behind(job + "X=$(nvidia-smi -L | grep A100 | wc -l)"), "?");
+}
+
 TEST(Checks, AnArgumentThatNobodyStatesIsEmpty) {
   for (const char* check : {"[ -z \"$X\" ]", "[ \"$X\" == \"\" ]", "[[ $X == \"\" ]]", "[ \"x$X\" = x ]", "[[ ! $X ]]",
                             "test -z \"$2\"", "[ -z $X ]"})

@@ -97,6 +97,24 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   return joined(words, bare ? 2 : 1) + (bare ? "" : "\n");
 }
 
+// Slurm's options say what a script counts: `scontrol show hostnames $SLURM_JOB_NODELIST | wc -l`, and
+// `nvidia-smi -L | wc -l`.
+std::optional<std::string> count_of_slurm(const std::vector<Token>& tokens,
+                                          const std::function<Texts(std::string_view)>& expand) {
+  const auto is = [&](std::size_t at, std::string_view text) { return at < tokens.size() && tokens[at].text == text; };
+  const std::size_t end = tokens.size() < 3 ? 0 : tokens.size() - 3;
+  if (end == 0 || !is(end, "|") || !is(end + 1, "wc") || !is(end + 2, "-l")) return std::nullopt;
+  for (std::size_t at = 0; at < end; ++at)
+    if (tokens[at].is_operator) return std::nullopt;
+  const bool hosts = is(0, "scontrol") && is(1, "show") && (is(2, "hostnames") || is(2, "hostname")) && end < 5;
+  const bool gpus = is(0, "nvidia-smi") && (is(1, "-L") || is(1, "--list-gpus")) && end == 2;
+  if (!hosts && !gpus) return std::nullopt;
+  const Texts count = expand(hosts ? "${SLURM_NNODES:-}" : "${SLURM_GPUS_ON_NODE:-}");
+  const bool known =
+      count.size() == 1 && !count[0].empty() && count[0].find_first_not_of("0123456789") == std::string::npos;
+  return known ? std::optional(count[0]) : std::nullopt;
+}
+
 std::string document_of(const Token& token, const std::function<Texts(std::string_view)>& expand) {
   if (!token.document_expands) return token.document;
   const Texts expanded = expand(quoted_document(token.document));
@@ -137,6 +155,7 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   };
   bool skipped = false;
   const std::vector<Token> tokens = tokens_of(command);
+  if (auto count = count_of_slurm(tokens, expand)) return count;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].is_operator) {
       for (std::string& word : expand(tokens[i].text)) words.push_back(std::move(word));

@@ -115,11 +115,11 @@ TEST(ReadTorchtitan, NoKeyIsSilent) {
   torchtitan::read_torchtitan(document, 16, report);
   std::string refused;
   for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
-  for (const char* part :
-       {"training.enable_cpu_offload: an unknown key", "training.nonsense: an unknown key",
-        "training.mixed_precision_param: passes in \"float32\"", "the degrees make up 8 GPUs, found 16"})
+  for (const char* part : {"training.nonsense: an unknown key", "training.mixed_precision_param: passes in \"float32\"",
+                           "the degrees make up 8 GPUs, found 16"})
     EXPECT_THAT(refused, testing::HasSubstr(part));
-  EXPECT_EQ(report.refused.size(), 4U) << refused;
+  EXPECT_EQ(report.refused.size(), 3U) << refused;
+  EXPECT_EQ(report.at("offload.parameters"), Json("cpu"));
   EXPECT_EQ(report.at("schedule"), Json("dualpipe-v"));
   EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 2);
 }

@@ -12,6 +12,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/torchtitan/models.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
@@ -245,6 +246,8 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
   const Names kEarlySteps = {"optimizer.early_step_in_backward"};
   if (settings.on(kEarlySteps))
     report.approximate(settings.find(kEarlySteps)->key, "all gradients are kept until the step's end");
+  const Names kHost = {"training.enable_cpu_offload"};
+  if (settings.on(kHost)) map_offload("parameters", "cpu", settings.find(kHost)->key, report);
   const auto exchange = settings.find({"parallelism.expert_parallel_comm_backend"});
   if (exchange && exchange->text == "deepep")
     report.map("moe.dispatcher", "deepep", exchange->key);

@@ -124,10 +124,16 @@ void take_batch_of_recipes(const Taken& taken) {
   }
 }
 
+// Source: llama_recipes/finetuning.py, where pure_bf16 turns the weights into bf16 before FSDP shards them.
 void take_precision_of_recipes(const Taken& taken) {
-  const bool half = is_on(taken.arguments, "use-fp16");
-  if (half || is_on(taken.arguments, "pure-bf16") || is_on(taken.arguments, "fsdp-config.pure-bf16"))
-    taken.arguments.push_back({half ? "fp16" : "bf16", {}, ""});
+  std::vector<Argument>& arguments = taken.arguments;
+  constexpr const char *kPure = "pure-bf16", *kOfSection = "fsdp-config.pure-bf16";
+  const bool half = is_on(arguments, "use-fp16"), pure = is_on(arguments, kPure) || is_on(arguments, kOfSection);
+  std::erase_if(arguments, [&](const Argument& one) { return one.name == kPure || one.name == kOfSection; });
+  if (half)
+    arguments.push_back({"fp16", {}, ""});
+  else if (pure)
+    arguments.push_back({is_on(arguments, "enable-fsdp") ? kPure : "bf16", {}, ""});
   else
     taken.add_default("bf16", {});
 }
@@ -136,7 +142,9 @@ void take_llama_recipes(const Taken& taken) {
   std::vector<Argument>& arguments = taken.arguments;
   taken.origins.program = "llama-recipes";
   take_batch_of_recipes(taken);
-  constexpr Renamed kRecipesNames[] = {{"context-length", "max-seq-length"}, {"lora-config.r", "lora-r"}};
+  constexpr Renamed kRecipesNames[] = {{"context-length", "max-seq-length"},
+                                       {"lora-config.r", "lora-r"},
+                                       {"fsdp-activation-checkpointing", "fsdp-config.fsdp-activation-checkpointing"}};
   taken.rename(kRecipesNames);
   const bool sharded = is_on(arguments, "enable-fsdp"), moved = is_on(arguments, "fsdp-cpu-offload");
   const Argument* const recomputed = last_of(arguments, "fsdp-config.fsdp-activation-checkpointing");
@@ -157,8 +165,6 @@ void take_llama_recipes(const Taken& taken) {
                                         "fsdp-cpu-offload",
                                         "quantization",
                                         "use-fp16",
-                                        "pure-bf16",
-                                        "fsdp-config.pure-bf16",
                                         "mixed-precision",
                                         "low-cpu-fsdp",
                                         "use-fast-kernels",
@@ -192,9 +198,11 @@ void add_defaults_of_qlora(const Taken& taken) {
 
 // tloen/alpaca-lora, finetune.py, and programs made after it: a batch of all GPUs, in micro-batches.
 bool is_alpaca_lora(const std::vector<Argument>& arguments) {
-  return last_of(arguments, "base-model") != nullptr && last_of(arguments, "num-layers") == nullptr &&
-         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"},
-                             [&](const char* name) { return last_of(arguments, name) != nullptr; });
+  const auto has = [&](const char* name) { return last_of(arguments, name) != nullptr; };
+  // Programs that train whole models share --base_model and --micro_batch_size with it.
+  const bool other = std::ranges::any_of(std::array{"num-layers", "global-batch-size", "seq-length"}, has);
+  return has("base-model") && !other &&
+         std::ranges::any_of(std::array{"micro-batch-size", "cutoff-len", "lora-target-modules"}, has);
 }
 
 void take_alpaca_lora(const Taken& taken) {

@@ -73,6 +73,11 @@ TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
   const Report stated = read_script(start + " --batch_size_training 2 --pure_bf16");
   EXPECT_EQ(origin_of(stated, "batch.micro"), "batch_size_training");
   EXPECT_EQ(origin_of(stated, "precision"), "bf16");
+  EXPECT_EQ(stated.at("precision_recipe.weights"), Json("bf16")) << "they become bf16 before FSDP shards them";
+  EXPECT_FALSE(usual.has("precision_recipe.weights"));
+  const Report kept = read_script(start + " --fsdp_activation_checkpointing False");
+  EXPECT_EQ(refused_lines(kept), "");
+  EXPECT_EQ(kept.at("recompute.granularity"), Json("none"));
 }
 
 TEST(OtherPrograms, DefaultsOfDeepSpeedChatAreAssumed) {

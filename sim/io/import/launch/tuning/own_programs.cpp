@@ -37,6 +37,7 @@ constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
                                  {"batch-size-per-device", kOwnEach},
                                  {"micro-batch-size", kOwnEach},
                                  {"global-batch-size", "global-train-batch-size"},
+                                 {"optimizer", "optim"},
                                  {"accumulation-steps", kOwnSteps},
                                  {"grad-accumulation-steps", kOwnSteps},
                                  {"grad-accum-steps", kOwnSteps},
@@ -56,8 +57,10 @@ constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",   
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
                                          "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
-constexpr std::string_view kMegatrons[] = {"num-layers", "hidden-size", "tensor-model-parallel-size", "train-iters",
-                                           "train-samples"};
+constexpr std::string_view kMegatrons[] = {"num-layers", "hidden-size", "tensor-model-parallel-size"};
+/// These are Megatron-LM's, too, where no flag names weights to start from.
+constexpr std::string_view kIterations[] = {"train-iters", "train-samples"};
+constexpr std::string_view kLoaded[] = {"base-model", "model-name-or-path"};
 
 bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
   return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
@@ -114,13 +117,15 @@ bool names_deepspeed_file(const std::vector<Argument>& arguments) {
   return std::ranges::any_of(arguments, [](const Argument& one) {
     const bool config = one.name.find("config") != one.name.npos || one.name.ends_with("file") ||
                         one.name.ends_with("path") || one.name == "deepspeed";
-    return config && (one.name.starts_with("deepspeed") || one.name.starts_with("ds-")) && !one.values.empty();
+    const bool zero = one.name.starts_with("deepspeed") || one.name.starts_with("ds-") || one.name == "zero-config";
+    return config && zero && !one.values.empty();
   });
 }
 
 // A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed says none.
 void take_stage(std::vector<Argument>& arguments) {
   const bool stage = last_of(arguments, "zero-stage") != nullptr;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "use-zero" && one.values.empty(); });
   if (names_deepspeed_file(arguments)) return;
   std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed"; });
   if (stage) arguments.push_back({"deepspeed", {}, ""});
@@ -134,7 +139,8 @@ bool is_own_program(const std::vector<Argument>& arguments) {
     return model_of_name(model).has_value() || names_language_model(model);
   });
   const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
-  if (!model || has_any_of(arguments, kMegatrons)) return false;
+  const bool counts_iterations = has_any_of(arguments, kIterations) && !has_any_of(arguments, kLoaded);
+  if (!model || has_any_of(arguments, kMegatrons) || counts_iterations) return false;
   const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });

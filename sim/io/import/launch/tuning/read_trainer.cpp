@@ -9,6 +9,7 @@
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
@@ -39,7 +40,7 @@ constexpr KeyRule kTrainerKeys[] = {
      "attn_implementation "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
-    {"packing neat_packing group_by_length padding_free pad_to_multiple_of disable_group_texts",
+    {"packing packing_method neat_packing group_by_length padding_free pad_to_multiple_of disable_group_texts",
      "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
     {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
@@ -91,7 +92,7 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
     report.refuse("finetuning_type " + printable(kind, 40), "other weights train than with LoRA", "finetuning_type");
   const std::string name = settings.text({"model_name_or_path"}).value_or("");
-  for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ"})
+  for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ", "-Int4", "-Int8"})
     if (name.find(base) != name.npos)
       report.refuse("model_name_or_path", std::string("base weights already quantised (") + base + "): own kernels");
   for (const std::string_view key : kModelKeys) {
@@ -147,6 +148,9 @@ void map_lora_of_chat(const Settings& settings, Report& report) {
                .targets_from = "lora_module_name"},
               report);
 }
+
+constexpr const char* kOwnRank =
+    "no flag states the rank of the adapters, and the program decides; state --set training.rank=N";
 
 // Returns why the products beside which adapters stand are assumed; empty where they are stated.
 std::string why_targets(bool stated, bool factory, bool of_peft) {
@@ -206,7 +210,11 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const Names ranks = type ? kTypedRanks : kRanks;
   const auto rank = settings.whole(ranks);
   const int bits = bits_of_base(settings);
-  const Names kTargets = {"lora_target", "lora_target_modules", "lora_modules", "target_modules"};
+  // Any text may stand behind --trainable; names of products are those of the adapters (Chinese-LLaMA-Alpaca).
+  const bool products = settings.text({"trainable"}).value_or("").find("_proj") != std::string::npos;
+  const Names kNamed = {"lora_target", "lora_target_modules", "lora_modules", "target_modules", "lora_trainable"};
+  const Names kTrainable = {"trainable"};
+  const Names kTargets = products ? kTrainable : kNamed;
   const auto stated = settings.text(kTargets);
   // TRL's ModelConfig leaves them to PEFT, whose table has these two for Llama, Mistral, Qwen and Gemma:
   // peft/utils/constants.py.
@@ -226,66 +234,9 @@ void map_trainer_method(const Settings& settings, Report& report) {
                .targets_because = why_targets(stated.has_value(), kind.has_value(), of_peft),
                .rank_from = settings.from(ranks),
                .targets_from = settings.from(kTargets),
-               .base_bits = bits},
+               .base_bits = bits,
+               .own_rank = kind || settings.has({"peft_method"}) ? "" : kOwnRank},
               report);
-}
-
-/// The default configuration of a kind of model, which run_clm.py and run_mlm.py take without a name.
-/// Source: huggingface/transformers, src/transformers/models/KIND/configuration_KIND.py.
-struct Kind {
-  std::string_view type;
-  const char* config;
-};
-constexpr Kind kKinds[] = {
-    {"gpt2", R"({"n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024, "vocab_size": 50257})"},
-    {"llama", R"({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
-                  "intermediate_size": 11008, "vocab_size": 32000})"},
-    {"bert", R"({"architectures": ["BertForMaskedLM"], "num_hidden_layers": 12, "hidden_size": 768,
-                 "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522,
-                 "max_position_embeddings": 512, "type_vocab_size": 2})"},
-    {"roberta", R"({"architectures": ["RobertaForMaskedLM"], "num_hidden_layers": 12, "hidden_size": 768,
-                    "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
-                    "max_position_embeddings": 512, "type_vocab_size": 2})"}};
-
-// --config_overrides n_embd=1024,n_layer=24: PretrainedConfig.update_from_string. Returns false for other texts.
-bool override_config(const std::string& overrides, Json& config) {
-  for (std::size_t at = 0; at < overrides.size();) {
-    const std::size_t end = std::min(overrides.find_first_of(", ", at), overrides.size());
-    const std::string one = overrides.substr(at, end - at);
-    at = end + 1;
-    if (one.empty()) continue;
-    const std::size_t sign = one.find('=');
-    if (sign == one.npos || sign == 0) return false;
-    const std::string key = one.substr(0, sign), value = one.substr(sign + 1);
-    if (const auto whole = whole_of(value))
-      config[key] = *whole;
-    else if (const auto number = number_of_text(value))
-      config[key] = *number;
-    else if (const std::string low = lower_case(value); low == "true" || low == "false")
-      config[key] = low == "true";
-    else
-      config[key] = value;
-  }
-  return true;
-}
-
-// Maps the model of --model_type or --config_name, with --config_overrides. Returns false where there is no such kind:
-// another --config_name is a file that decides.
-bool map_model_from_scratch(const Settings& settings, Report& report) {
-  const std::string type = settings.text({"config_name", "model_type"}).value_or("");
-  const auto kind = std::ranges::find(kKinds, type, &Kind::type);
-  if (kind == std::end(kKinds)) return false;
-  const auto overrides = settings.text({"config_overrides"});
-  if (!overrides && type == "gpt2") {
-    map_named_model("gpt2", "model_type", report);
-    return true;
-  }
-  Json config = {{"name", type + " from scratch"}, {"model_type", type}};
-  config.update(Json::parse(kind->config));
-  if (overrides && !override_config(*overrides, config))
-    report.refuse("config_overrides", "expected KEY=VALUE,KEY=VALUE, found " + in_quotes(printable(*overrides, 60)));
-  report.map("model", config, overrides ? "config_overrides" : "model_type");
-  return true;
 }
 
 // Programs of their own call it otherwise. A model_name may be no more than a title beside a path.

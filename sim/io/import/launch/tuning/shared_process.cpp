@@ -51,13 +51,16 @@ bool refuse_shared_process(const shell::Command& command, const std::vector<Argu
   const bool swift = is_swift(command);
   const bool alone =
       std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
+  // accelerate's file, or its own count of devices, states the processes.
+  const bool by_accelerate = std::ranges::any_of(
+      command.words, [](const std::string& word) { return fs::path(word).filename() == "accelerate"; });
   const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
   const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
   // NPROC_PER_NODE below the visible devices: each process deals its layers out to several.
   const bool states_each = swift && last_of(counts, "nnodes") == nullptr;
   const std::int64_t each = states_each ? whole_of(value_of(counts, "nproc-per-node")).value_or(0) : 0;
   const bool dealt = each > 0 && each < command.devices;
-  if (gpus < 2 || (!slurms && (swift ? !counts.empty() && !dealt : !alone))) return false;
+  if (gpus < 2 || (!slurms && (swift ? by_accelerate || (!counts.empty() && !dealt) : !alone))) return false;
   const std::int64_t some = slurms ? slurms->tasks : dealt ? each : 1;
   const std::string processes = some > 1 ? fmt::format("{} processes", some) : std::string("one process");
   report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",

@@ -82,6 +82,10 @@ TEST(Swift, OneProcessForSeveralDevicesIsRefused) {
   EXPECT_FALSE(shared.has("gpus"));
   EXPECT_EQ(refused_lines(read_swift("CUDA_VISIBLE_DEVICES=3 " + flags)), "");
   EXPECT_EQ(refused_lines(read_swift("CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 " + flags)), "");
+  const Report file = read_swift("CUDA_VISIBLE_DEVICES=0,1 accelerate launch --config_file none.json swift/cli/sft.py" +
+                                 flags.substr(std::string("swift sft").size()));
+  EXPECT_EQ(refused_lines(file), "") << "the file of accelerate states the processes";
+  EXPECT_FALSE(file.has("gpus"));
 }
 
 TEST(Swift, Version2NamesItsModelByType) {

@@ -9,6 +9,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/branch_keys.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -131,12 +132,22 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
   return document;
 }
 
+/// Takes --zero_stage beside a file of DeepSpeed that is not there, and whose name says no stage.
+void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
+  const std::string stage = value_of(arguments, "zero-stage"), file = value_of(arguments, "deepspeed");
+  if (!whole_of(stage) || zero_in_name(file).stage) return;
+  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "zero-stage"; });
+  for (Argument& argument : arguments)
+    if (argument.name == "deepspeed") argument.values = {"zero" + stage};
+}
+
 /// Takes --deepspeed FILE out of the arguments. Returns the file's content, where it can be read. A bare --deepspeed
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
                                    std::vector<Argument>& arguments, Report& report) {
   for (const char* name : {"deepspeed-config", "ds-file", "ds-config", "ds-config-file", "deepspeed-config-file",
-                           "deepspeed-config-path", "deepspeed-file", "deepspeed-path", "deepspeed"}) {
+                           "deepspeed-config-path", "deepspeed-file", "deepspeed-path", "zero-config", "deepspeed"}) {
     const Argument* const stated = last_of(arguments, name);
     if (stated == nullptr || stated->values.empty()) continue;
     const auto config =
@@ -146,6 +157,7 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
       std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed" && one.values.empty(); });
     for (Argument& argument : arguments)  // its name may say the stage
       if (argument.name == name) argument.name = "deepspeed";
+    if (!config) take_stage_beside_file(arguments, report);
     return config;
   }
   if (last_of(arguments, "deepspeed") == nullptr) return std::nullopt;

@@ -1,0 +1,32 @@
+// Tests files whose keys are Megatron-LM's arguments.
+#include "sim/io/import/launch/megatron/key_files.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+TEST(KeyFiles, FlagScaleHasItsArgumentsInSections) {
+  const Report report = read_test_launch(
+      "system:\n  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 2\n  disable_bias_linear: True\n"
+      "  use_flash_attn: True\n  precision: {bf16: True, attention_softmax_in_fp32: True}\n"
+      "  logging: {log_interval: 1, wandb_project: a}\n"
+      "model:\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n  seq_length: 4096\n"
+      "  max_position_embeddings: 4096\n  swiglu: true\n  multiple_of: 256\n  micro_batch_size: 2\n"
+      "  global_batch_size: 64\n  optimizer: {weight_decay: 0.1, lr_scheduler: {lr: 1e-4, lr_decay_style: cosine}}\n"
+      "data:\n  data_path: a\n  tokenizer: {tokenizer_type: QwenTokenizerFS, vocab_size: 151851}\n",
+      "7b.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("model.num_layers"), 24);
+  EXPECT_EQ(report.whole("model.ffn_hidden_size"), 5632) << "two thirds of 8192, up to a multiple of 256";
+  EXPECT_EQ(report.whole("model.vocab_size"), 151851);
+  EXPECT_EQ(report.whole("parallelism.tensor"), 2);
+  EXPECT_EQ(report.whole("batch.global"), 64);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_FALSE(report.has("gpus"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::megatron

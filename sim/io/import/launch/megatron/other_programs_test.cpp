@@ -1,0 +1,58 @@
+// Tests programs that share names of flags with Megatron-LM.
+#include "sim/io/import/launch/megatron/other_programs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+using testing::HasSubstr;
+
+std::string complaint_about(const std::string& text) {
+  Findings findings;
+  (void)read_launch_text(text + "\n", "train.sh", {}, findings);
+  return lines_of(findings.complaints);
+}
+
+constexpr const char* kBuildsItsModel = "builds its model by flags";
+
+TEST(OtherPrograms, ThatBuildTheirModelByFlagsAreNoMegatron) {
+  for (const char* words :
+       {"torchrun --nproc_per_node 8 train.py --num_layers 24 --hidden_width 1024 --num_heads 16 --train_batch_size 1",
+        "torchrun --nproc_per_node 8 train.py --num_layers=24 --num_heads=16 --sharding_strategy=full",
+        "deepspeed pipe.py --deepspeed_config ds.json --num_layers 24 --hidden_size 1024 --num_attention_heads 16 "
+        "--pipe-parallel-size 2",
+        "A=(--num_layers=24 --num_heads=16 --fsdp)\nTRAINING_ARGS=(${A[@]})\nsrun torchrun train.py "
+        "${TRAINING_ARGS[@]}"})
+    EXPECT_THAT(complaint_about(words), HasSubstr(kBuildsItsModel)) << words;
+}
+
+TEST(OtherPrograms, OfMegatronStay) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 train.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length "
+      "512 "
+      "--max-position-embeddings 512 --micro-batch-size 1 --bf16",
+      "train.sh");
+  EXPECT_EQ(report.framework, "Megatron-LM");
+}
+
+// Without a value the flag has no default: argparse stops.
+TEST(OpenFlags, HaveNoDefaults) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+      "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --bf16 --recompute-granularity $HOW "
+      "--normalization $NORM",
+      "train.sh");
+  for (const char* key : {"recompute.granularity", "model.normalization"}) {
+    EXPECT_FALSE(report.has(key)) << key;
+    EXPECT_TRUE(std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; })) << key;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::megatron

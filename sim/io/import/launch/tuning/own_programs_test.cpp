@@ -1,0 +1,89 @@
+// Tests training programs of the user's own: their names of settings, and what nobody knows about them.
+#include "sim/io/import/launch/tuning/own_programs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_own(const std::string& text) { return read_test_launch(text, "train.sh"); }
+
+std::string questions_of_own(const Report& report) {
+  std::string keys;
+  for (const Asked& one : report.asked) keys += one.key + " ";
+  return keys;
+}
+
+constexpr const char* kWholeTraining =
+    "mpirun -np 16 --npernode 8 python examples/train.py --seq-length 4096 --micro-batch-size 1 --global-batch-size "
+    "256 "
+    "--train-iters 500 --lr 1e-5 --grad-clip-norm 1 --optimizer adam --bf16 --mixed-precision "
+    "--base-model /hub/Qwen2-7B ";
+
+// It has flags of alpaca-lora and of Megatron-LM, and is neither.
+TEST(OwnPrograms, AWholeTrainingWithABaseModelIsNoAlpacaLora) {
+  const Report report = read_own(std::string(kWholeTraining) + "--use-zero --zero-config ds.json --zero-stage 3");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_FALSE(report.has("training"));
+  EXPECT_EQ(report.whole("batch.micro"), 1);
+  EXPECT_EQ(report.whole("batch.global"), 256);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.whole("gpus"), 16);
+}
+
+TEST(OwnPrograms, AFileThatNamesAStageDecidesBeforeTheFlag) {
+  const Report report = read_own(std::string(kWholeTraining) + "--zero-config ds_zero2.json --zero-stage 3");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
+}
+
+constexpr const char* kAdapters =
+    "torchrun --nproc_per_node 2 train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 "
+    "--max_seq_length 2048 --bf16 --learning_rate 1e-4 ";
+
+// Nobody knows the rank that a program of one's own takes.
+TEST(OwnPrograms, ARankThatNoFlagStatesIsAskedFor) {
+  for (const char* own : {"--use_peft", "--use_lora True", "--use_lora --q_lora"}) {
+    const Report report = read_own(std::string(kAdapters) + own);
+    EXPECT_THAT(questions_of_own(report), HasSubstr("training.rank")) << own;
+    EXPECT_FALSE(report.has("training.rank")) << own;
+  }
+  const Report factory = read_own(std::string(kAdapters) + "--finetuning_type lora --stage sft --dataset d");
+  EXPECT_EQ(factory.whole("training.rank"), 8);
+}
+
+TEST(OwnPrograms, ProductsBehindTrainableAreThoseOfTheAdapters) {
+  const Report report = read_own(std::string(kAdapters) + "--lora_rank 16 --trainable q_proj,v_proj");
+  EXPECT_EQ(report.at("training.targets"), (Json{"q_proj", "v_proj"}));
+}
+
+TEST(OwnPrograms, WeightsThatAreStoredInFewBitsAreRefused) {
+  const Report report = read_own(
+      "torchrun --nproc_per_node 2 finetune.py --model_name_or_path Qwen/Qwen-7B-Chat-Int4 --fp16 "
+      "--per_device_train_batch_size 1 --model_max_length 512 --use_lora --lora_r 64 --q_lora");
+  EXPECT_THAT(refused_lines(report), HasSubstr("already quantised (-Int4)"));
+}
+
+// The program that submits the job multiplies the processes of accelerate by its nodes.
+TEST(OwnPrograms, NodesOfMasonMultiplyTheProcesses) {
+  const std::string training =
+      "accelerate launch --num_processes 8 open_instruct/finetune.py --model_name_or_path Qwen/Qwen2.5-7B "
+      "--per_device_train_batch_size 1 --gradient_accumulation_steps 2 --max_seq_length 4096";
+  const auto gpus = [&](const std::string& before) { return read_own(before + training).whole("gpus"); };
+  EXPECT_EQ(gpus("python mason.py --num_nodes 2 --gpus 8 -- "), 16);
+  EXPECT_EQ(gpus("python mason.py --num_nodes 1 --gpus 8 -- "), 8);
+  EXPECT_EQ(gpus("python mason.py --gpus 8 -- "), 8);
+  EXPECT_EQ(gpus(""), 8);
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning
