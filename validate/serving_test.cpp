@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/test_sanitized.h"
 #include "sim/io/serve/served_residuals.h"
 #include "validate/served_sets.h"
 
@@ -80,6 +81,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"trt-llm-inflight", trust::Served::kThroughput, 25, 0.15, 0.09, 0.90}};
 
 TEST(ServedRuns, PublishedEnginesAreMet) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   for (const auto& [name, quantity, rows, mean, median, worst] : kServedSets) {
     SCOPED_TRACE(fmt::format("{} {}", name, name_of(quantity)));
     const ServedErrors errors = errors_of(name, quantity);
@@ -121,6 +123,7 @@ std::map<trust::Served, ServedCoverage> coverage_of_new_sets() {
 }
 
 TEST(ServedRuns, IntervalsOfNewSetsHoldWhatTheDocsSay) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   for (const auto& [quantity, coverage] : coverage_of_new_sets()) {
     SCOPED_TRACE(name_of(quantity));
     EXPECT_GE(coverage.cases, 37);
@@ -129,6 +132,7 @@ TEST(ServedRuns, IntervalsOfNewSetsHoldWhatTheDocsSay) {
 }
 
 TEST(ServedRuns, ServeReadsTheResidualsThatWereWritten) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const trust::ServedEvidence shipped = io::read_shipped_served_residuals();
   ASSERT_EQ(shipped.cases.size(), served_rows().size());
   for (std::size_t i = 0; i < shipped.cases.size(); ++i) {

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/test_sanitized.h"
 #include "sim/report/text/layout.h"
 #include "tools/tests/run_binary_test.h"
 
@@ -391,8 +390,7 @@ TEST(Cli, ScheduleShowTellsTheClosedForm) {
 }
 
 TEST(Cli, TracesAndDrawingsAreWholeFiles) {
-  // 50 MB of trace take the sanitizers half a minute.
-  constexpr const char* kScenario = kSanitized ? "gpt-18b-256-a100" : "gpt3-175b-64-a100-full";
+  constexpr const char* kScenario = "gpt-18b-256-a100";  // larger traces take half a minute to parse
   const TemporaryFolder folder;
   const std::string trace = folder.file("trace.json"), svg = folder.file("gantt.svg");
   for (const char* fidelity : {"stage", "kernel"}) {

@@ -19,7 +19,7 @@ std::string random_scenario(std::mt19937& random) {
     return std::string(*(words.begin() + static_cast<std::ptrdiff_t>(random() % words.size())));
   };
   return R"({"model": ")" + word({"gpt3-175b", "llama-3-8b", "bloom-176b", "gpt2"}) + R"(", "cluster": ")" +
-         word({"dgx-a100-80gb-hdr", "dgx-h100-ndr"}) + R"(", "gpus": )" +
+         word({"dgx-a100-40gb-hdr", "dgx-2-v100-32gb-edr"}) + R"(", "gpus": )" +
          number({1, 3, 8, 12, 16, 24, 40, 64, 100, 128, 1000}) + R"(, "parallelism": {"tensor": )" +
          number({1, 2, 3, 4, 5, 8, 12}) + R"(, "pipeline": )" + number({1, 2, 3, 4, 5, 8, 12}) +
          word({"", R"(, "virtual_pipeline": 2)", R"(, "virtual_pipeline": 3)", R"(, "virtual_pipeline": 5)"}) +
