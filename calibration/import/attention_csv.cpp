@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -18,7 +19,7 @@ std::int64_t named_size(const std::string& shape, const std::string& name) {
     std::string_view rest = std::string_view(shape).substr(at + name.size() + 1);
     if (const auto value = take_number<std::int64_t>(rest, 1)) return *value;
   }
-  throw std::invalid_argument(fmt::format("shape: expected {}=NUMBER in it, found \"{}\"", name, shape));
+  throw std::invalid_argument(fmt::format("shape: expected {}=NUMBER in it, found {}", name, in_quotes(shape)));
 }
 
 std::optional<AttentionSample> operator_of(const CsvRow& row) {

@@ -10,6 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -80,13 +81,13 @@ std::optional<std::string> CsvRow::find(std::initializer_list<const char*> names
 double CsvRow::number(const std::string& column) const {
   const std::string& field = text(column);
   if (const auto value = parse_positive(field)) return *value;
-  throw std::invalid_argument(fmt::format("{}: expected a number above 0, found \"{}\"", column, field));
+  throw std::invalid_argument(fmt::format("{}: expected a number above 0, found {}", column, in_quotes(field)));
 }
 
 std::int64_t CsvRow::dimension(const std::string& column) const {
   const double value = number(column);
   if (value != std::floor(value) || value > static_cast<double>(kLargestDimension))
-    throw std::invalid_argument(fmt::format("{}: expected a whole number, found \"{}\"", column, text(column)));
+    throw std::invalid_argument(fmt::format("{}: expected a whole number, found {}", column, in_quotes(text(column))));
   return static_cast<std::int64_t>(value);
 }
 

@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "sim/base/text.h"
+
 namespace foretoken::measured {
 namespace {
 
@@ -91,7 +93,7 @@ Value named(const CsvRow& row, const char* column, const std::array<std::pair<st
     if (name == text) return value;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
-  throw std::invalid_argument(fmt::format("{}: expected one of {}, found \"{}\"", column, known, text));
+  throw std::invalid_argument(fmt::format("{}: expected one of {}, found {}", column, known, in_quotes(text)));
 }
 
 Precision sent_precision(const CsvRow& row) {

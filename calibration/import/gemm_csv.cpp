@@ -9,6 +9,7 @@
 
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -60,7 +61,7 @@ GemmPass pass_of(const std::string& layout) {
   if (layout == "TN") return GemmPass::kForward;
   if (layout == "NN") return GemmPass::kInputGradient;
   if (layout == "NT") return GemmPass::kWeightGradient;
-  throw std::invalid_argument(fmt::format("layout: expected TN, NN or NT, found \"{}\"", layout));
+  throw std::invalid_argument(fmt::format("layout: expected TN, NN or NT, found {}", in_quotes(layout)));
 }
 
 Seconds time_of(const CsvRow& row, const GemmShape& shape, const TimeColumn& column, const std::string& less) {
@@ -70,7 +71,7 @@ Seconds time_of(const CsvRow& row, const GemmShape& shape, const TimeColumn& col
   const double rest = value - row.number(less);
   if (rest > 0) return Seconds(rest * column.seconds);
   throw std::invalid_argument(
-      fmt::format("{}: expected less than the {} of the row, found \"{}\"", less, column.name, row.text(less)));
+      fmt::format("{}: expected less than the {} of the row, found {}", less, column.name, in_quotes(row.text(less))));
 }
 
 /// Subtracts the time of the quantisation, unless less than a tenth of the time of both is left. Such a number comes

@@ -70,5 +70,14 @@ TEST(KernelCsv, WrongRowsAreNamed) {
   }
 }
 
+TEST(KernelCsv, ALongCellIsCutInItsComplaint) {
+  try {
+    (void)parse_kernel_csv("m,k,amax_us,cast_us\n8,32," + std::string(3000, 'a') + ",2\n", "q.csv");
+    FAIL() << "expected a complaint";
+  } catch (const ConfigError& error) {
+    EXPECT_LT(error.complaints().front().line().size(), 150U);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken::measured

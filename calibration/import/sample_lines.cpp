@@ -15,22 +15,46 @@
 namespace foretoken::measured {
 namespace {
 
-/// Reads one line. It throws std::invalid_argument; nlohmann's own exceptions derive from std::exception only.
-void read_line(std::string_view line, Samples& samples) {
+/// Returns the record of one line. It throws std::invalid_argument; nlohmann's own exceptions derive from
+/// std::exception only.
+auto record_of(std::string_view line) {
   io::Findings findings;
   const auto json = io::parse_json(line, "", findings);
   if (!json) {
     const std::string& why = findings.complaints.front().message;
     throw std::invalid_argument(why.starts_with("not JSON") ? "expected JSON" : why);
   }
-  auto record = read_record(*json);
-  if (auto* origin = std::get_if<Provenance>(&record)) {
-    samples.origins.push_back(std::move(*origin));
-    return;
-  }
-  if (samples.origins.empty()) throw std::invalid_argument("expected a header line before the first sample");
-  samples.add(std::move(std::get<Sample>(record)));
+  return read_record(*json);
 }
+
+/// Adds the records of the lines of one file. Samples without a header are one complaint, at the first of them: they
+/// have no others where the header itself is wrong.
+class Lines {
+ public:
+  Lines(Samples& samples, Complaints& complaints) : samples_(samples), complaints_(complaints) {}
+
+  void read(std::string_view line, const std::string& place) {
+    try {
+      auto record = record_of(line);
+      if (auto* origin = std::get_if<Provenance>(&record))
+        samples_.origins.push_back(std::move(*origin));
+      else if (!samples_.origins.empty())
+        samples_.add(std::move(std::get<Sample>(record)));
+      else if (!wrong_) {
+        complaints_.push_back({place, "", "expected a header line before the first sample"});
+        wrong_ = true;
+      }
+    } catch (const std::invalid_argument& error) {
+      complaints_.push_back({place, "", error.what()});
+      wrong_ = true;
+    }
+  }
+
+ private:
+  Samples& samples_;
+  Complaints& complaints_;
+  bool wrong_ = false;
+};
 
 template <class T>
 void write_kind(const std::vector<From<T>>& kind, const Samples& samples, std::optional<std::size_t>& current,
@@ -49,6 +73,7 @@ void write_kind(const std::vector<From<T>>& kind, const Samples& samples, std::o
 Samples read_lines(std::string_view text, const std::string& file) {
   Samples samples;
   Complaints complaints;
+  Lines lines(samples, complaints);
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -60,11 +85,7 @@ Samples read_lines(std::string_view text, const std::string& file) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    try {
-      read_line(line, samples);
-    } catch (const std::invalid_argument& error) {
-      complaints.push_back({fmt::format("{}:{}", file, number), "", error.what()});
-    }
+    lines.read(line, fmt::format("{}:{}", file, number));
   }
   if (!complaints.empty()) throw ConfigError(complaints.listed());
   return samples;

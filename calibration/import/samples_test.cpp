@@ -131,6 +131,24 @@ TEST(SampleLines, BrokenLinesAreRefusedByNumber) {
   EXPECT_THROW((void)read_lines("{\"host\":\"launch\",\"us\":1}\n", "x"), ConfigError) << "no header before it";
 }
 
+TEST(SampleLines, AMissingHeaderIsOneComplaint) {
+  const std::string sample = R"({"host":"launch","us":2})"
+                             "\n";
+  const std::pair<const char*, std::string> cases[] = {
+      {"x:1: expected a header line before the first sample", sample + sample + sample},
+      {"x:1: expected JSON", "{\"header\"\n" + sample + sample},
+  };
+  for (const auto& [line, text] : cases) {
+    try {
+      (void)read_lines(text, "x");
+      FAIL() << "expected a complaint";
+    } catch (const ConfigError& error) {
+      ASSERT_EQ(error.complaints().size(), 1U);
+      EXPECT_EQ(error.complaints().front().line(), line);
+    }
+  }
+}
+
 TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
   const Samples plain = parse_gemm_csv("m,n,k,time_us,tflops\n4096,4096,4096,200,687\n", "a.csv");
   ASSERT_EQ(plain.gemms.size(), 1U);

@@ -89,12 +89,14 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
 }
 
 StageRank rank_to_show(const Waits& waits, const UnfoldedStep& unfolded, const des::RunResult& run) {
-  if (waits.by_stage_rank.empty()) return ranks::last_rank(unfolded, run);
+  std::map<StageRank, des::Duration> of_it = waits.by_stage_rank;
+  // A GPU that is faster than the others may hold the path for no time.
+  std::erase_if(of_it, [](const auto& each) { return each.second == des::Duration{}; });
+  if (of_it.empty()) return ranks::last_rank(unfolded, run);
   const ranks::Teams& replicas = unfolded.ranks.teams(net::kLayerAxes);
   std::map<ranks::Team, des::Duration> by_replica;
-  for (const auto& [rank, time] : waits.by_stage_rank) by_replica[replicas.of(rank)] += time;
+  for (const auto& [rank, time] : of_it) by_replica[replicas.of(rank)] += time;
   const ranks::Team replica = longest(by_replica);
-  std::map<StageRank, des::Duration> of_it = waits.by_stage_rank;
   std::erase_if(of_it, [&](const auto& each) { return replicas.of(each.first) != replica; });
   return longest(of_it);
 }

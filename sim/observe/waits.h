@@ -25,7 +25,7 @@ struct Waits {
                              const des::RunResult& run);
 
 /// Returns the stage rank to show. It is in the replica that holds the critical path longest, and holds it longest
-/// there. Where the path waits for nothing slow, it is the rank whose work ends last. The lowest rank wins a tie.
+/// there. Where the path waits for nothing slow, it is ranks::last_rank(). The lowest rank wins a tie.
 [[nodiscard]] StageRank rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded,
                                      const des::RunResult& run);
 

@@ -14,6 +14,7 @@ struct Shown {
 
 // Two tensor ranks times three replicas: stage ranks 0 and 1, 2 and 3, 4 and 5. Without tasks all ranks end at once.
 const Shown kShown[] = {{"the path waits for nothing: the rank that ends last, the lowest on a tie", {}, 0},
+                        {"nor for a GPU that holds it for no time", {{3, 0}}, 0},
                         {"the only one", {{3, 7}}, 3},
                         {"the longest", {{1, 6}, {5, 7}}, 5},
                         {"two of a replica hold it longer than one of another", {{1, 6}, {4, 3}, {5, 4}}, 5},

@@ -289,6 +289,27 @@ class Unfolder {
   std::vector<StreamId> streams_;                      // scratch: streams of one instance
 };
 
+/// The work of a rank. Ranks whose work ends later come after others, and then those that are busy longer without
+/// other replicas: all may end with a collective over all replicas, for which a fast rank waits.
+struct Work {
+  des::Instant end;
+  double busy_ps = 0;  // not a Duration: a sum over streams may be longer than the longest step
+  friend auto operator<=>(const Work&, const Work&) = default;
+};
+
+Work work_of(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
+  Work work;
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
+    const Instance instance = unfolded.instance({task}, rank);
+    const des::Instant end = des::end_of(instance.end, unfolded.graph, run);
+    work.end = std::max(work.end, end);
+    const AxisSet together = unfolded.tasks[task].together;
+    if (!together.contains(Axis::kData) && !together.contains(Axis::kExpertData))
+      work.busy_ps += static_cast<double>((end - run.start[instance.begin.value]).ps);
+  }
+  return work;
+}
+
 }  // namespace
 
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
@@ -347,15 +368,12 @@ std::vector<Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfold
 
 StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
   StageRank last;
-  des::Instant latest;
+  Work most;
   for (const StageRank rank : unfolded.ranks.all()) {
-    des::Instant end;
-    for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
-      end = std::max(end, des::end_of(unfolded.instance({task}, rank).end, unfolded.graph, run));
-    if (end > latest) {
-      latest = end;
-      last = rank;
-    }
+    const Work work = work_of(rank, unfolded, run);
+    if (work <= most) continue;
+    most = work;
+    last = rank;
   }
   return last;
 }

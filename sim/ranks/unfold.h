@@ -92,7 +92,8 @@ struct UnfoldedStep {
 /// Returns UnfoldedStep::stretch for stage rank `rank`, by task of the folded step.
 [[nodiscard]] std::vector<des::Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded);
 
-/// Returns the stage rank whose own work ends last; the lowest on a tie.
+/// Returns the stage rank whose own work ends last; on a tie the one that is busy longest without other replicas, and
+/// then the lowest.
 [[nodiscard]] StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::ranks

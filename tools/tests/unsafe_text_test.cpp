@@ -137,6 +137,18 @@ TEST(UnsafeText, OfMeasurementFilesReachesNoScreen) {
   }
 }
 
+TEST(UnsafeText, OfTheNameOfAnOutputReachesNoScreen) {
+  const TemporaryFolder folder;
+  const std::string products = FORETOKEN_SOURCE_DIR "/tools/testdata/products_a100.csv";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"calibrate", "import", "gemm", products, "-o", folder.file("a\x1b[31m.jsonl")},
+        {"calibrate", "fit", "--gpu", "a100-sxm4-80gb", products, "-o", folder.file("b\x1b[31m.json")}}) {
+    const Ran ran = run_foretoken(command);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(unsafe_in(ran.out), "") << ran.out;
+  }
+}
+
 TEST(UnsafeText, IsNoFormulaOfASpreadsheet) {
   const Tainted files;
   const Ran ran = run_foretoken({"whatif", files.scenario, "--vary", "run.currency=EUR", "--vary",

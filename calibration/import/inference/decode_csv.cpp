@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "sim/base/text.h"
+
 namespace foretoken::measured {
 namespace {
 
@@ -21,7 +23,7 @@ Precision cache_width(const CsvRow& row) {
   const std::string& name = row.text("kv_dtype");
   if (name == "bfloat16" || name == "float16") return Precision::kBf16;
   if (name == "fp8") return Precision::kFp8;
-  throw std::invalid_argument(fmt::format("kv_dtype: expected bfloat16, float16 or fp8, found \"{}\"", name));
+  throw std::invalid_argument(fmt::format("kv_dtype: expected bfloat16, float16 or fp8, found {}", in_quotes(name)));
 }
 
 void add_decode(const CsvRow& row, bool latent, Samples& samples) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -103,7 +104,7 @@ std::optional<NcclRow> NcclColumns::read(std::string_view line, std::string& pro
   }
   const auto bytes = parse_number<double>(words[0]);
   if (!bytes || !whole(words[0]) || *bytes < 0) {
-    problem = fmt::format("size: expected a number of bytes, found \"{}\"", words[0]);
+    problem = fmt::format("size: expected a number of bytes, found {}", in_quotes(words[0]));
     return std::nullopt;
   }
   NcclRow row{.where = {}, .bytes = *bytes, .type = std::string(words[index_of(parameters_, "type")]), .results = {}};
@@ -122,7 +123,7 @@ bool NcclColumns::read_result(const std::vector<std::string_view>& words, std::s
     const auto value = parse_number<double>(text);
     const bool counts_errors = block_[i].starts_with("#");
     if (!value && !(i > 2 && text == "N/A")) {
-      problem = fmt::format("{}: expected a number, found \"{}\"", block_[i], text);
+      problem = fmt::format("{}: expected a number, found {}", block_[i], in_quotes(text));
       return false;
     }
     if (counts_errors && value.value_or(0) != 0) {

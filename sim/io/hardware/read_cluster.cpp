@@ -60,9 +60,10 @@ std::optional<net::Segment> read_segment(const Node& nvlink, const net::Cluster&
   const int domain = cluster.links.gpus, node = cluster.gpus_per_node;
   const auto largest = static_cast<int>(std::bit_floor(static_cast<unsigned>(domain)));
   const bool joins_nodes = domain > node && largest % node == 0;
+  const std::size_t wrong = nvlink.findings().complaints.size();
   const auto gpus =
       static_cast<int>(nvlink.find_whole("segment_gpus", kGpusPerDomain).value_or(joins_nodes ? largest : domain));
-  if (gpus % node != 0)
+  if (nvlink.findings().complaints.size() == wrong && gpus % node != 0)
     nvlink.complain("segment_gpus", fmt::format("expected a multiple of the node's {} GPUs, found {}", node, gpus));
   return gpus < domain ? std::optional(net::Segment{.gpus = gpus, .of = domain}) : std::nullopt;
 }
@@ -84,7 +85,9 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
   if (!stated && cluster.nvlink_fabric == "mesh")
     nvlink->complain("cables", "missing; expected [GPU, GPU, number of cables] of every pair in the mesh");
   cluster.links.nvlink_per_gpu = gigabytes_per_second(nvlink->number("gb_per_s_per_gpu", kGigabytesPerSecond));
+  const std::size_t wrong = nvlink->findings().complaints.size();
   const auto domain = nvlink->whole_or("domain_gpus", cluster.gpus_per_node, kGpusPerDomain);
+  if (nvlink->findings().complaints.size() > wrong) return;
   if (domain % cluster.gpus_per_node != 0)
     nvlink->complain("domain_gpus",
                      fmt::format("expected a multiple of the node's {} GPUs, found {}", cluster.gpus_per_node, domain));

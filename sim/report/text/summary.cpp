@@ -102,15 +102,18 @@ std::vector<ShownPart> largest_parts(const Metrics& m) {
 }
 
 std::string parts_text(Stage busiest_stage, const Metrics& m, const Paint& paint) {
-  constexpr std::size_t kPartColumns = 34, kBarColumnsOfPart = 24;
+  constexpr std::size_t kPartColumns = 34, kTimeColumns = 10, kPercentColumns = 8;
   const std::string gpu = m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[busiest_stage].number());
   const std::vector<ShownPart> parts = largest_parts(m);
+  std::size_t words = kPartColumns;
+  for (const ShownPart& part : parts) words = std::max(words, columns_of(part.words));
+  const std::size_t bars = kScreenColumns - 2 - words - kTimeColumns - kPercentColumns - 2;
   std::string text =
       title_text("Where the time goes", fmt::format("stage {}{}, the busiest", busiest_stage.number(), gpu), paint);
   for (const ShownPart& part : parts) {
-    const std::string glyphs = bar(part.time / parts.front().time, kBarColumnsOfPart);
-    const std::string front = "  " + pad_right(part.words, kPartColumns) + pad_left(time_text(part.time), 10) +
-                              pad_left(percent(part.time / m.step_time), 8);
+    const std::string glyphs = bar(part.time / parts.front().time, bars);
+    const std::string front = "  " + pad_right(part.words, words) + pad_left(time_text(part.time), kTimeColumns) +
+                              pad_left(percent(part.time / m.step_time), kPercentColumns);
     text += glyphs.empty() ? front + '\n' : front + "  " + paint(Ink::kBlue, glyphs) + '\n';
   }
   return text;
@@ -127,17 +130,22 @@ std::vector<std::string> remarks_of(const Metrics& m, const SummaryNotes& notes)
   return remarks;
 }
 
-std::string too_large_line(const Memory& memory, const Paint& paint) {
-  if (memory.host && !memory.host->fits()) {
-    const bool in_memory = !memory.host->memory.fits();
-    const OutsideRoom& room = in_memory ? memory.host->memory : *memory.host->disks;
-    return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB of {}; try more nodes (numbers as if it did)",
-                                        gib(room.used), gib(room.capacity), in_memory ? "host memory" : "NVMe")) +
-           '\n';
-  }
-  return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB; try foretoken search (numbers as if it did)",
-                                      gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
-         '\n';
+std::string too_large_words(const Memory& memory) {
+  if (!memory.host || memory.host->fits())
+    return fmt::format("does not fit: {} of {} GiB; try foretoken search (numbers as if it did)",
+                       gib(memory.peak + memory.outside_allocator), gib(memory.capacity));
+  const bool in_memory = !memory.host->memory.fits();
+  const OutsideRoom& room = in_memory ? memory.host->memory : *memory.host->disks;
+  return fmt::format("does not fit: {} of {} GiB of {}; try more nodes (numbers as if it did)", gib(room.used),
+                     gib(room.capacity), in_memory ? "host memory" : "NVMe");
+}
+
+// Large numbers take a second line.
+std::string too_large_lines(const Memory& memory, const Paint& paint) {
+  std::istringstream lines(paragraph("  ", too_large_words(memory), kScreenColumns));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) text += paint(Ink::kRed, line) + '\n';
+  return text;
 }
 
 }  // namespace
@@ -211,7 +219,7 @@ std::string summary_text(const job::Job& job, const observe::Observations& obser
                          const SummaryNotes& notes, const Paint& paint) {
   expects(notes.hints.size() <= kSummaryHints, "the screen has room for the hints");
   std::string above = paint(Ink::kBold, one_line(metrics.name, kScreenColumns)) + '\n';
-  if (!metrics.memory.fits) above += too_large_line(metrics.memory, paint);
+  if (!metrics.memory.fits) above += too_large_lines(metrics.memory, paint);
   above += "  " + one_line(configuration_line(job), kScreenColumns - 2) + '\n' + numbers_text(job, metrics, paint);
   std::string below = parts_text(observed.busiest_stage, metrics, paint);
   if (!notes.hints.empty()) below += '\n' + hints_text(notes.hints, paint);

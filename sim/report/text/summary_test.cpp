@@ -75,6 +75,25 @@ TEST(Summary, AJobThatDoesNotFitSaysSoFirst) {
   EXPECT_THAT(lines, testing::Contains("  to make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
 }
 
+TEST(Summary, LargeNumbersThatDoNotFitStayOnTheScreen) {
+  Metrics m = example_metrics();
+  m.memory.fits = false;
+  m.memory.capacity = Bytes(40 * kGiB);
+  m.memory.peak = Bytes(1234567 * kGiB);
+  m.memory.outside_allocator = Bytes(0);
+  const auto lines = lines_of_text(summary_text(pipelined_job(), {}, m, {}, Paint(false)));
+  EXPECT_EQ(lines[1], "  does not fit: 1,234,567.0 of 40.0 GiB; try foretoken search (numbers as if it");
+  EXPECT_EQ(lines[2], "  did)");
+}
+
+TEST(Summary, BarsEndAtTheEdgeOfTheScreen) {
+  Metrics m = example_metrics();
+  m.time.offload = 2.0 * m.time.compute;
+  const std::string text = summary_text(pipelined_job(), {}, m, {}, Paint(false));
+  EXPECT_THAT(text, HasSubstr("offload (copies, update on the host)"));
+  for (const std::string& line : lines_of_text(text)) EXPECT_LE(columns_of(line), kScreenColumns) << line;
+}
+
 TEST(Summary, RemarksAreWholeWhereThereIsRoom) {
   Metrics m = example_metrics();
   m.memory.advice = "optimizer.zero_stage 1, recompute \"full\" and a smaller micro-batch: 36.0 GiB, step time +2.1 %";

@@ -136,11 +136,13 @@ class OpEmitter {
       wait_.swap(beside_);
       beside_.clear();
       last_compute_ = task;
+      ends_apart_ = !wait_.empty();
       return;
     }
     if (op.beside_next) {
       beside_.push_back(task);
     } else {
+      ends_apart_ = false;
       wait_.clear();
       wait_.push_back(task);
     }
@@ -155,9 +157,10 @@ class OpEmitter {
   }
 
   // Returns the last kernel, or the blocking collective after it. A part of a pass may begin with a block without ops.
+  // A kernel and a collective beside it end at different times, and an empty kernel waits for both.
   [[nodiscard]] Task last() {
     static const TimedOp kNoKernel{.name = "nothing"};
-    if (!has_begun_) emit(kNoKernel);
+    if (!has_begun_ || ends_apart_) emit(kNoKernel);
     return wait_.empty() ? *last_compute_ : wait_.back();
   }
 
@@ -168,6 +171,7 @@ class OpEmitter {
   List host_wait_;  // the host's first op waits for these
   std::optional<Task> last_compute_;
   bool has_begun_ = false;
+  bool ends_apart_ = false;  // wait_ holds collectives beside the last kernel
 };
 
 // Returns the ops of a backward pass of a block, with or without the recomputation that the job asks for.

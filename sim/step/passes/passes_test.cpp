@@ -80,6 +80,21 @@ TEST(Passes, BlocksEndWhereTheirLastOpEnds) {
   EXPECT_EQ(timing.block_ends[2], timing.total);
 }
 
+TEST(Passes, ABlockEndsWithTheLongerOfAKernelAndTheCollectiveBesideIt) {
+  for (const auto& [comm, end] : {std::pair{5, 30}, {25, 35}}) {
+    const TimedOps block{kernel(10), collective(comm, true), kernel(20)}, next{kernel(7)};
+    const PassTiming timing = time_pass({&block, &next});
+    EXPECT_EQ(timing.block_ends[0].ps, end);
+    EXPECT_EQ(timing.total.ps, end + 7);
+    EXPECT_EQ(timing.compute.ps, 37);
+    des::TaskGraph graph;
+    const PassStreams streams = add_pass_streams(graph, Axis::kTensor);
+    const EmittedPass pass = emit_kernels(graph, streams, {&block}, {});
+    const des::RunResult run = des::run(graph);
+    EXPECT_EQ(des::end_of(pass.last, graph, run).ps, end);
+  }
+}
+
 TimedOp for_weight(TimedOp op) {
   op.part = model::BackwardPart::kWeight;
   return op;

@@ -52,6 +52,18 @@ TEST(Predict, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) 
   EXPECT_GE(compared, 15);
 }
 
+// In fp32 the last weight gradient of a pass takes longer than the all-reduce beside it, and the pass ends with it.
+TEST(Predict, APassEndsWithTheLongerOfAKernelAndTheCollectiveBesideIt) {
+  const job::Job job = small({{"model", "bert-large"},
+                              {"cluster", "aws-p4de"},
+                              {"runtime", "megatron-core"},
+                              {"precision", "fp32"},
+                              {"gpus", 8},
+                              {"parallelism", {{"tensor", 4}, {"pipeline", 2}, {"sequence_parallel", true}}},
+                              {"batch", {{"micro", 2}, {"global", 8}, {"sequence_length", 512}}}});
+  EXPECT_EQ(predict(job).run.makespan, predict(job, {.fidelity = step::Fidelity::kKernel}).run.makespan);
+}
+
 // The activities of a stage, most important first. An instant with several counts for the first.
 enum Doing : std::size_t {
   kComputing,

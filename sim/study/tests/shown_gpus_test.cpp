@@ -71,6 +71,18 @@ TEST(ShownGpus, AFastGpuIsNotWaitedFor) {
             (std::vector{0, 4, 8, 12}));
 }
 
+// All replicas end with the gathering of parameters, and the replica of a fast GPU has waited for the others.
+TEST(ShownGpus, AFastGpuIsNotShownWhereAllEndTogether) {
+  const Prediction fast =
+      predict(io::read_scenario_text(R"({"model": "gpt2-medium", "cluster": "dgx-a100-80gb-hdr", "gpus": 2,
+          "batch": {"micro": 1, "global": 4, "sequence_length": 1024}, "optimizer": {"zero_stage": 1},
+          "imperfections": {"slow_gpus": [{"gpu": 0, "slowdown": 0.8}]}})",
+                                     "test", {}),
+              {});
+  EXPECT_EQ(numbers_of(fast.metrics.shown_gpus), std::vector{1});
+  EXPECT_EQ(fast.metrics.time.bubble, Seconds(0)) << "without a pipeline no stage waits for another";
+}
+
 TEST(ShownGpus, GpusAreThoseOnWhichRanksArePlaced) {
   const Prediction placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
       "placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])");

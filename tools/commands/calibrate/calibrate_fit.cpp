@@ -112,8 +112,9 @@ int run(const Options& options) {
         "  ", fmt::format("There is no datasheet topologies/gpus/{}.json. Peak and multiprocessors are guesses in the "
                           "proportions of {}: only their product with the efficiency was measured.",
                           request.gpu, request.base.gpu));
+  const std::string written = printable(options.out);
   print(text + paint.paragraph("  ", fmt::format("Written to {}. Use it in a scenario with \"profile\": \"{}\".",
-                                                 options.out, options.out)));
+                                                 written, written)));
   return 0;
 }
 

@@ -45,7 +45,7 @@ int write(const measured::Samples& samples, const Options& options) {
     return 0;
   }
   write_file(options.out, lines);
-  print(fmt::format("{}: {}\n", options.out, counts_of(samples)));
+  print(fmt::format("{}: {}\n", name, counts_of(samples)));
   return 0;
 }
 

@@ -193,6 +193,7 @@ void add_parallelism(const Job& job, Facts& facts) {
   facts.add("batch.sequence_length", job.batch.sequence_length);
   facts.add("batch.microbatch_group", job.batch.microbatch_group.value_or(p.pipeline));
   facts.add("batch.masked_fraction", job.batch.masked_fraction.value_or(1));
+  facts.add("batch.packed", job.batch.packed ? fmt::format("{}", *job.batch.packed) : "none");
 }
 
 void add_numbers(const Job& job, Facts& facts) {
@@ -205,8 +206,9 @@ void add_numbers(const Job& job, Facts& facts) {
   facts.add("precision_recipe.moments", recipe.moment_bytes);
   if (job.precision == Precision::kFp8) facts.add("precision_recipe.fp8_recipe", model::name_of(recipe.fp8));
   facts.add("precision_recipe.attention", recipe.fp8_attention);
-  facts.add("optimizer.name", job.optimizer.name);
+  facts.add("optimizer.name", job.optimizer.paged ? "paged-" + job.optimizer.name : job.optimizer.name);
   facts.add("optimizer.zero_stage", job.optimizer.zero_stage);
+  facts.add("optimizer.post_validation", job.optimizer.post_validation);
 }
 
 void add_execution(const Job& job, Facts& facts) {

@@ -205,6 +205,19 @@ TEST(ExportLaunch, LossesAreNamed) {
   EXPECT_THAT(losses_of(exported_as("torchtitan", "gpt3-175b-1024-a100")), HasSubstr("missing model"));
 }
 
+TEST(ExportLaunch, FactsWithoutAFlagAreLostInEveryFormat) {
+  constexpr std::pair<const char*, const char*> kFacts[] = {
+      {"optimizer.name=paged-adamw", "optimizer.name paged-adam adam\n"},
+      {"batch.packed=100", "batch.packed 100 none\n"},
+  };
+  for (const char* format : {"megatron", "bridge", "deepspeed"})
+    for (const auto& [set, lost] : kFacts)
+      EXPECT_THAT(losses_of(exported_as(format, "llama-3-70b-64-h100",
+                                        {set, "parallelism.context=1", "parallelism.data=null"})),
+                  HasSubstr(lost))
+          << format;
+}
+
 // No format makes a decoder of an encoder-decoder.
 TEST(ExportLaunch, AnEncoderDecoderIsNeverADecoder) {
   for (const char* format : {"bridge", "deepspeed", "torchtitan", "nanotron"})
