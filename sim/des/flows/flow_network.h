@@ -71,7 +71,7 @@ class FlowNetwork {
   std::vector<State> states_;  // by flow
   std::vector<Link> links_;
   std::vector<LinkId> touched_;   // links that a flow joined or left since the last settle
-  std::vector<LinkId> gathered_;  // links that this settle has gathered; the last are those of the component
+  std::vector<LinkId> gathered_;  // links of this settle: the component's come last
   std::size_t component_begin_ = 0;
   std::vector<std::uint32_t> component_flows_;
   std::vector<BytesPerSecond> component_capacities_;

@@ -53,7 +53,7 @@ class MaxMin {
     double left;                  // capacity not yet given to flows with a final rate
     std::uint32_t growing = 0;    // crossings by flows that still grow
     std::uint32_t fixed_now = 0;  // crossings by flows that got their rate in this round
-    std::uint32_t flows_end = 0;  // where its flows end in flows_; they begin where those of the link before end
+    std::uint32_t flows_end = 0;  // end of its flows in flows_; the link before ends where they begin
 
     [[nodiscard]] double level() const { return left / growing; }
   };

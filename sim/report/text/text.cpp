@@ -159,7 +159,7 @@ std::string delay_words(const Delay& delay, Seconds step) {
 
 std::string delays_text(const Metrics& m, const Paint& paint) {
   if (!m.delays || m.delays->empty()) return "";
-  std::string text = title_text("Slow hardware", "each repaired in turn, and the step simulated again", paint);
+  std::string text = title_text("Slow hardware", "repaired, and the step simulated again", paint);
   for (const Delay& delay : *m.delays) text += paint.paragraph("  ", delay_words(delay, m.step_time));
   return text;
 }

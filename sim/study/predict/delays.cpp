@@ -179,8 +179,8 @@ void add_drawn(const Prediction& run, std::vector<Part>& parts) {
 // Keeps the most important parts, most time on the critical path first, and joins the rest to one part. A failed part
 // does no work, so it has no time on the path. Failed parts come first, but take at most half of the places when the
 // others need them.
-void keep_most_important(std::vector<Part>& parts) {
-  if (parts.size() <= kMostParts) return;
+void keep_most_important(std::vector<Part>& parts, std::size_t most) {
+  if (parts.size() <= most) return;
   const auto failed = [](const Part& part) { return !part.delay.on_critical_path; };
   const auto waited_for = [](const Part& part) { return part.delay.on_critical_path > Seconds(0); };
   std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
@@ -189,10 +189,10 @@ void keep_most_important(std::vector<Part>& parts) {
   });
   const auto working = std::find_if_not(parts.begin(), parts.end(), failed);
   const auto waits = static_cast<std::size_t>(std::count_if(working, parts.end(), waited_for));
-  const std::size_t places = std::max(kMostParts / 2, kMostParts - std::min(kMostParts, waits));
+  const std::size_t places = std::max(most / 2, most - std::min(most, waits));
   const auto failures = static_cast<std::size_t>(working - parts.begin());
   if (failures > places) std::rotate(parts.begin() + static_cast<std::ptrdiff_t>(places), working, parts.end());
-  const auto end_of_kept = parts.begin() + kMostParts;
+  const auto end_of_kept = parts.begin() + static_cast<std::ptrdiff_t>(most);
   const std::vector<Part> rest(std::make_move_iterator(end_of_kept), std::make_move_iterator(parts.end()));
   parts.erase(end_of_kept, parts.end());
   parts.push_back(
@@ -210,13 +210,13 @@ void keep_most_important(std::vector<Part>& parts) {
 }
 
 // Lists stated and drawn parts, without everything slow together.
-std::vector<Part> parts_of(const Prediction& prediction) {
+std::vector<Part> parts_of(const Prediction& prediction, std::size_t most) {
   std::vector<Part> parts;
   add_stated_gpus(prediction, parts);
   add_nics(prediction, parts);
   add_other_links(prediction, parts);
   add_imbalanced_experts(prediction, parts);
-  keep_most_important(parts);
+  keep_most_important(parts, most);
   add_drawn(prediction, parts);
   return parts;
 }
@@ -231,24 +231,18 @@ bool has_several(const Job& job) {
   return stated > 1 || (stated == 1 && job.stragglers.on);
 }
 
-// Estimates the tasks of a run of every GPU.
-double tasks_of_all(const step::LoweredStep& step, const Job& job) {
-  const double ranks = static_cast<double>(job.gpus) / job.parallelism.pipeline;
-  return static_cast<double>(step.workload.graph.tasks()) * ranks;
-}
-
-// Returns true when two runs at a time take little memory, each task with a flow.
+// Returns true when two runs at a time take little memory: tasks times ranks, each with a flow, as an estimate.
 bool is_small(const step::LoweredStep& step, const Job& job) {
-  constexpr double kBytes = 300, kMost = 2e9;  // of a task with a flow (unfold.cpp); of one run
-  return kBytes * tasks_of_all(step, job) <= std::min(kMost, memory_limit() / 4);
+  constexpr double kBytes = 300, kMost = 2e9;  // of an instance with a flow (unfold.cpp); of one run
+  const double ranks = static_cast<double>(job.gpus) / job.parallelism.pipeline;
+  return kBytes * static_cast<double>(step.workload.graph.tasks()) * ranks <= std::min(kMost, memory_limit() / 4);
 }
 
-// Returns true when a run for each of the most important parts takes a second or two. Runs over uneven links move flows
-// between all GPUs, a million tasks a second.
-bool can_run_each(const step::LoweredStep& step, const Job& job) {
-  constexpr double kMostTasks = 2e6;
-  if (!job.imperfections.uneven_links()) return true;
-  return tasks_of_all(step, job) * static_cast<double>(std::min(stated_parts(job), kMostParts)) <= kMostTasks;
+// Returns how many parts are repaired one by one: fewer where a run is large. A run takes about a second for a million
+// of its size (study_bench, bad_parts), so the runs of all parts take two.
+std::size_t most_parts(std::size_t size) {
+  constexpr std::size_t kMostSize = 2'000'000;
+  return std::min(kMostParts, kMostSize / std::max<std::size_t>(size, 1));
 }
 
 bool is_slow(const Job& job) {
@@ -284,15 +278,15 @@ std::optional<Seconds> SoundStep::time() {
   return time_;
 }
 
-std::vector<Delay> delays_of(const Prediction& prediction, Delays which, std::optional<Seconds> sound) {
-  const std::size_t stated = stated_parts(prediction.job);
+std::vector<Delay> delays_of(const Prediction& prediction, const DelayRuns& runs) {
   const bool several = has_several(prediction.job);
-  if (several && !can_run_each(prediction.step, prediction.job)) which = Delays::kTogether;
+  const std::size_t most = most_parts(runs.size);
+  const bool each = runs.which == Delays::kEach && most > 1;
   std::vector<Part> parts;
-  if (which == Delays::kEach || !several) parts = parts_of(prediction);
+  if (each || !several) parts = parts_of(prediction, each ? most : kMostParts);
   if (several) parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
-  if (which == Delays::kTogether && !parts.empty()) parts.erase(parts.begin(), parts.end() - 1);
-  const std::size_t one_by_one = which == Delays::kEach ? std::min(stated, kMostParts) : 0;
+  if (!each && !parts.empty()) parts.erase(parts.begin(), parts.end() - 1);
+  const std::size_t one_by_one = each ? std::min(stated_parts(prediction.job), most) : 0;
   const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {
@@ -302,7 +296,7 @@ std::vector<Delay> delays_of(const Prediction& prediction, Delays which, std::op
       return step_time(prediction.step, without, prediction.how);
     };
     const bool is_all = several && &part == &parts.back();
-    part.delay.without = factor * (is_all && sound ? *sound : time_without());
+    part.delay.without = factor * (is_all && runs.sound ? *runs.sound : time_without());
     if (part.delay.on_critical_path) part.delay.on_critical_path = factor * *part.delay.on_critical_path;
     delays.push_back(std::move(part.delay));
   }

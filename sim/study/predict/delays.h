@@ -35,14 +35,20 @@ class SoundStep {
   std::vector<std::jthread> threads_;  // last, so that it ends first
 };
 
-/// Returns the slow hardware that the step waits for. `kTogether` has the last entry alone, and so has `kEach` where
-/// runs of many GPUs over uneven links would take longer than two million tasks. Else `kEach` has, in this order:
+/// What delays_of runs.
+struct DelayRuns {
+  Delays which;
+  std::size_t size = 0;  ///< of the prediction's run: its tasks, and the links that its flows cross
+  std::optional<Seconds> sound = std::nullopt;  ///< the step with everything repaired, where it is known
+};
+
+/// Returns the slow hardware that the step waits for. `kTogether` has the last entry alone. `kEach` has, in this order:
 ///   1. at most eight parts that the job states as slow or failed, the largest gain first, then all others together;
 ///   2. at most three GPUs or hosts that were drawn, then all drawn ones together;
-///   3. everything slow, which `sound` may know.
-/// The lowered step runs once for each of them, at most fourteen times.
-[[nodiscard]] std::vector<report::Delay> delays_of(const Prediction& prediction, Delays which,
-                                                   std::optional<Seconds> sound = std::nullopt);
+///   3. everything slow.
+/// The lowered step runs once for each of them, at most fourteen times. Fewer parts have an entry where a run is large,
+/// and none but the last where two runs are too many.
+[[nodiscard]] std::vector<report::Delay> delays_of(const Prediction& prediction, const DelayRuns& runs);
 
 /// Returns the waterfall from the ideal step to the predicted one. With slow hardware it is the waterfall of the
 /// repaired step, with one more line up to the prediction.

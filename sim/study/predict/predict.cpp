@@ -51,7 +51,15 @@ struct ShownRun {
   std::vector<des::Duration> stretch = {};
   observe::Waits waits = {};  // for slow hardware that all ranks wait for
   PerStage<Gpu> gpus = {};    // empty: folded
+  std::size_t size = 0;       // see size_of
 };
+
+// Returns what the time of a run grows with: its tasks, and the links that its flows cross.
+std::size_t size_of(const des::TaskGraph& graph) {
+  std::size_t size = graph.tasks();
+  for (const des::Flow& flow : graph.flows()) size += flow.route.size();
+  return size;
+}
 
 // Returns the GPUs of one stage rank.
 PerStage<Gpu> gpus_of(StageRank rank, const Job& job) {
@@ -78,7 +86,7 @@ ShownRun shown(const Unfolded& every, const Job& job, int steps) {
   divide(waits, steps);
   const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
-          gpus_of(rank, job)};
+          gpus_of(rank, job), size_of(every.step.graph)};
 }
 
 des::RunResult run_folded(const step::LoweredStep& step) {
@@ -99,6 +107,7 @@ step::LoweredStep lower(const Job& job, const How& how) {
 struct RunOnce {
   std::size_t tasks = 0;
   PerStage<Gpu> gpus = {};  // empty: folded
+  std::size_t size = 0;     // of the unfolded run
 };
 
 bool needs_tasks(const Prediction& prediction) {
@@ -115,7 +124,7 @@ RunOnce run_tasks(Prediction& result) {
 
   result.observations = observe::observe_stages(result.step, result.run, shown.stretch);
   result.memory = observe::memory_timelines(result.job, result.step, result.run);
-  return {result.step.workload.graph.tasks(), std::move(shown.gpus)};
+  return {result.step.workload.graph.tasks(), std::move(shown.gpus), shown.size};
 }
 
 RunOnce run_without_tasks(Prediction& result) {
@@ -191,7 +200,10 @@ Prediction predict(job::Made made, const How& how) {
   // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
   if (how.forward_only) metrics.forward_only_step = fast::forward_only_time(result.job);
-  if (how.delays != Delays::kNone) metrics.delays = delays_of(result, how.delays, sound ? sound->time() : std::nullopt);
+  if (how.delays != Delays::kNone) {
+    metrics.delays =
+        delays_of(result, {.which = how.delays, .size = once.size, .sound = sound ? sound->time() : std::nullopt});
+  }
   if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
   return result;
 }

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "sim/base/error.h"
-#include "sim/base/test_sanitized.h"
 #include "sim/cost/costs.h"
 #include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
@@ -104,25 +103,6 @@ TEST(Imperfections, TogetherTheyAreOneDelayThatIsTheLastOfEach) {
     const Prediction sound = predict(repaired(job), together.how);
     EXPECT_EQ(only.without.value(), sound.metrics.step_time.value()) << "on a thread of its own or not";
   }
-}
-
-TEST(Imperfections, LongListsOfBadLinksInLargeJobsAreRunWithoutAllOfThemOnly) {
-  if (kSanitized) GTEST_SKIP() << "hundreds of thousands of flows";
-  const auto delays = [](int gpus, int bad) {
-    std::string nics;
-    for (int node = 0; node < bad; ++node)
-      nics += fmt::format(R"({}{{"node": {}, "nic": 0, "rate_factor": 0.5}})", node == 0 ? "" : ", ", node);
-    return *with_delays(
-                small_job(fmt::format(R"({}, "gpus": {}, "batch": {{"micro": 1, "global": {}, "sequence_length": 64}},
-        "imperfections": {{"slow_nics": [{}]}})",
-                                      a100_with(""), gpus, 128 * gpus, nics)))
-                .metrics.delays;
-  };
-  EXPECT_EQ(delays(72, 9).size(), 10U) << "eight, the other, and everything";
-  EXPECT_EQ(delays(1024, 2).size(), 3U);
-  const std::vector<report::Delay> only = delays(1024, 9);
-  ASSERT_EQ(only.size(), 1U);
-  EXPECT_EQ(only.front().what, "everything that is slow");
 }
 
 TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
@@ -241,6 +221,23 @@ TEST(Imperfections, AFailedNicIsNotLostAmongManySlowOnes) {
   EXPECT_LT(delays[0].without, delays[1].without);
   EXPECT_EQ(delays[8].what, "1 more that is slow or failed");
   EXPECT_EQ(delays[9].what, "everything that is slow");
+}
+
+TEST(Imperfections, TheLargerARunTheFewerPartsAreRepairedOneByOne) {
+  std::string nics;
+  for (int nic = 0; nic < 8; ++nic)
+    nics += fmt::format(R"({}{{"node": 1, "nic": {}, "rate_factor": 0.5}})", nic == 0 ? "" : ", ", nic);
+  const Prediction run = predict(small_job(
+      imperfect(two_nodes(), fmt::format(R"("slow_nics": [{}], "failed_nics": [{{"node": 0, "nic": 0}}])", nics))));
+  const auto delays = [&](std::size_t size) { return delays_of(run, {.which = Delays::kEach, .size = size}); };
+  EXPECT_EQ(delays(100'000).size(), 10U) << "eight, the ninth, and everything";
+  const std::vector<report::Delay> few = delays(900'000), none = delays(1'100'000);
+  ASSERT_EQ(few.size(), 4U) << "two, the others, and everything";
+  EXPECT_EQ(few[2].what, "7 more that are slow or failed");
+  EXPECT_EQ(few[3].what, "everything that is slow");
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_EQ(none[0].what, few[3].what);
+  EXPECT_EQ(none[0].without.value(), few[3].without.value());
 }
 
 TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {

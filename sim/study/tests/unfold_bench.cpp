@@ -129,10 +129,7 @@ BENCHMARK_CAPTURE(bad_parts, slow_gpus, Bad::kSlowGpus, Delays::kTogether)->Appl
 BENCHMARK_CAPTURE(bad_parts, slow_nics, Bad::kSlowNics, Delays::kTogether)->Apply(at_two_sizes);
 BENCHMARK_CAPTURE(bad_parts, slow_links, Bad::kSlowLinks, Delays::kTogether)->Apply(at_two_sizes);
 BENCHMARK_CAPTURE(bad_parts, failed_nics, Bad::kFailedNics, Delays::kTogether)->Apply(at_two_sizes);
-BENCHMARK_CAPTURE(bad_parts, slow_nics_each, Bad::kSlowNics, Delays::kEach)
-    ->Arg(4096)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bad_parts, slow_nics_each, Bad::kSlowNics, Delays::kEach)->Apply(at_two_sizes);
 
 }  // namespace
 }  // namespace foretoken::study
