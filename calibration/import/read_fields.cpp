@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "sim/base/text.h"
+
 namespace foretoken::measured {
 namespace {
 
@@ -12,8 +14,10 @@ constexpr std::int64_t kLargestWhole = std::int64_t{1} << 53;  // a double holds
 constexpr int kLargestSmall = 1 << 30;
 
 [[noreturn]] void wrong(const std::string& key, std::string_view expected, const nlohmann::json& found) {
-  throw std::invalid_argument(fmt::format("{}: expected {}, found {}", key, expected,
-                                          found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+  constexpr std::size_t kLongest = 60;
+  throw std::invalid_argument(
+      fmt::format("{}: expected {}, found {}", key, expected,
+                  printable(found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), kLongest)));
 }
 
 double positive_number(const std::string& key, const nlohmann::json& json) {

@@ -149,6 +149,17 @@ TEST(SampleLines, AMissingHeaderIsOneComplaint) {
   }
 }
 
+TEST(SampleLines, ALongValueIsCutInItsComplaint) {
+  const std::string header = R"({"header":"x","gpu":"y","facts":[]})"
+                             "\n";
+  try {
+    (void)read_lines(header + R"({"host":"launch","us":")" + std::string(3000, 'a') + "\"}\n", "x");
+    FAIL() << "expected a complaint";
+  } catch (const ConfigError& error) {
+    EXPECT_LT(error.complaints().front().line().size(), 150U);
+  }
+}
+
 TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
   const Samples plain = parse_gemm_csv("m,n,k,time_us,tflops\n4096,4096,4096,200,687\n", "a.csv");
   ASSERT_EQ(plain.gemms.size(), 1U);

@@ -181,7 +181,9 @@ void read_power_limit(const Node& node, net::Cluster& cluster) {
 
 void read_node(const Node& node, net::Cluster& cluster) {
   node.allow_only({"gpus", "nvlink", "p2p", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts", "host"});
-  cluster.gpus_per_node = static_cast<int>(node.whole("gpus", kGpusPerDomain));
+  const std::size_t wrong = node.findings().complaints.size();
+  cluster.gpus_per_node = cluster.links.gpus = static_cast<int>(node.whole("gpus", kGpusPerDomain));
+  if (node.findings().complaints.size() > wrong) return;  // cables, sockets and links of the host name GPUs by number
   read_nvlink(node, cluster);
   read_peer_to_peer(node, cluster);
   cluster.links.pcie_per_gpu = gigabytes_per_second(node.number("pcie_gb_per_s", kGigabytesPerSecond));
