@@ -95,7 +95,9 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
                      Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
-  const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
+  std::vector<const shell::Command*> commands;
+  for (const NamedFile& one : all) commands.push_back(&one.command);
+  const std::int64_t number = launch.row.empty() || count < 2 ? usual_row(commands) : whole_of(launch.row).value_or(0);
   if (all.empty()) {
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
@@ -117,6 +119,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   const fs::path& first = named.paths.front();
   note_configuration(named, report);
   note_empty_words(named.command, report);
+  refuse_other_backend(named.command, report);
   Launch inner = launch;
   inner.words = named.overrides;
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());

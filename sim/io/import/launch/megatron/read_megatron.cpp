@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 
@@ -21,6 +20,7 @@
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/other_devices.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -99,7 +99,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
     if (shows_little(command) && !leaves_flags_open(command)) continue;
     if (!counted.insert(command.words).second) continue;
     ++chosen.all;
-    const std::ptrdiff_t known = known_flags(command);
+    const std::ptrdiff_t known = is_branch_of_other_device(command) ? 0 : known_flags(command);
     if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
       chosen.command = &command;
@@ -341,6 +341,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     return;
   }
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
+  refuse_other_backend(*command, report);
   const Report before = report;
   read_command(script, *command, folder, flags, report);
   const auto read = [&](const shell::Command& one) {

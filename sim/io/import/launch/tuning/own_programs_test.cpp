@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -59,6 +60,21 @@ TEST(OwnPrograms, ARankThatNoFlagStatesIsAskedFor) {
   }
   const Report factory = read_own(std::string(kAdapters) + "--finetuning_type lora --stage sft --dataset d");
   EXPECT_EQ(factory.whole("training.rank"), 8);
+}
+
+// trl/trainer/model_config.py: lora_r is 16.
+TEST(OwnPrograms, TheRankOfTrlIsAssumed) {
+  const std::string rest =
+      " --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_length 2048 --use_peft ";
+  for (const char* start : {"trl sft", "accelerate launch --num_processes 2 examples/scripts/sft.py",
+                            "accelerate launch --num_processes 2 trl/scripts/sft.py"}) {
+    const Report usual = read_own(start + rest);
+    EXPECT_EQ(usual.whole("training.rank"), 16) << start;
+    EXPECT_TRUE(std::ranges::any_of(usual.assumed, [](const Assumed& one) { return one.key == "training.rank"; }));
+    EXPECT_EQ(read_own(start + rest + "--lora_r 32").whole("training.rank"), 32) << start;
+    EXPECT_FALSE(read_own(start + rest + "--lora_r $R").has("training.rank")) << start;
+  }
+  EXPECT_FALSE(read_own("accelerate launch --num_processes 2 my/sft.py" + rest).has("training.rank"));
 }
 
 TEST(OwnPrograms, ProductsBehindTrainableAreThoseOfTheAdapters) {
