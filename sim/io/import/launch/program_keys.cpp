@@ -221,7 +221,7 @@ std::vector<Mapped> changes_of_model(const Report& report) {
   for (const Mapped& one : report.mapped)
     if (one.key.starts_with("model.")) changes.push_back(one);
   for (const Asked& one : report.asked)
-    if (one.key.starts_with("model.") && one.because.starts_with("--")) changes.push_back({one.key, "", one.because});
+    if (one.key.starts_with("model.") && one.flag_is_open) changes.push_back({one.key, "", one.because});
   return changes;
 }
 

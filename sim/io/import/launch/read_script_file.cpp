@@ -186,7 +186,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
+  if (const std::string_view other = megatron::started_instead(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
   // Commands that evaluate, or train by another method, are left out beside a training.
   shell::Script plain = *script;

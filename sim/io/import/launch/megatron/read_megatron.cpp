@@ -95,7 +95,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   std::ptrdiff_t most = 0;
   std::set<std::vector<std::string>> counted;  // branches may hold the same command
   for (const shell::Command& command : script.commands) {
-    if (!other_program_of(command).empty()) continue;
+    if (!started_instead(command).empty()) continue;
     if (shows_little(command) && !leaves_flags_open(command)) continue;
     if (!counted.insert(command.words).second) continue;
     ++chosen.all;
@@ -112,7 +112,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
 // A flag without a value that anybody knows has no default: its key is asked for.
 void drop_defaults_of_open_flags(Report& report) {
   for (const Asked& open : report.asked) {
-    if (!open.because.starts_with("--")) continue;
+    if (!open.flag_is_open) continue;
     const auto removed =
         std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == open.key && !one.value.empty(); });
     if (removed > 0) report.remove(open.key);
@@ -263,7 +263,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
 
 bool is_megatron_script(const shell::Script& script) {
   if (launch_of(script).command != nullptr) return true;
-  if (!other_program_of(script).empty()) return false;
+  if (gives_sizes_away(script)) return false;
   const std::vector<Argument> stored = stored_arguments(script);
   return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });

@@ -42,6 +42,31 @@ TEST(OwnPrograms, AWholeTrainingWithABaseModelIsNoAlpacaLora) {
   EXPECT_EQ(report.whole("gpus"), 16);
 }
 
+TEST(OwnPrograms, UseZeroSaysNoStage) {
+  for (const char* on : {"--use-zero", "--use-zero true"}) {
+    const Report report = read_own(std::string(kWholeTraining) + on);
+    EXPECT_FALSE(report.has("optimizer.zero_stage")) << on;
+    const auto asked = std::ranges::find(report.asked, "optimizer.zero_stage", &Asked::key);
+    ASSERT_NE(asked, report.asked.end()) << on;
+    EXPECT_THAT(asked->because, HasSubstr("--use_zero says no stage"));
+    EXPECT_EQ(refused_lines(report), "") << on;
+  }
+}
+
+// The script writes the file.
+TEST(OwnPrograms, AStageBesideAFileIsThatOfTheFile) {
+  const std::string file = "cat > ds.json <<EOF\n{\"zero_optimization\": {\"stage\": 3}}\nEOF\n";
+  const Report same = read_own(file + kWholeTraining + "--zero-config ds.json --zero-stage 3");
+  EXPECT_EQ(refused_lines(same), "");
+  EXPECT_EQ(same.whole("optimizer.zero_stage"), 3);
+  const Report other = read_own(file + kWholeTraining + "--zero-config ds.json --zero-stage 2");
+  EXPECT_EQ(refused_lines(other), "");
+  EXPECT_FALSE(other.has("optimizer.zero_stage"));
+  EXPECT_THAT(questions_of_own(other), HasSubstr("optimizer.zero_stage"));
+  const Report named = read_own(std::string(kWholeTraining) + "--zero-config ds_zero3.json --zero-stage 3");
+  EXPECT_EQ(refused_lines(named), "");
+}
+
 TEST(OwnPrograms, AFileThatNamesAStageDecidesBeforeTheFlag) {
   const Report report = read_own(std::string(kWholeTraining) + "--zero-config ds_zero2.json --zero-stage 3");
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);

@@ -136,9 +136,11 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
 /// Takes --zero_stage beside a file of DeepSpeed that is not there, and whose name says no stage.
 void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
   const std::string stage = value_of(arguments, "zero-stage"), file = value_of(arguments, "deepspeed");
-  if (!whole_of(stage) || zero_in_name(file).stage) return;
-  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
+  const auto named = zero_in_name(file).stage;
+  if (!whole_of(stage) || (named && named != whole_of(stage))) return;
   std::erase_if(arguments, [](const Argument& one) { return one.name == "zero-stage"; });
+  if (named) return;
+  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
   for (Argument& argument : arguments)
     if (argument.name == "deepspeed") argument.values = {"zero" + stage};
 }
@@ -158,6 +160,7 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
       std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed" && one.values.empty(); });
     for (Argument& argument : arguments)  // its name may say the stage
       if (argument.name == name) argument.name = "deepspeed";
+    if (config) settle_stage(*config, arguments, report);
     if (!config) take_stage_beside_file(arguments, report);
     return config;
   }
