@@ -37,7 +37,8 @@ std::string with_variables(std::string text, const shell::Variables& variables) 
 }
 
 // NeMo 2 has degrees below the strategy, the batch below the data and sizes below model.config: nemo/lightning/
-// pytorch/strategies/megatron_strategy.py, nemo/collections/llm/gpt/data/mock.py and model/base.py.
+// pytorch/strategies/megatron_strategy.py, nemo/collections/llm/gpt/data/mock.py and model/base.py. Its optimizer is
+// Megatron-Core's: megatron/core/optimizer/optimizer_config.py.
 std::string with_names_of_nemo_1(std::string word) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"trainer.strategy.tensor_model_parallel_size=", "model.tensor_model_parallel_size="},
@@ -50,9 +51,12 @@ std::string with_names_of_nemo_1(std::string word) {
       {"data.global_batch_size=", "model.global_batch_size="},
       {"data.seq_length=", "model.encoder_seq_length="},
       {"model.config.seq_length=", "model.encoder_seq_length="},
+      {"optim.config.use_distributed_optimizer=true", "model.optim.name=distributed_fused_adam"},
+      {"optim.config.use_distributed_optimizer=false", "model.optim.name=fused_adam"},
+      {"optim.config.bf16=true", "trainer.precision=bf16"},
       {"model.config.", "model."}};
   for (const auto& [name, plain] : kNames)
-    if (word.starts_with(name)) return std::string(plain) + word.substr(name.size());
+    if (lower_case(word.substr(0, name.size())) == name) return std::string(plain) + word.substr(name.size());
   return word;
 }
 

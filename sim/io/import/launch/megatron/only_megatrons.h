@@ -9,7 +9,7 @@ namespace foretoken::io::launch::megatron {
 inline constexpr std::string_view kOnlyMegatrons[] = {"tensor-model-parallel-size", "pipeline-model-parallel-size",
                                                       "max-position-embeddings", "use-checkpoint-args",
                                                       "use-mcore-models"};
-/// These are Megatron-LM's, too, where no flag names weights to start from.
+/// Megatron-LM counts its steps by these, and so do programs that name weights to start from.
 inline constexpr std::string_view kIterations[] = {"train-iters", "train-samples"};
 
 }  // namespace foretoken::io::launch::megatron

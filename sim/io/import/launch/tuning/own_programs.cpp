@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/only_megatrons.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/tuning/model_families.h"
@@ -201,6 +202,17 @@ void settle_stage(const Json& config, std::vector<Argument>& arguments, Report& 
                                            " and the stage of the DeepSpeed configuration, " + std::to_string(*theirs) +
                                            ", differ; state --set optimizer.zero_stage=N");
   std::erase_if(arguments, [](const Argument& one) { return one.name == kStage; });
+}
+
+void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
+  const std::string stage = value_of(arguments, kStage), file = value_of(arguments, "deepspeed");
+  const auto named = zero_in_name(file).stage;
+  if (!whole_of(stage) || (named && named != whole_of(stage))) return;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == kStage; });
+  if (named) return;
+  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
+  for (Argument& argument : arguments)
+    if (argument.name == "deepspeed") argument.values = {"zero" + stage};
 }
 
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {

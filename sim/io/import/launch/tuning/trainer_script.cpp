@@ -133,18 +133,6 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
   return document;
 }
 
-/// Takes --zero_stage beside a file of DeepSpeed that is not there, and whose name says no stage.
-void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
-  const std::string stage = value_of(arguments, "zero-stage"), file = value_of(arguments, "deepspeed");
-  const auto named = zero_in_name(file).stage;
-  if (!whole_of(stage) || (named && named != whole_of(stage))) return;
-  std::erase_if(arguments, [](const Argument& one) { return one.name == "zero-stage"; });
-  if (named) return;
-  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
-  for (Argument& argument : arguments)
-    if (argument.name == "deepspeed") argument.values = {"zero" + stage};
-}
-
 /// Takes --deepspeed FILE out of the arguments. Returns the file's content, where it can be read. A bare --deepspeed
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
