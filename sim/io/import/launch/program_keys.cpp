@@ -375,6 +375,8 @@ void complete_keys(const NamedFile& named, Report& report) {
   list_other_words(named, report);
   if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions
     report.drop_assumptions("the configuration of the program decides, which is not there");
+  if (!factory_of_nemo(named.command).empty())  // NeMo 2 has no such key
+    std::erase_if(report.assumed, [](const Assumed& one) { return one.key == "model.megatron_amp_O2"; });
   constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
       {"model.sequence_parallel", "parallelism.sequence_parallel"},
       {"model.optim.overlap_grad_sync", "overlap.grad_reduce"},

@@ -74,6 +74,7 @@ TEST(ProgramKeys, TheOptimizerOfNemoIsThatOfMegatron) {
   EXPECT_EQ(whole.whole("optimizer.zero_stage"), 0);
   EXPECT_EQ(whole.at("precision"), Json("bf16"));
   EXPECT_EQ(refused_lines(whole), "");
+  EXPECT_FALSE(whole.names("model.megatron_amp_O2")) << "a key of NeMo 1";
   EXPECT_EQ(with("optim.config.use_distributed_optimizer=True").whole("optimizer.zero_stage"), 1);
   EXPECT_THAT(refused_lines(with("optim.config.bf16=false")), HasSubstr("optim.config.bf16"));
 }
