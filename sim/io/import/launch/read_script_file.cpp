@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
+#include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
