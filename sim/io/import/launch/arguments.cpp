@@ -108,7 +108,7 @@ std::optional<std::string> Flags::text(std::string_view name, std::string_view k
   std::string all;
   for (const std::string& value : argument->values) all += (all.empty() ? "" : " ") + value;
   const auto ask = [&](const std::string& why) {
-    if (!key.empty()) report_.ask(key, fmt::format("{}: {}", from(name), why));
+    if (!key.empty()) report_.ask(key, fmt::format("{}: {}", from(name), why), true);
     return std::nullopt;
   };
   if (argument->values.empty()) return ask("it has no value; the script may expect a variable of the environment");

@@ -113,7 +113,7 @@ bool counts_something_harmless(std::string_view name) {
   return counted;
 }
 
-// A part of a learning rate, and a limit of gradients: min_lr_ratio, grad_clip_norm.
+// Returns true for a part of a learning rate and for a limit of gradients: min_lr_ratio, grad_clip_norm.
 bool is_rate_or_limit(std::string_view name) {
   constexpr std::string_view kRates[] = {"lr",   "ratio", "min",   "max",   "peak",
                                          "init", "end",   "final", "decay", "warmup"};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "sim/base/text.h"
@@ -37,7 +38,7 @@ bool follows_arguments_flag(const std::vector<std::string>& words, std::size_t a
   return words[at].starts_with("--train_args_file=") || (at > 0 && words[at - 1] == "--train_args_file");
 }
 
-// Such a file, or the one of `train.py args.json`, which transformers' HfArgumentParser reads.
+// Returns true for such a file, and for the one of `train.py args.json`, which transformers' HfArgumentParser reads.
 bool names_arguments(const std::vector<std::string>& words, std::size_t at) {
   const std::string& word = words[at];
   if (shell::is_unknown(word)) return false;
@@ -280,13 +281,22 @@ std::vector<NamedFile> files_written(const shell::Script& script, const std::str
   return files;
 }
 
+namespace {
+
+bool has_ending_of_configuration(const std::string& word) {
+  return std::ranges::any_of(std::array{".yaml", ".yml", ".toml", ".json"},
+                             [&](const char* ending) { return word.ends_with(ending); });
+}
+
+}  // namespace
+
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands) {
     const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
-      // --config 7b is a size of the program, and no file.
-      const bool named = word.find_first_of("./") != word.npos;
+      // --config 7b is a size of the program, and --config qwen2.5 a family: no files.
+      const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
       const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
                            follows_arguments_flag(command.words, i);
       const bool json = neox && word.ends_with(".json");

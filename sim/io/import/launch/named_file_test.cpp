@@ -219,6 +219,8 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts train.py, which no reader here knows"));
   (void)read("torchrun --nproc_per_node 4 pretrain.py --plugin hybrid --config \"7b\" --max_length 512\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts pretrain.py, which no reader here knows"));
+  (void)read("torchrun --nproc_per_node 4 pretrain.py --config qwen2.5 --max_length 512\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts pretrain.py, which no reader here knows"));
   (void)read("python pretrain.py --config own/7b\n");
   EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names own/7b, which is not there"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");

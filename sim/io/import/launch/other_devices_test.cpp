@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -39,6 +40,28 @@ TEST(OtherDevices, LibrariesOfCollectivesTellTheDevice) {
   EXPECT_THAT(refused_with("", (std::string(kTrainerRun) + " --ddp_backend hccl").c_str()),
               HasSubstr("--ddp-backend hccl: the collectives of Ascend or Gaudi"));
   EXPECT_EQ(refused_with("", (std::string(kMegatronRun) + " --distributed-backend nccl").c_str()), "");
+}
+
+// docs/user/import.md: what stands only in a branch that may not run does not count.
+TEST(OtherDevices, TheCommandThatIsReadTellsTheLibrary) {
+  const auto with = [](const char* run, const char* flag, const char* library) {
+    return std::string(run) + " " + flag + " " + library + "\n";
+  };
+  for (const auto& [run, flag] :
+       {std::pair(kTrainerRun, "--ddp_backend"), std::pair(kMegatronRun, "--distributed-backend")})
+    for (const char* other : {"hccl", "cncl", "mccl"}) {
+      const std::string first = with(run, flag, other), second = with(run, flag, "nccl");
+      const std::string branches = "if command -v npu-smi; then\n" + first + "else\n" + second + "fi\n";
+      EXPECT_EQ(refused_lines(read_test_launch(branches, "train.sh")), "") << other;
+      const auto chosen = [&](const std::string& text, const char* row) {
+        Findings findings;
+        return refused_lines(read_launch_text(text, "train.sh", {.row = row}, findings));
+      };
+      EXPECT_EQ(chosen(branches, "2"), "");
+      EXPECT_THAT(chosen(branches, "1"), HasSubstr(other));
+      EXPECT_EQ(chosen(first + second, "2"), "") << "the other training does not count";
+      EXPECT_THAT(chosen("if command -v npu-smi; then\n" + first + "fi\n", ""), HasSubstr(other)) << "no other command";
+    }
 }
 
 TEST(OtherDevices, ScriptsForBothAreNot) {

@@ -37,7 +37,8 @@ std::string with_variables(std::string text, const shell::Variables& variables) 
 }
 
 // NeMo 2 has degrees below the strategy, the batch below the data and sizes below model.config: nemo/lightning/
-// pytorch/strategies/megatron_strategy.py, nemo/collections/llm/gpt/data/mock.py and model/base.py.
+// pytorch/strategies/megatron_strategy.py, nemo/collections/llm/gpt/data/mock.py and model/base.py. Its optimizer is
+// Megatron-Core's: megatron/core/optimizer/optimizer_config.py.
 std::string with_names_of_nemo_1(std::string word) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"trainer.strategy.tensor_model_parallel_size=", "model.tensor_model_parallel_size="},
@@ -50,9 +51,12 @@ std::string with_names_of_nemo_1(std::string word) {
       {"data.global_batch_size=", "model.global_batch_size="},
       {"data.seq_length=", "model.encoder_seq_length="},
       {"model.config.seq_length=", "model.encoder_seq_length="},
+      {"optim.config.use_distributed_optimizer=true", "model.optim.name=distributed_fused_adam"},
+      {"optim.config.use_distributed_optimizer=false", "model.optim.name=fused_adam"},
+      {"optim.config.bf16=true", "trainer.precision=bf16"},
       {"model.config.", "model."}};
   for (const auto& [name, plain] : kNames)
-    if (word.starts_with(name)) return std::string(plain) + word.substr(name.size());
+    if (lower_case(word.substr(0, name.size())) == name) return std::string(plain) + word.substr(name.size());
   return word;
 }
 
@@ -221,7 +225,7 @@ std::vector<Mapped> changes_of_model(const Report& report) {
   for (const Mapped& one : report.mapped)
     if (one.key.starts_with("model.")) changes.push_back(one);
   for (const Asked& one : report.asked)
-    if (one.key.starts_with("model.") && one.because.starts_with("--")) changes.push_back({one.key, "", one.because});
+    if (one.key.starts_with("model.") && one.flag_is_open) changes.push_back({one.key, "", one.because});
   return changes;
 }
 
@@ -371,6 +375,8 @@ void complete_keys(const NamedFile& named, Report& report) {
   list_other_words(named, report);
   if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions
     report.drop_assumptions("the configuration of the program decides, which is not there");
+  if (!factory_of_nemo(named.command).empty())  // NeMo 2 has no such key
+    std::erase_if(report.assumed, [](const Assumed& one) { return one.key == "model.megatron_amp_O2"; });
   constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
       {"model.sequence_parallel", "parallelism.sequence_parallel"},
       {"model.optim.overlap_grad_sync", "overlap.grad_reduce"},

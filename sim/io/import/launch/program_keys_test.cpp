@@ -66,5 +66,18 @@ TEST(ProgramKeys, ACommandOfNemoNamesItsRecipeWithAnyKeys) {
   EXPECT_NE(asked_about(read_recipe("nemo llm finetune --factory llama3_8b"), "training.method"), "");
 }
 
+TEST(ProgramKeys, TheOptimizerOfNemoIsThatOfMegatron) {
+  const auto with = [](const std::string& words) {
+    return read_recipe("nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.devices=8 " + words);
+  };
+  const Report whole = with("optim.config.use_distributed_optimizer=false optim.config.bf16=true");
+  EXPECT_EQ(whole.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(whole.at("precision"), Json("bf16"));
+  EXPECT_EQ(refused_lines(whole), "");
+  EXPECT_FALSE(whole.names("model.megatron_amp_O2")) << "a key of NeMo 1";
+  EXPECT_EQ(with("optim.config.use_distributed_optimizer=True").whole("optimizer.zero_stage"), 1);
+  EXPECT_THAT(refused_lines(with("optim.config.bf16=false")), HasSubstr("optim.config.bf16"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

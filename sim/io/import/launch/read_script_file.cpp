@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
+#include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
@@ -95,7 +96,9 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
                      Report& report, Findings& findings) {
   const auto count = static_cast<std::int64_t>(all.size());
-  const std::int64_t number = launch.row.empty() || count < 2 ? 1 : whole_of(launch.row).value_or(0);
+  std::vector<const shell::Command*> commands;
+  for (const NamedFile& one : all) commands.push_back(&one.command);
+  const std::int64_t number = launch.row.empty() || count < 2 ? usual_row(commands) : whole_of(launch.row).value_or(0);
   if (all.empty()) {
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
@@ -117,6 +120,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   const fs::path& first = named.paths.front();
   note_configuration(named, report);
   note_empty_words(named.command, report);
+  refuse_other_backend(named.command, report);
   Launch inner = launch;
   inner.words = named.overrides;
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());
@@ -183,7 +187,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   if (megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
-  if (const std::string_view other = megatron::other_program_of(*script); !other.empty())
+  if (const std::string_view other = megatron::started_instead(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));
   // Commands that evaluate, or train by another method, are left out beside a training.
   shell::Script plain = *script;

@@ -89,9 +89,9 @@ void Report::refuse(std::string setting, std::string because, std::string from) 
   refused.push_back({std::move(setting), std::move(because), std::move(from)});
 }
 
-void Report::ask(std::string_view key, std::string because) {
+void Report::ask(std::string_view key, std::string because, bool flag_is_open) {
   const bool known = std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
-  if (!known) asked.push_back({std::string(key), std::move(because)});
+  if (!known) asked.push_back({std::string(key), std::move(because), flag_is_open});
 }
 
 void Report::allow(const std::vector<std::string>& allow) {

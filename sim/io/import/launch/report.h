@@ -31,6 +31,7 @@ struct Refused {
 /// A fact that the file does not hold.
 struct Asked {
   std::string key, because;
+  bool flag_is_open = false;  ///< a flag for it stands in the command, and nobody knows its value
 };
 
 /// The answer of an import. Keys are dotted paths of a scenario: "batch.micro".
@@ -56,7 +57,7 @@ class Report {
 
   void ignore(std::string setting, std::string from) { ignored.push_back({std::move(setting), std::move(from)}); }
   void refuse(std::string setting, std::string because, std::string from = "");
-  void ask(std::string_view key, std::string because);
+  void ask(std::string_view key, std::string because, bool flag_is_open = false);
 
   /// Returns the value of a key; null when it is not set.
   [[nodiscard]] Json at(std::string_view key) const;

@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/nemo/recommended_run.h"
+#include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
@@ -370,6 +371,7 @@ void read_performance_script(const shell::Script& script, const std::string& row
   settings.sort_rest({});
   sort_flags(recipe.arguments, report);
   note_empty_words(command, report);
+  refuse_other_backend(command, report);
   for (Mapped& one : report.mapped)
     for (const Column& column : kColumns)
       if (one.from == column.column && last_of(recipe.arguments, column.flag) != nullptr)

@@ -110,7 +110,7 @@ void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
       if (named->get_ref<const std::string&>().starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
 }
 
-// What comm_overlap states is written over ddp at the start (comm_overlap.py, setup).
+// The setup of comm_overlap.py writes its settings over those of ddp at the start.
 void drop_overlaps_of_ddp(const Settings& settings, std::vector<Argument>& arguments) {
   for (const char* name : {"overlap_grad_reduce", "overlap_param_gather"}) {
     const auto text = settings.text({std::string("comm_overlap.") + name});

@@ -84,7 +84,8 @@ void map_llama(const Settings& settings, Report& report) {
     if (!size) return report.ask("model", std::string("the model states no ") + theirs);
     model[ours] = *size;
   }
-  for (const char* free : {"model.max_seq_len", "model.init_std", "model.rms_norm_eps", "model.attn_pdrop"})
+  for (const char* free :
+       {"model.max_seq_len", "model.init_std", "model.rms_norm_eps", "model.attn_pdrop", "model.path"})
     (void)settings.at(free);
   if (settings.on({"model.l0_module"})) report.refuse("model.l0_module", "masks that prune the model as it trains");
   report.map("model", model, "model.name and its sizes");

@@ -34,6 +34,17 @@ TEST(ReadLlmFoundry, ALlamaHasNamesOfMpt) {
               HasSubstr("model.l0_module: masks that prune"));
 }
 
+// The shape of llmshearing/configs/llama2 as its scripts complete it.
+TEST(ReadLlmFoundry, AModelOfLlmShearingIsReadWithThePathOfItsWeights) {
+  const Report report = read_model(
+      "name: mosaic_llama2_1.3b, path: models/a/state_dict.pt, init_device: cpu, tokenizer_name: hf-7B, "
+      "d_model: 2048, n_heads: 16, n_layers: 24, intermediate_size: 5504, max_seq_len: 4096, vocab_size: 32000, "
+      "init_std: 0.02, attn_pdrop: 0.0, resid_pdrop: 0.0, emb_pdrop: 0.0, attn_impl: flash, rms_norm_eps: 1e-5, "
+      "l0_module: null");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model").value("num_hidden_layers", 0), 24);
+}
+
 TEST(ReadLlmFoundry, AnEncoderOfTheCodesOwnIsRefusedByItsName) {
   const Report report =
       read_model("name: flex_bert, pretrained_model_name: bert-base-uncased, model_config: {num_hidden_layers: 22}");

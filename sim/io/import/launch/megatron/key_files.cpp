@@ -189,11 +189,19 @@ bool is_yaml_arguments(const Json& document) {
   return document.is_object() && document.contains("language_model") && document.at("language_model").is_object();
 }
 
-// Sections of FlagScale's trainings: FlagOpen/FlagScale, examples/*/conf/train.
+// Sections of FlagScale's trainings: FlagOpen/FlagScale, examples/*/conf/train. Programs of the user's own have
+// sections of these names, but no key of Megatron-LM.
 bool is_flagscale(const Json& document) {
   const auto section = [&](const char* name) { return document.contains(name) && document.at(name).is_object(); };
   if (!document.is_object() || !section("system") || !section("model")) return false;
-  return document.at("model").contains("num_layers") || document.at("model").contains("hidden_size");
+  const Json &system = document.at("system"), &model = document.at("model");
+  constexpr const char* kMegatrons[] = {"tensor_model_parallel_size", "pipeline_model_parallel_size",
+                                        "expert_model_parallel_size", "context_parallel_size",
+                                        "use_distributed_optimizer"};
+  const bool megatrons = model.contains("micro_batch_size") ||
+                         (system.contains("precision") && system.at("precision").is_object()) ||
+                         std::ranges::any_of(kMegatrons, [&](const char* key) { return system.contains(key); });
+  return megatrons && (model.contains("num_layers") || model.contains("hidden_size"));
 }
 
 void read_yaml_arguments(const Json& document, Report& report) {

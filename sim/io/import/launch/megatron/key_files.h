@@ -11,7 +11,7 @@ namespace foretoken::io::launch::megatron {
 [[nodiscard]] bool is_yaml_arguments(const Json& document);
 /// Returns true for a training of FlagScale: the arguments stand in the sections system, model and data.
 [[nodiscard]] bool is_flagscale(const Json& document);
-/// Reads either.
+/// Reads a file of one of these two kinds.
 void read_yaml_arguments(const Json& document, Report& report);
 
 /// Returns true for an experiment of Primus with Megatron-LM.

@@ -28,5 +28,14 @@ TEST(KeyFiles, FlagScaleHasItsArgumentsInSections) {
   EXPECT_FALSE(report.has("gpus"));
 }
 
+TEST(KeyFiles, SectionsAloneAreNoFlagScale) {
+  Findings findings;
+  (void)read_launch_text(
+      "system: {seed: 1}\nmodel: {num_layers: 12, hidden_size: 768, num_heads: 12}\n"
+      "data: {batch_size: 8, seq_length: 1024}\n",
+      "own.yaml", {}, findings);
+  EXPECT_NE(lines_of(findings.complaints).find("expected a launch of"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

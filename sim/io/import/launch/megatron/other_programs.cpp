@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/megatron/only_megatrons.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -17,16 +21,11 @@ struct Other {
 constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim", "tokens-per-sample", "update-freq"}},
                                     {"SwissArmyTransformer", {"skip-init", "resume-dataloader", "strict-eval"}}};
 
-/// Megatron-LM has one of these in every training.
-constexpr std::string_view kMegatrons[] = {"micro-batch-size",
-                                           "global-batch-size",
-                                           "tensor-model-parallel-size",
-                                           "pipeline-model-parallel-size",
-                                           "max-position-embeddings",
-                                           "use-checkpoint-args",
-                                           "use-mcore-models",
-                                           "train-iters",
-                                           "train-samples"};
+/// Megatron-LM has one of these, or of kOnlyMegatrons, in every training.
+constexpr std::string_view kBatches[] = {"micro-batch-size", "global-batch-size"};
+constexpr std::string_view kSizes[] = {"num-layers", "hidden-size"};
+/// Weights to start from, under names that Megatron-LM does not have.
+constexpr std::string_view kWeights[] = {"model-name-or-path", "base-model"};
 /// Sharding of PyTorch, stages of DeepSpeed and sizes under other names.
 constexpr std::string_view kOwn[] = {"sharding-strategy",
                                      "fsdp",
@@ -43,28 +42,36 @@ constexpr std::string_view kOwn[] = {"sharding-strategy",
                                      "d-model",
                                      "embed-dim"};
 
-// A program of the user's own that builds its model by flags: train.py --num_layers 24 --num_heads 16 --fsdp.
-bool builds_its_model(const std::vector<Argument>& arguments) {
-  const auto any_of = [&](const auto& names) {
-    return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
-  };
-  constexpr std::string_view kSizes[] = {"num-layers", "hidden-size"};
+bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
+}
+
+// Entry points of Megatron-LM and of programs around it: pretrain_gpt.py.
+bool is_entry_point(const std::string& word) {
+  return word.ends_with(".py") && std::filesystem::path(word).filename().string().starts_with("pretrain_");
+}
+
+// A program of the user's own that builds its model by flags: train.py --num_layers 24 --num_heads 16 --fsdp. One that
+// loads weights does not.
+bool builds_its_model(const shell::Command& command, const std::vector<Argument>& arguments) {
   // DeepSpeed's Megatron-LM of 2020 has --pipe-parallel-size, too.
   const bool shaped =
       last_of(arguments, "num-attention-heads") != nullptr && last_of(arguments, "seq-length") != nullptr;
-  return any_of(kSizes) && any_of(kOwn) && !any_of(kMegatrons) && !shaped;
+  const bool megatrons = shaped || has_any_of(arguments, kBatches) || has_any_of(arguments, kOnlyMegatrons) ||
+                         has_any_of(arguments, kIterations) || std::ranges::any_of(command.words, is_entry_point);
+  return !megatrons && !has_any_of(arguments, kWeights) && has_any_of(arguments, kSizes) && has_any_of(arguments, kOwn);
 }
 
 }  // namespace
 
-std::string_view other_program_of(const shell::Command& command) {
+std::string_view started_instead(const shell::Command& command) {
   constexpr std::pair<std::string_view, std::string_view> kByWord[] = {{"colossalai", "ColossalAI"},
                                                                        {"litgpt", "LitGPT"}};
   for (const auto& [word, name] : kByWord)
     if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == word) return name;
   const auto arguments = arguments_of(command.words, "");
   const auto has = [&](std::string_view name) { return last_of(arguments, name) != nullptr; };
-  if (builds_its_model(arguments))
+  if (builds_its_model(command, arguments))
     return "a program of its own, which builds its model by flags (--num_layers); write a scenario of it";
   if (has("num-layers")) return {};
   for (const Other& program : kOtherPrograms)
@@ -72,10 +79,16 @@ std::string_view other_program_of(const shell::Command& command) {
   return {};
 }
 
-std::string_view other_program_of(const shell::Script& script) {
+std::string_view started_instead(const shell::Script& script) {
   for (const shell::Command& command : script.commands)
-    if (const std::string_view program = other_program_of(command); !program.empty()) return program;
+    if (const std::string_view program = started_instead(command); !program.empty()) return program;
   return {};
+}
+
+bool gives_sizes_away(const shell::Script& script) {
+  return std::ranges::any_of(script.commands, [](const shell::Command& command) {
+    return !started_instead(command).empty() && has_any_of(arguments_of(command.words, ""), kSizes);
+  });
 }
 
 }  // namespace foretoken::io::launch::megatron

@@ -7,10 +7,13 @@
 
 namespace foretoken::io::launch::megatron {
 
-/// Returns the name of a program that states its model in other flags than Megatron-LM: "fairseq or metaseq". Empty for
-/// all others.
-[[nodiscard]] std::string_view other_program_of(const shell::Command& command);
-/// Likewise, for the first such command of a script.
-[[nodiscard]] std::string_view other_program_of(const shell::Script& script);
+/// Returns what a command starts that states its model in other flags than Megatron-LM, as a sentence goes on behind
+/// "the script starts": "fairseq or metaseq", "a program of its own, which ...". Empty for all others.
+[[nodiscard]] std::string_view started_instead(const shell::Command& command);
+/// Returns it for the first such command of a script.
+[[nodiscard]] std::string_view started_instead(const shell::Script& script);
+
+/// Returns true for a script whose sizes (--num-layers, --hidden-size) go to such a program.
+[[nodiscard]] bool gives_sizes_away(const shell::Script& script);
 
 }  // namespace foretoken::io::launch::megatron

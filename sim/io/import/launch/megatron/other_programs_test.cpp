@@ -41,14 +41,52 @@ TEST(OtherPrograms, OfMegatronStay) {
   EXPECT_EQ(report.framework, "Megatron-LM");
 }
 
+TEST(OtherPrograms, AHelperBesideStoredArgumentsTakesNothingAway) {
+  const std::string stored =
+      "MODEL_ARGS=\"--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\"\n";
+  for (const char* helper : {"python tools/prep.py --update-freq 2", "litgpt download x"})
+    EXPECT_EQ(read_test_launch(stored + helper, "train.sh").framework, "Megatron-LM") << helper;
+}
+
+TEST(OtherPrograms, WeightsAndEntryPointsBuildNoModelByFlags) {
+  for (const char* words : {"pretrain_gpt.py", "train.py --model_name_or_path gpt2", "train.py --base-model gpt2"})
+    EXPECT_THAT(complaint_about(std::string("torchrun --nproc_per_node 8 ") + words +
+                                " --num_layers 24 --hidden_size 1024 --num_heads 16 --fsdp --bf16"),
+                testing::Not(HasSubstr(kBuildsItsModel)))
+        << words;
+}
+
+TEST(OtherPrograms, FlagsThatOnlyMegatronHasDecideBesideTheNameOfAModel) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 train.py --use-checkpoint-args --pipeline-model-parallel-size 2 "
+      "--model-name-or-path Qwen/Qwen2-7B --micro-batch-size 1 --global-batch-size 8 --seq-length 4096 --lr 1e-5 "
+      "--bf16",
+      "train.sh");
+  EXPECT_EQ(report.framework, "Megatron-LM");
+}
+
 // Without a value the flag has no default: argparse stops.
 TEST(OpenFlags, HaveNoDefaults) {
   const Report report = read_test_launch(
       "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
       "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --bf16 --recompute-granularity $HOW "
-      "--normalization $NORM",
+      "--normalization $NORM --optimizer $O --transformer-impl $T",
       "train.sh");
-  for (const char* key : {"recompute.granularity", "model.normalization"}) {
+  for (const char* key : {"recompute.granularity", "model.normalization", "optimizer.name", "attention"}) {
+    EXPECT_FALSE(report.has(key)) << key;
+    EXPECT_TRUE(std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; })) << key;
+  }
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0) << "another flag decides";
+}
+
+TEST(OpenFlags, AMethodOfRecomputingHasNoDefault) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+      "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --bf16 --recompute-granularity full "
+      "--recompute-method $M --recompute-num-layers $N",
+      "train.sh");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+  for (const char* key : {"recompute.method", "recompute.layers"}) {
     EXPECT_FALSE(report.has(key)) << key;
     EXPECT_TRUE(std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; })) << key;
   }

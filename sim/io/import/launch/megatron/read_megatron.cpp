@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 
@@ -21,6 +20,7 @@
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/other_devices.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -95,11 +95,11 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
   std::ptrdiff_t most = 0;
   std::set<std::vector<std::string>> counted;  // branches may hold the same command
   for (const shell::Command& command : script.commands) {
-    if (!other_program_of(command).empty()) continue;
+    if (!started_instead(command).empty()) continue;
     if (shows_little(command) && !leaves_flags_open(command)) continue;
     if (!counted.insert(command.words).second) continue;
     ++chosen.all;
-    const std::ptrdiff_t known = known_flags(command);
+    const std::ptrdiff_t known = is_branch_of_other_device(command) ? 0 : known_flags(command);
     if (asked > 0 ? chosen.all == asked : chosen.command == nullptr || known > most) {
       most = known;
       chosen.command = &command;
@@ -112,7 +112,7 @@ Chosen launch_of(const shell::Script& script, std::int64_t asked = 0) {
 // A flag without a value that anybody knows has no default: its key is asked for.
 void drop_defaults_of_open_flags(Report& report) {
   for (const Asked& open : report.asked) {
-    if (!open.because.starts_with("--")) continue;
+    if (!open.flag_is_open) continue;
     const auto removed =
         std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == open.key && !one.value.empty(); });
     if (removed > 0) report.remove(open.key);
@@ -263,7 +263,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
 
 bool is_megatron_script(const shell::Script& script) {
   if (launch_of(script).command != nullptr) return true;
-  if (!other_program_of(script).empty()) return false;
+  if (gives_sizes_away(script)) return false;
   const std::vector<Argument> stored = stored_arguments(script);
   return std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "num-layers"; }) ||
          std::ranges::any_of(stored, [](const Argument& argument) { return argument.name == "hidden-size"; });
@@ -341,6 +341,7 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
     return;
   }
   if (asked == 0) note_left_out(chosen.number, chosen.all, report);
+  refuse_other_backend(*command, report);
   const Report before = report;
   read_command(script, *command, folder, flags, report);
   const auto read = [&](const shell::Command& one) {

@@ -76,12 +76,14 @@ void set_full(const Flags& flags, const std::string& from, std::initializer_list
               std::initializer_list<const char*> counts) {
   Report& report = flags.report();
   report.map("recompute.granularity", "full", from);
-  std::string method = "uniform";
-  for (const char* name : methods) method = flags.text(name, "recompute.method").value_or(method);
-  report.map("recompute.method", method, from);
-  std::int64_t layers = 1;
-  for (const char* name : counts) layers = flags.whole(name, "recompute.layers").value_or(layers);
-  report.map("recompute.layers", layers, from);
+  std::optional<std::string> method = "uniform";
+  for (const char* name : methods)
+    if (flags.find(name) != nullptr) method = flags.text(name, "recompute.method");
+  if (method) report.map("recompute.method", *method, from);
+  std::optional<std::int64_t> layers = 1;
+  for (const char* name : counts)
+    if (flags.find(name) != nullptr) layers = flags.whole(name, "recompute.layers");
+  if (layers) report.map("recompute.layers", *layers, from);
 }
 
 void map_moments(const Flags& flags) {
@@ -198,13 +200,13 @@ void refuse_other_states(const Flags& flags) {
 
 void map_optimizer(const Flags& flags, Era era) {
   Report& report = flags.report();
-  const std::string name = flags.text("optimizer", "optimizer.name").value_or("adam");
-  const bool known = name == "adam" || name == "adamw" || name == "lamb";
+  const auto name = flags.text("optimizer", "optimizer.name");
+  const bool known = !name || *name == "adam" || *name == "adamw" || *name == "lamb";
   if (!known)
-    report.refuse("--optimizer", in_quotes(name) + " has other costs and memory than Adam", flags.from("optimizer"));
-  if (flags.find("optimizer") != nullptr)
-    report.map("optimizer.name", name, flags.from("optimizer"));
-  else
+    report.refuse("--optimizer", in_quotes(*name) + " has other costs and memory than Adam", flags.from("optimizer"));
+  if (name)
+    report.map("optimizer.name", *name, flags.from("optimizer"));
+  else if (flags.find("optimizer") == nullptr)
     report.assume("optimizer.name", "adam", kDefault);
   refuse_other_states(flags);
   const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
@@ -307,7 +309,7 @@ void map_attention(const Flags& flags, Era era) {
     return report.assume("attention", "unfused",
                          "fused kernels do not read the relative positions that a T5 adds to its scores");
   const auto backend = flags.text("attention-backend", "attention");
-  const auto impl = flags.text("transformer-impl", "");
+  const auto impl = flags.text("transformer-impl", "attention");
   if (backend) {
     const bool unfused = *backend == "unfused" || *backend == "local";
     return report.map("attention", unfused ? "unfused" : "flash", flags.from("attention-backend"));

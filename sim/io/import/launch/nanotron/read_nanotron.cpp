@@ -195,6 +195,14 @@ void map_model(const Section& config, Report& report) {
   map_experts(config, report);
 }
 
+// Notes what a model that is not read here states besides. --model says it.
+void note_rest_of_model(const Section& config, Report& report) {
+  std::string rest;
+  for (const auto& [key, value] : config.values().items())
+    if (!value.is_null()) rest += (rest.empty() ? "" : ", ") + key;
+  report.approximate("model.model_config", "the model of --model stands for its keys: " + printable(rest, 400));
+}
+
 // parallelism_config.py, cast_str_to_pipeline_engine: "afab" and "1f1b". The default is all forward, all backward.
 void map_schedule(const Section& parallel, Report& report) {
   const std::string engine = lower_case(parallel.text("pp_engine"));
@@ -278,7 +286,10 @@ void read_nanotron(const Document& document, Report& report) {
   if (document.contains("doremi") && !document.at("doremi").is_null())
     report.refuse("doremi", "a reference model runs beside the trained one");
   for (const Section* const each : {&model, &parallel, &tokens, &optimizer}) each->sort_rest(report);
-  if (other.empty()) config.sort_rest(report);
+  if (other.empty())
+    config.sort_rest(report);
+  else
+    note_rest_of_model(config, report);
   for (const char* section : {"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
                               "tokenizer", "s3_upload", "metrics_logging", "experiment_logger", "slurm"})
     if (document.contains(section)) report.ignore(section, "");

@@ -104,6 +104,9 @@ TEST(ReadNanotron, AModelOfAForkHasNothingOfTheLlama) {
   for (const char* key : {"model.activation", "model.normalization", "model.num_layers"})
     EXPECT_FALSE(report.has(key)) << key;
   EXPECT_EQ(report.whole("gpus"), 2);
+  const auto rest = std::ranges::find(report.assumed, "model.model_config", &Assumed::key);
+  ASSERT_NE(rest, report.assumed.end());
+  EXPECT_THAT(rest->because, HasSubstr("num_hidden_layers"));
 }
 
 TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {

@@ -55,6 +55,10 @@ TEST(Checks, CountsOfHostsAndGpusAreSlurms) {
   EXPECT_EQ(value_behind(job + gpus), "4");
   EXPECT_EQ(value_behind(job + "X=`nvidia-smi --list-gpus | wc -l`"), "4");
   EXPECT_EQ(value_behind(hosts), "?") << "no option states the nodes";
+  for (const char* list : {"", "$SLURM_JOB_NODELIST", "${SLURM_JOB_NODELIST}", "\"${SLURM_NODELIST}\""})
+    EXPECT_EQ(value_behind(job + "X=$(scontrol show hostnames " + list + " | wc -l)"), "2") << list;
+  for (const char* list : {"\"node[01-04]\"", "$SLURM_JOB_NODELIST_HET_GROUP_1", "$NODES"})
+    EXPECT_EQ(value_behind(job + "X=$(scontrol show hostnames " + list + " | wc -l)"), "?") << list;
   EXPECT_EQ(value_behind(gpus), "?");
   EXPECT_EQ(value_behind(job + "X=$(nvidia-smi -L | grep A100 | wc -l)"), "?");
 }

@@ -97,8 +97,16 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   return joined(words, bare ? 2 : 1) + (bare ? "" : "\n");
 }
 
+// Returns true for the nodes of the whole job: "$SLURM_JOB_NODELIST", ${SLURM_NODELIST}.
+bool is_list_of_job(std::string word) {
+  if (word.size() > 1 && word.starts_with('"') && word.ends_with('"')) word = word.substr(1, word.size() - 2);
+  if (word.starts_with("${") && word.ends_with('}')) word = "$" + word.substr(2, word.size() - 3);
+  return word == "$SLURM_JOB_NODELIST" || word == "$SLURM_NODELIST";
+}
+
 // Slurm's options say what a script counts: `scontrol show hostnames $SLURM_JOB_NODELIST | wc -l`, and
-// `nvidia-smi -L | wc -l`.
+// `nvidia-smi -L | wc -l`. Another list than that of the job has another number of nodes. Without a list scontrol takes
+// that of the job: scontrol(1).
 std::optional<std::string> count_of_slurm(const std::vector<Token>& tokens,
                                           const std::function<Texts(std::string_view)>& expand) {
   const auto is = [&](std::size_t at, std::string_view text) { return at < tokens.size() && tokens[at].text == text; };
@@ -106,7 +114,8 @@ std::optional<std::string> count_of_slurm(const std::vector<Token>& tokens,
   if (end == 0 || !is(end, "|") || !is(end + 1, "wc") || !is(end + 2, "-l")) return std::nullopt;
   for (std::size_t at = 0; at < end; ++at)
     if (tokens[at].is_operator) return std::nullopt;
-  const bool hosts = is(0, "scontrol") && is(1, "show") && (is(2, "hostnames") || is(2, "hostname")) && end < 5;
+  const bool hosts = is(0, "scontrol") && is(1, "show") && (is(2, "hostnames") || is(2, "hostname")) &&
+                     (end == 3 || (end == 4 && is_list_of_job(tokens[3].text)));
   const bool gpus = is(0, "nvidia-smi") && (is(1, "-L") || is(1, "--list-gpus")) && end == 2;
   if (!hosts && !gpus) return std::nullopt;
   const Texts count = expand(hosts ? "${SLURM_NNODES:-}" : "${SLURM_GPUS_ON_NODE:-}");

@@ -160,7 +160,11 @@ void take_llama_recipes(const Taken& taken) {
     taken.add_default("gradient-checkpointing", {});
   }
   take_precision_of_recipes(taken);
-  if (is_on(arguments, "use-peft")) taken.add_default("target-modules", {"q_proj,v_proj"});
+  // Source: llama_recipes/configs/peft.py, lora_config.
+  if (is_on(arguments, "use-peft")) {
+    taken.add_default("lora-r", {"8"});
+    taken.add_default("target-modules", {"q_proj,v_proj"});
+  }
   constexpr std::string_view kRead[] = {"enable-fsdp",
                                         "fsdp-cpu-offload",
                                         "quantization",

@@ -78,6 +78,9 @@ TEST(OtherPrograms, DefaultsOfLlamaRecipesAreAssumed) {
   const Report kept = read_script(start + " --fsdp_activation_checkpointing False");
   EXPECT_EQ(refused_lines(kept), "");
   EXPECT_EQ(kept.at("recompute.granularity"), Json("none"));
+  const Report adapters = read_script(start + " --use_peft --peft_method lora");
+  EXPECT_EQ(adapters.whole("training.rank"), 8);
+  EXPECT_EQ(origin_of(adapters, "training.rank"), "assumed: the default of llama-recipes");
 }
 
 TEST(OtherPrograms, DefaultsOfDeepSpeedChatAreAssumed) {

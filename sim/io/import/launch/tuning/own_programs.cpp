@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/only_megatrons.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/tuning/model_families.h"
 
@@ -26,6 +28,7 @@ constexpr std::string_view kOwnModels[] = {"model-name-or-path", "model-name",
                                            "pretrained-model",   "pretrained-model-path",
                                            "input-model",        "model"};
 constexpr const char* kOwnEach = "per-device-train-batch-size";
+constexpr const char* kStage = "zero-stage";
 constexpr const char* kOwnSteps = "gradient-accumulation-steps";
 constexpr OwnName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
                                  {"per-gpu-train-batch-size", kOwnEach},
@@ -57,9 +60,8 @@ constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",   
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
                                          "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
-constexpr std::string_view kMegatrons[] = {"num-layers", "hidden-size", "tensor-model-parallel-size"};
-/// These are Megatron-LM's, too, where no flag names weights to start from.
-constexpr std::string_view kIterations[] = {"train-iters", "train-samples"};
+/// Sizes that no program states beside the name of a model.
+constexpr std::string_view kSizes[] = {"num-layers", "hidden-size"};
 constexpr std::string_view kLoaded[] = {"base-model", "model-name-or-path"};
 
 bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
@@ -122,11 +124,16 @@ bool names_deepspeed_file(const std::vector<Argument>& arguments) {
   });
 }
 
-// A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed says none.
-void take_stage(std::vector<Argument>& arguments) {
-  const bool stage = last_of(arguments, "zero-stage") != nullptr;
-  std::erase_if(arguments, [](const Argument& one) { return one.name == "use-zero" && one.values.empty(); });
-  if (names_deepspeed_file(arguments)) return;
+// A stage of ZeRO is one beside any switch of DeepSpeed. A bare --deepspeed, and --use-zero, say none.
+void take_stage(std::vector<Argument>& arguments, Report& report) {
+  constexpr const char* kSwitch = "use-zero";
+  const bool stage = last_of(arguments, kStage) != nullptr, file = names_deepspeed_file(arguments);
+  const std::string said = value_of(arguments, kSwitch);
+  const bool on = last_of(arguments, kSwitch) != nullptr && (said.empty() || switch_of(said) == true);
+  if (on) std::erase_if(arguments, [&](const Argument& one) { return one.name == kSwitch; });
+  if (on && !stage && !file)
+    report.ask("optimizer.zero_stage", "--use_zero says no stage; state --set optimizer.zero_stage=N");
+  if (file) return;
   std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed"; });
   if (stage) arguments.push_back({"deepspeed", {}, ""});
 }
@@ -139,8 +146,9 @@ bool is_own_program(const std::vector<Argument>& arguments) {
     return model_of_name(model).has_value() || names_language_model(model);
   });
   const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
-  const bool counts_iterations = has_any_of(arguments, kIterations) && !has_any_of(arguments, kLoaded);
-  if (!model || has_any_of(arguments, kMegatrons) || counts_iterations) return false;
+  const bool counts_iterations = has_any_of(arguments, megatron::kIterations) && !has_any_of(arguments, kLoaded);
+  const bool megatrons = has_any_of(arguments, kSizes) || has_any_of(arguments, megatron::kOnlyMegatrons);
+  if (!model || megatrons || counts_iterations) return false;
   const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });
@@ -184,10 +192,33 @@ void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& argum
   }
 }
 
+void settle_stage(const Json& config, std::vector<Argument>& arguments, Report& report) {
+  const Json stated = config.value(Json::json_pointer("/zero_optimization/stage"), Json());
+  const auto ours = whole_of(value_of(arguments, kStage));
+  const auto theirs = whole_of(stated.is_string() ? stated.get<std::string>() : stated.dump());
+  if (!ours || !theirs) return;
+  if (*ours != *theirs)
+    report.ask("optimizer.zero_stage", "--zero_stage " + std::to_string(*ours) +
+                                           " and the stage of the DeepSpeed configuration, " + std::to_string(*theirs) +
+                                           ", differ; state --set optimizer.zero_stage=N");
+  std::erase_if(arguments, [](const Argument& one) { return one.name == kStage; });
+}
+
+void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
+  const std::string stage = value_of(arguments, kStage), file = value_of(arguments, "deepspeed");
+  const auto named = zero_in_name(file).stage;
+  if (!whole_of(stage) || (named && named != whole_of(stage))) return;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == kStage; });
+  if (named) return;
+  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
+  for (Argument& argument : arguments)
+    if (argument.name == "deepspeed") argument.values = {"zero" + stage};
+}
+
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report) {
   origins.defaults_known = false;
   for (const Fixed& fixed : kFixed) ask_for_one_value(fixed, arguments, report);
-  take_stage(arguments);
+  take_stage(arguments, report);
   for (Argument& argument : arguments) {
     const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &OwnName::first);
     if (found == std::end(kOwnNames)) continue;

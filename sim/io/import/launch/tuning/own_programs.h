@@ -16,6 +16,12 @@ namespace foretoken::io::launch::tuning {
 /// Gives such arguments the Trainer's names. Asks for a batch whose name does not say whether a GPU or all have it.
 void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& report);
 
+/// Takes --zero_stage out beside a configuration of DeepSpeed that states a stage. Asks where they differ.
+void settle_stage(const Json& config, std::vector<Argument>& arguments, Report& report);
+
+/// Takes --zero_stage beside a file of DeepSpeed that is not there: the stage counts where the file's name says none.
+void take_stage_beside_file(std::vector<Argument>& arguments, Report& report);
+
 /// Adds the precision of DeepSpeed's configuration where no argument states one. The Trainer refuses another.
 void take_precision_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins);
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -41,6 +42,31 @@ TEST(OwnPrograms, AWholeTrainingWithABaseModelIsNoAlpacaLora) {
   EXPECT_EQ(report.whole("gpus"), 16);
 }
 
+TEST(OwnPrograms, UseZeroSaysNoStage) {
+  for (const char* on : {"--use-zero", "--use-zero true"}) {
+    const Report report = read_own(std::string(kWholeTraining) + on);
+    EXPECT_FALSE(report.has("optimizer.zero_stage")) << on;
+    const auto asked = std::ranges::find(report.asked, "optimizer.zero_stage", &Asked::key);
+    ASSERT_NE(asked, report.asked.end()) << on;
+    EXPECT_THAT(asked->because, HasSubstr("--use_zero says no stage"));
+    EXPECT_EQ(refused_lines(report), "") << on;
+  }
+}
+
+// The script writes the file.
+TEST(OwnPrograms, AStageBesideAFileIsThatOfTheFile) {
+  const std::string file = "cat > ds.json <<EOF\n{\"zero_optimization\": {\"stage\": 3}}\nEOF\n";
+  const Report same = read_own(file + kWholeTraining + "--zero-config ds.json --zero-stage 3");
+  EXPECT_EQ(refused_lines(same), "");
+  EXPECT_EQ(same.whole("optimizer.zero_stage"), 3);
+  const Report other = read_own(file + kWholeTraining + "--zero-config ds.json --zero-stage 2");
+  EXPECT_EQ(refused_lines(other), "");
+  EXPECT_FALSE(other.has("optimizer.zero_stage"));
+  EXPECT_THAT(questions_of_own(other), HasSubstr("optimizer.zero_stage"));
+  const Report named = read_own(std::string(kWholeTraining) + "--zero-config ds_zero3.json --zero-stage 3");
+  EXPECT_EQ(refused_lines(named), "");
+}
+
 TEST(OwnPrograms, AFileThatNamesAStageDecidesBeforeTheFlag) {
   const Report report = read_own(std::string(kWholeTraining) + "--zero-config ds_zero2.json --zero-stage 3");
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
@@ -59,6 +85,21 @@ TEST(OwnPrograms, ARankThatNoFlagStatesIsAskedFor) {
   }
   const Report factory = read_own(std::string(kAdapters) + "--finetuning_type lora --stage sft --dataset d");
   EXPECT_EQ(factory.whole("training.rank"), 8);
+}
+
+// trl/trainer/model_config.py: lora_r is 16.
+TEST(OwnPrograms, TheRankOfTrlIsAssumed) {
+  const std::string rest =
+      " --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_length 2048 --use_peft ";
+  for (const char* start : {"trl sft", "accelerate launch --num_processes 2 examples/scripts/sft.py",
+                            "accelerate launch --num_processes 2 trl/scripts/sft.py"}) {
+    const Report usual = read_own(start + rest);
+    EXPECT_EQ(usual.whole("training.rank"), 16) << start;
+    EXPECT_TRUE(std::ranges::any_of(usual.assumed, [](const Assumed& one) { return one.key == "training.rank"; }));
+    EXPECT_EQ(read_own(start + rest + "--lora_r 32").whole("training.rank"), 32) << start;
+    EXPECT_FALSE(read_own(start + rest + "--lora_r $R").has("training.rank")) << start;
+  }
+  EXPECT_FALSE(read_own("accelerate launch --num_processes 2 my/sft.py" + rest).has("training.rank"));
 }
 
 TEST(OwnPrograms, ProductsBehindTrainableAreThoseOfTheAdapters) {

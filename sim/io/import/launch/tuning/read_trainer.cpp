@@ -235,7 +235,7 @@ void map_trainer_method(const Settings& settings, Report& report) {
                .rank_from = settings.from(ranks),
                .targets_from = settings.from(kTargets),
                .base_bits = bits,
-               .own_rank = kind || settings.has({"peft_method"}) ? "" : kOwnRank},
+               .own_rank = kind ? "" : kOwnRank},
               report);
 }
 

@@ -45,29 +45,37 @@ std::optional<SlurmTasks> too_few_tasks(const shell::Command& command, std::vect
   return SlurmTasks{*stated * *nodes, *gpus, all ? "--ntasks" : "--ntasks-per-node"};
 }
 
+// Options of accelerate that choose its devices, or several machines.
+bool chooses_devices(const shell::Command& command) {
+  return std::ranges::any_of(command.words, [](const std::string& word) {
+    return word.starts_with("--gpu_ids") || word.starts_with("--num_machines");
+  });
+}
+
 }  // namespace
 
 bool refuse_shared_process(const shell::Command& command, const std::vector<Argument>& counts, Report& report) {
   const bool swift = is_swift(command);
   const bool alone =
       std::ranges::any_of(counts, [](const Argument& count) { return count.place.ends_with(kWithoutLauncher); });
-  // accelerate's file, or its own count of devices, states the processes.
   const bool by_accelerate = std::ranges::any_of(
       command.words, [](const std::string& word) { return fs::path(word).filename() == "accelerate"; });
   const auto slurms = alone || swift ? std::nullopt : too_few_tasks(command, counts);
   const std::int64_t gpus = slurms ? slurms->gpus : command.devices;
-  // NPROC_PER_NODE below the visible devices: each process deals its layers out to several.
-  const bool states_each = swift && last_of(counts, "nnodes") == nullptr;
-  const std::int64_t each = states_each ? whole_of(value_of(counts, "nproc-per-node")).value_or(0) : 0;
+  // NPROC_PER_NODE, or --num_processes of accelerate, below the visible devices: each process deals its layers out to
+  // several. Where accelerate has no count its file states one.
+  const bool states_each = swift && last_of(counts, "nnodes") == nullptr && !chooses_devices(command);
+  const std::int64_t each =
+      states_each ? whole_of(value_of(counts, by_accelerate ? "gpus" : "nproc-per-node")).value_or(0) : 0;
   const bool dealt = each > 0 && each < command.devices;
-  if (gpus < 2 || (!slurms && (swift ? by_accelerate || (!counts.empty() && !dealt) : !alone))) return false;
+  if (gpus < 2 || (!slurms && (swift ? !dealt && (by_accelerate || !counts.empty()) : !alone))) return false;
   const std::int64_t some = slurms ? slurms->tasks : dealt ? each : 1;
   const std::string processes = some > 1 ? fmt::format("{} processes", some) : std::string("one process");
   report.refuse(slurms ? slurms->from : "CUDA_VISIBLE_DEVICES",
                 fmt::format("{} for {} GPUs, which {}; {}; state --gpus {} for a process for each", processes, gpus,
                             swift ? "hold a part of the layers each and work in turns"
                                   : "share a batch (DataParallel) or the layers (device_map)",
-                            dealt   ? "NPROC_PER_NODE states them"
+                            dealt   ? by_accelerate ? "--num_processes states them" : "NPROC_PER_NODE states them"
                             : swift ? "NPROC_PER_NODE is not set"
                                     : "python alone starts it",
                             gpus),

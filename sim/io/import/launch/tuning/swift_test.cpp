@@ -131,6 +131,14 @@ TEST(Swift, ProcessesThatHoldSeveralDevicesAreRefused) {
       "--dataset a --max_length 2048");
   EXPECT_THAT(refused_lines(report), HasSubstr("CUDA_VISIBLE_DEVICES: 2 processes for 4 GPUs"));
   EXPECT_EQ(report.whole("model.num_hidden_layers"), 64);
+  const auto by_accelerate = [](const std::string& options) {
+    return refused_lines(read_swift("CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch " + options +
+                                    " swift/cli/sft.py --model Qwen/Qwen3-8B --max_length 2048"));
+  };
+  EXPECT_THAT(by_accelerate("--num_processes 1"), HasSubstr("one process for 4 GPUs"));
+  EXPECT_THAT(by_accelerate("--num_processes 2"), HasSubstr("--num_processes states them"));
+  EXPECT_EQ(by_accelerate("--num_processes 4"), "");
+  EXPECT_EQ(by_accelerate("--num_processes 1 --gpu_ids 0"), "");
 }
 
 }  // namespace

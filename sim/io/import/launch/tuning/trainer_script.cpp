@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/other_programs.h"
@@ -132,16 +133,6 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
   return document;
 }
 
-/// Takes --zero_stage beside a file of DeepSpeed that is not there, and whose name says no stage.
-void take_stage_beside_file(std::vector<Argument>& arguments, Report& report) {
-  const std::string stage = value_of(arguments, "zero-stage"), file = value_of(arguments, "deepspeed");
-  if (!whole_of(stage) || zero_in_name(file).stage) return;
-  report.approximate("deepspeed", printable(file, 80) + " is not there; ZeRO is that of --zero_stage");
-  std::erase_if(arguments, [](const Argument& one) { return one.name == "zero-stage"; });
-  for (Argument& argument : arguments)
-    if (argument.name == "deepspeed") argument.values = {"zero" + stage};
-}
-
 /// Takes --deepspeed FILE out of the arguments. Returns the file's content, where it can be read. A bare --deepspeed
 /// with --zero_stage becomes a name that says the stage, as the Trainer's files have it.
 std::optional<Json> take_deepspeed(const shell::Script& script, const std::string& folder,
@@ -157,6 +148,7 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
       std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed" && one.values.empty(); });
     for (Argument& argument : arguments)  // its name may say the stage
       if (argument.name == name) argument.name = "deepspeed";
+    if (config) settle_stage(*config, arguments, report);
     if (!config) take_stage_beside_file(arguments, report);
     return config;
   }
@@ -284,6 +276,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
+  assume_rank_of_trl(launch.command, report);
   // Nobody knows what a missing file decides, whatever the defaults are.
   const auto open = [&](std::string_view key) {
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
@@ -362,15 +355,15 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   for (const shell::Command& command : script.commands)
     if (trains(command)) trainings.push_back(&command);
   const auto all = static_cast<std::int64_t>(trainings.size());
-  const std::int64_t number = row.empty() ? 1 : whole_of(row).value_or(0);
+  const std::int64_t number = row.empty() ? usual_row(trainings) : whole_of(row).value_or(0);
   if (number < 1 || number > all) return ask_for_row(all, report);
   if (row.empty()) note_left_out(number, all, report);
-  const shell::Command& command = *trainings[static_cast<std::size_t>(number - 1)];
-  read_trainer_command(script, command, folder, flags, gpus, report);
+  read_trainer_command(script, *trainings[static_cast<std::size_t>(number - 1)], folder, flags, gpus, report);
 }
 
 void read_trainer_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
                           const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
+  refuse_other_backend(command, report);
   const Report before = report;
   read_command(script, command, folder, flags, gpus, report);
   const auto read = [&](const shell::Command& one) {

@@ -1,6 +1,7 @@
 // Reads TRL's options of accelerate.
 //
-// Profiles: huggingface/trl, trl/accelerate_configs. Options: trl/cli.py and trl/scripts/utils.py.
+// Profiles: huggingface/trl, trl/accelerate_configs. Options: trl/cli.py and trl/scripts/utils.py. The rank of
+// adapters: trl/trainer/model_config.py.
 #include "sim/io/import/launch/tuning/trl.h"
 
 #include <algorithm>
@@ -56,6 +57,17 @@ void take_options_of_trl(const shell::Command& command, Json& document, Launched
   add("mixed-precision", {"bf16"});
   if (!profile->option.empty()) add(profile->option, {});
   if (!profile->stage.empty()) add("zero-stage", {std::string(profile->stage)});
+}
+
+void assume_rank_of_trl(const shell::Command& command, Report& report) {
+  constexpr std::int64_t kRank = 16;  // lora_r of ModelConfig
+  constexpr std::string_view kScripts[] = {"examples/scripts/sft.py", "trl/scripts/sft.py"};
+  const bool script = std::ranges::any_of(command.words, [&](const std::string& word) {
+    return std::ranges::any_of(kScripts, [&](std::string_view path) { return word.ends_with(path); });
+  });
+  if ((!script && !is_trl(command)) || last_of(arguments_of(command.words, ""), "lora-r") != nullptr) return;
+  if (std::erase_if(report.asked, [](const Asked& one) { return one.key == "training.rank"; }) > 0)
+    report.assume("training.rank", kRank, "TRL's default (trl/trainer/model_config.py)");
 }
 
 }  // namespace foretoken::io::launch::tuning

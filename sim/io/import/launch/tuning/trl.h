@@ -18,4 +18,7 @@ namespace foretoken::io::launch::tuning {
 void take_options_of_trl(const shell::Command& command, Json& document, LaunchedProgram& launched,
                          std::optional<std::int64_t>& gpus);
 
+/// Assumes the rank of adapters that TRL's own programs have, where no flag states it.
+void assume_rank_of_trl(const shell::Command& command, Report& report);
+
 }  // namespace foretoken::io::launch::tuning
