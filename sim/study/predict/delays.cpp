@@ -238,11 +238,13 @@ bool is_small(const step::LoweredStep& step, const Job& job) {
   return kBytes * static_cast<double>(step.workload.graph.tasks()) * ranks <= std::min(kMost, memory_limit() / 4);
 }
 
-// Returns how many parts are repaired one by one: fewer where a run is large. A run takes about a second for a million
-// of its size (study_bench, bad_parts), so the runs of all parts take two.
-std::size_t most_parts(std::size_t size) {
-  constexpr std::size_t kMostSize = 2'000'000;
-  return std::min(kMostParts, kMostSize / std::max<std::size_t>(size, 1));
+// Returns how many of `stated` parts are repaired one by one: fewer where a run is large, but two if there are no more.
+// A run takes about a second for a million of its size (study_bench, bad_parts), so the runs of many parts take two.
+std::size_t most_parts(std::size_t stated, std::size_t size) {
+  constexpr std::size_t kFew = 2, kMostSize = 2'000'000;
+  if (stated <= kFew) return kFew;
+  const std::size_t most = std::min(kMostParts, kMostSize / std::max<std::size_t>(size, 1));
+  return most < kFew ? 0 : most;
 }
 
 bool is_slow(const Job& job) {
@@ -280,13 +282,13 @@ std::optional<Seconds> SoundStep::time() {
 
 std::vector<Delay> delays_of(const Prediction& prediction, const DelayRuns& runs) {
   const bool several = has_several(prediction.job);
-  const std::size_t most = most_parts(runs.size);
-  const bool each = runs.which == Delays::kEach && most > 1;
+  const std::size_t stated = stated_parts(prediction.job), most = most_parts(stated, runs.size);
+  const bool each = runs.which == Delays::kEach && most > 0;
   std::vector<Part> parts;
   if (each || !several) parts = parts_of(prediction, each ? most : kMostParts);
   if (several) parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
   if (!each && !parts.empty()) parts.erase(parts.begin(), parts.end() - 1);
-  const std::size_t one_by_one = each ? std::min(stated_parts(prediction.job), most) : 0;
+  const std::size_t one_by_one = each ? std::min(stated, most) : 0;
   const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {

@@ -46,8 +46,8 @@ struct DelayRuns {
 ///   1. at most eight parts that the job states as slow or failed, the largest gain first, then all others together;
 ///   2. at most three GPUs or hosts that were drawn, then all drawn ones together;
 ///   3. everything slow.
-/// The lowered step runs once for each of them, at most fourteen times. Fewer parts have an entry where a run is large,
-/// and none but the last where two runs are too many.
+/// The lowered step runs once for each of them, at most fourteen times. Of more than two parts fewer have an entry
+/// where a run is large, and in the largest runs the last entry stands alone.
 [[nodiscard]] std::vector<report::Delay> delays_of(const Prediction& prediction, const DelayRuns& runs);
 
 /// Returns the waterfall from the ideal step to the predicted one. With slow hardware it is the waterfall of the

@@ -238,6 +238,9 @@ TEST(Imperfections, TheLargerARunTheFewerPartsAreRepairedOneByOne) {
   ASSERT_EQ(none.size(), 1U);
   EXPECT_EQ(none[0].what, few[3].what);
   EXPECT_EQ(none[0].without.value(), few[3].without.value());
+  const Prediction two = predict(small_job(imperfect(two_nodes(), R"("failed_nics": [{"node": 0, "nic": 0},
+      {"node": 1, "nic": 0}])")));
+  EXPECT_EQ(delays_of(two, {.which = Delays::kEach, .size = 9'000'000}).size(), 3U) << "two are always named";
 }
 
 TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
