@@ -84,8 +84,7 @@ std::string drawing(const std::vector<Bar>& parts, const report::Metrics& m, boo
 
 std::string delays_of(const report::Metrics& m) {
   if (!m.delays || m.delays->empty()) return "";
-  std::string html =
-      paragraph("Slow hardware that the step waits for: each part repaired in turn, and the step simulated again.");
+  std::string html = paragraph("Slow hardware that the step waits for: repaired, and the step simulated again.");
   for (const report::Delay& delay : *m.delays) html += paragraph(report::delay_words(delay, m.step_time));
   return html;
 }
