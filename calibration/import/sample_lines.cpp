@@ -27,8 +27,8 @@ auto record_of(std::string_view line) {
   return read_record(*json);
 }
 
-/// Adds the records of the lines of one file. Samples without a header are one complaint, at the first of them: they
-/// have no others where the header itself is wrong.
+/// Adds the records of the lines of one file. Samples before any header are one complaint, at the first of them. Behind
+/// a wrong line they are none: that line may be the header.
 class Lines {
  public:
   Lines(Samples& samples, Complaints& complaints) : samples_(samples), complaints_(complaints) {}

@@ -35,7 +35,7 @@ class SoundStep {
   std::vector<std::jthread> threads_;  // last, so that it ends first
 };
 
-/// What delays_of runs.
+/// The choice of runs that delays_of makes.
 struct DelayRuns {
   Delays which;
   std::size_t size = 0;  ///< of the prediction's run: its tasks, and the links that its flows cross

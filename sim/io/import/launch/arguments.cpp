@@ -82,6 +82,10 @@ const Argument* last_of(const std::vector<Argument>& arguments, std::string_view
   return found == arguments.rend() ? nullptr : &*found;
 }
 
+bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
+}
+
 std::string value_of(const std::vector<Argument>& arguments, std::string_view name) {
   const Argument* const found = last_of(arguments, name);
   return found == nullptr || found->values.empty() ? std::string() : found->values.front();
@@ -108,7 +112,7 @@ std::optional<std::string> Flags::text(std::string_view name, std::string_view k
   std::string all;
   for (const std::string& value : argument->values) all += (all.empty() ? "" : " ") + value;
   const auto ask = [&](const std::string& why) {
-    if (!key.empty()) report_.ask(key, fmt::format("{}: {}", from(name), why), true);
+    if (!key.empty()) report_.ask_for_flag(key, fmt::format("{}: {}", from(name), why));
     return std::nullopt;
   };
   if (argument->values.empty()) return ask("it has no value; the script may expect a variable of the environment");

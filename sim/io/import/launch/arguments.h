@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,9 @@ struct Argument {
 
 /// Returns the last argument of that name, which counts; nullptr without one.
 [[nodiscard]] const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name);
-/// Returns its first value; empty without one.
+/// Returns true for arguments of which one has such a name.
+[[nodiscard]] bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names);
+/// Returns the first value of the last argument of that name; empty without one.
 [[nodiscard]] std::string value_of(const std::vector<Argument>& arguments, std::string_view name);
 
 /// Reads flags into a report. A value that nobody can know is asked for; one of a wrong form is refused.

@@ -299,8 +299,7 @@ std::string missing_configuration(const shell::Script& script) {
       const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
       const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
                            follows_arguments_flag(command.words, i);
-      const bool json = neox && word.ends_with(".json");
-      const bool ends = word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml") || json;
+      const bool ends = has_ending_of_configuration(word) && (neox || !word.ends_with(".json"));
       const bool hydra = word.starts_with("--config-name=");
       if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
       if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate

@@ -89,9 +89,15 @@ void Report::refuse(std::string setting, std::string because, std::string from) 
   refused.push_back({std::move(setting), std::move(because), std::move(from)});
 }
 
-void Report::ask(std::string_view key, std::string because, bool flag_is_open) {
+void Report::ask(std::string_view key, std::string because) {
   const bool known = std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
-  if (!known) asked.push_back({std::string(key), std::move(because), flag_is_open});
+  if (!known) asked.push_back({std::string(key), std::move(because)});
+}
+
+void Report::ask_for_flag(std::string_view key, std::string because) {
+  const std::size_t before = asked.size();
+  ask(key, std::move(because));
+  if (asked.size() > before) asked.back().flag_is_open = true;
 }
 
 void Report::allow(const std::vector<std::string>& allow) {

@@ -57,7 +57,9 @@ class Report {
 
   void ignore(std::string setting, std::string from) { ignored.push_back({std::move(setting), std::move(from)}); }
   void refuse(std::string setting, std::string because, std::string from = "");
-  void ask(std::string_view key, std::string because, bool flag_is_open = false);
+  void ask(std::string_view key, std::string because);
+  /// Asks for the key of a flag that stands in the command with a value that nobody knows.
+  void ask_for_flag(std::string_view key, std::string because);
 
   /// Returns the value of a key; null when it is not set.
   [[nodiscard]] Json at(std::string_view key) const;

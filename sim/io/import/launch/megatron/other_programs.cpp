@@ -23,9 +23,6 @@ constexpr Other kOtherPrograms[] = {{"fairseq or metaseq", {"decoder-embed-dim",
 
 /// Megatron-LM has one of these, or of kOnlyMegatrons, in every training.
 constexpr std::string_view kBatches[] = {"micro-batch-size", "global-batch-size"};
-constexpr std::string_view kSizes[] = {"num-layers", "hidden-size"};
-/// Weights to start from, under names that Megatron-LM does not have.
-constexpr std::string_view kWeights[] = {"model-name-or-path", "base-model"};
 /// Sharding of PyTorch, stages of DeepSpeed and sizes under other names.
 constexpr std::string_view kOwn[] = {"sharding-strategy",
                                      "fsdp",
@@ -41,10 +38,6 @@ constexpr std::string_view kOwn[] = {"sharding-strategy",
                                      "hidden-width",
                                      "d-model",
                                      "embed-dim"};
-
-bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
-}
 
 // Entry points of Megatron-LM and of programs around it: pretrain_gpt.py.
 bool is_entry_point(const std::string& word) {

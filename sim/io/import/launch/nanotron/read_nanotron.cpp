@@ -275,12 +275,12 @@ void read_nanotron(const Document& document, Report& report) {
   const Section model(document, "model"), parallel(document, "parallelism"), tokens(document, "tokens");
   const Section config(model.values(), "model.model_config"), optimizer(document, "optimizer");
   const std::string other = key_of_other_model(config);
-  if (other.empty())
+  if (other.empty()) {
     map_model(config, report);
-  else
+  } else {
     report.ask("model", "state --model with its config.json");
-  if (!other.empty())
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
+  }
   map_run(parallel, tokens, report);
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())

@@ -14,6 +14,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/tuning/own_programs.h"
+#include "sim/io/import/launch/tuning/trl.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
@@ -264,6 +265,17 @@ void take_fast_chat(const Taken& taken) {
   taken.add_default("lora-target-modules", {"q_proj,v_proj"});
 }
 
+// TRL's own programs. Source: huggingface/trl, trl/trainer/model_config.py, lora_r of ModelConfig.
+bool is_of_trl(const std::vector<std::string>& program) {
+  return is_trl(program) || program.front().ends_with("examples/scripts/sft.py") ||
+         program.front().ends_with("trl/scripts/sft.py");
+}
+
+void take_program_of_trl(const Taken& taken) {
+  taken.origins.program = "TRL";
+  if (is_on(taken.arguments, "use-peft")) taken.add_default("lora-r", {"16"});
+}
+
 // The defaults of DeepSpeed-Chat's first step: DeepSpeedExamples, applications/DeepSpeed-Chat,
 // training/step1_supervised_finetuning/main.py.
 void take_deepspeed_chat(const Taken& taken) {
@@ -319,6 +331,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
+  if (!program.empty() && is_of_trl(program)) take_program_of_trl(taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);
   else if (is_llama_recipes(arguments))

@@ -60,13 +60,6 @@ constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",   
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
                                          "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
-/// Sizes that no program states beside the name of a model.
-constexpr std::string_view kSizes[] = {"num-layers", "hidden-size"};
-constexpr std::string_view kLoaded[] = {"base-model", "model-name-or-path"};
-
-bool has_any_of(const std::vector<Argument>& arguments, std::span<const std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return last_of(arguments, name) != nullptr; });
-}
 
 // Returns the batch that may be of a GPU or of a step; nullptr for none.
 const Argument* open_batch(const std::vector<Argument>& arguments) {
@@ -146,8 +139,9 @@ bool is_own_program(const std::vector<Argument>& arguments) {
     return model_of_name(model).has_value() || names_language_model(model);
   });
   const bool model = known || (has_any_of(arguments, kOwnModels) && has_any_of(arguments, kOwnLengths));
-  const bool counts_iterations = has_any_of(arguments, megatron::kIterations) && !has_any_of(arguments, kLoaded);
-  const bool megatrons = has_any_of(arguments, kSizes) || has_any_of(arguments, megatron::kOnlyMegatrons);
+  const bool counts_iterations =
+      has_any_of(arguments, megatron::kIterations) && !has_any_of(arguments, megatron::kWeights);
+  const bool megatrons = has_any_of(arguments, megatron::kSizes) || has_any_of(arguments, megatron::kOnlyMegatrons);
   if (!model || megatrons || counts_iterations) return false;
   const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;

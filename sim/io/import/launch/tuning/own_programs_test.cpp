@@ -92,7 +92,8 @@ TEST(OwnPrograms, TheRankOfTrlIsAssumed) {
   const std::string rest =
       " --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --max_length 2048 --use_peft ";
   for (const char* start : {"trl sft", "accelerate launch --num_processes 2 examples/scripts/sft.py",
-                            "accelerate launch --num_processes 2 trl/scripts/sft.py"}) {
+                            "accelerate launch --num_processes 2 trl/scripts/sft.py",
+                            "torchrun --nproc_per_node 2 examples/scripts/sft.py"}) {
     const Report usual = read_own(start + rest);
     EXPECT_EQ(usual.whole("training.rank"), 16) << start;
     EXPECT_TRUE(std::ranges::any_of(usual.assumed, [](const Assumed& one) { return one.key == "training.rank"; }));

@@ -265,7 +265,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
                           std::optional<std::int64_t> gpus, Defaults defaults, Report& report) {
   Report accelerate;
   LaunchedProgram launched = launch.launched;
-  const bool by_trl = is_trl(launch.command);
+  const bool by_trl = is_trl(launch.command.words);
   if (by_trl) take_options_of_trl(launch.command, document, launched, gpus);
   if (by_trl || starts_with_word(launch.command, "accelerate"))
     accelerate = add_accelerate(launch.script, launched, launch.folder, deepspeed.has_value(), document, report);
@@ -276,7 +276,6 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
-  assume_rank_of_trl(launch.command, report);
   // Nobody knows what a missing file decides, whatever the defaults are.
   const auto open = [&](std::string_view key) {
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
@@ -376,7 +375,7 @@ void read_trainer_command(const shell::Script& script, const shell::Command& com
 }
 
 bool starts_by_accelerate(const shell::Command& command) {
-  return starts_with_word(command, "accelerate") || is_trl(command);
+  return starts_with_word(command, "accelerate") || is_trl(command.words);
 }
 
 void read_trainer_file(const shell::Script& script, const shell::Command& command, const std::string& folder,

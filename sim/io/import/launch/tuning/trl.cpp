@@ -1,7 +1,6 @@
 // Reads TRL's options of accelerate.
 //
-// Profiles: huggingface/trl, trl/accelerate_configs. Options: trl/cli.py and trl/scripts/utils.py. The rank of
-// adapters: trl/trainer/model_config.py.
+// Profiles: huggingface/trl, trl/accelerate_configs. Options: trl/cli.py and trl/scripts/utils.py.
 #include "sim/io/import/launch/tuning/trl.h"
 
 #include <algorithm>
@@ -32,8 +31,7 @@ std::string take(const char* key, Json& document) {
 }  // namespace
 
 // `trl sft ...`: a folder may be called trl, too.
-bool is_trl(const shell::Command& command) {
-  const std::vector<std::string>& words = command.words;
+bool is_trl(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size() && !words[i].ends_with(".py"); ++i)
     if (std::filesystem::path(words[i]).filename() == "trl" && !words[i + 1].starts_with('-')) return true;
   return false;
@@ -57,17 +55,6 @@ void take_options_of_trl(const shell::Command& command, Json& document, Launched
   add("mixed-precision", {"bf16"});
   if (!profile->option.empty()) add(profile->option, {});
   if (!profile->stage.empty()) add("zero-stage", {std::string(profile->stage)});
-}
-
-void assume_rank_of_trl(const shell::Command& command, Report& report) {
-  constexpr std::int64_t kRank = 16;  // lora_r of ModelConfig
-  constexpr std::string_view kScripts[] = {"examples/scripts/sft.py", "trl/scripts/sft.py"};
-  const bool script = std::ranges::any_of(command.words, [&](const std::string& word) {
-    return std::ranges::any_of(kScripts, [&](std::string_view path) { return word.ends_with(path); });
-  });
-  if ((!script && !is_trl(command)) || last_of(arguments_of(command.words, ""), "lora-r") != nullptr) return;
-  if (std::erase_if(report.asked, [](const Asked& one) { return one.key == "training.rank"; }) > 0)
-    report.assume("training.rank", kRank, "TRL's default (trl/trainer/model_config.py)");
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/report.h"
@@ -10,15 +12,12 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Returns true for a command that trl starts.
-[[nodiscard]] bool is_trl(const shell::Command& command);
+/// Returns true for the words of a command that trl starts.
+[[nodiscard]] bool is_trl(const std::vector<std::string>& words);
 
 /// Takes the options of accelerate out of the arguments of such a command, and adds them to `launched`. A named profile
 /// becomes the options that it stands for. Sets `gpus` where nothing else states them.
 void take_options_of_trl(const shell::Command& command, Json& document, LaunchedProgram& launched,
                          std::optional<std::int64_t>& gpus);
-
-/// Assumes the rank of adapters that TRL's own programs have, where no flag states it.
-void assume_rank_of_trl(const shell::Command& command, Report& report);
 
 }  // namespace foretoken::io::launch::tuning
