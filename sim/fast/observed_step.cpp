@@ -175,7 +175,7 @@ ObservedStep observe_step(const job::Job& job) {
   constexpr double kLongest = 9e18;  // picoseconds over all tasks, as in lower()
   ObservedStep result;
   step::LoweredStep& step = result.step;
-  step.imbalance = job.routing.imbalance;
+  step.imbalance = job.routing.imbalance_in_times();
   step.program = step::program_of(job);
   step.passes = std::make_unique<step::Passes>(job);
   step.message = step::message_bytes(job);

@@ -1,6 +1,7 @@
 // Computes values that follow from the fields of a job.
 #include "sim/job/job.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "sim/base/check.h"
@@ -116,8 +117,20 @@ model::LayerContext Job::layer_context() const {
                       .expert_tensor = parallelism.expert_tensor,
                       .dispatcher = routing.dispatcher,
                       .capacity_factor = routing.capacity_factor,
-                      .imbalance = routing.imbalance,
+                      .imbalance = routing.imbalance_in_times(),
                       .shared_overlap = routing.shared_expert_overlap}};
+}
+
+double Job::imbalance_at_peak() const {
+  constexpr double kUnstated = 1.5;
+  if (routing.imbalance || routing.capacity_factor || !model.experts) return routing.imbalance_in_times();
+  return std::min(kUnstated, model::most_imbalance(*model.experts, parallelism.expert));
+}
+
+model::LayerContext Job::layer_context_at_peak() const {
+  model::LayerContext context = layer_context();
+  context.experts.imbalance = imbalance_at_peak();
+  return context;
 }
 
 std::size_t Job::group_of(Stage stage) const {

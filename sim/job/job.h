@@ -54,8 +54,11 @@ inline constexpr std::array kExpertDegrees{std::pair{Axis::kExpert, &Parallelism
 struct Routing {
   model::Dispatcher dispatcher = model::Dispatcher::kAllToAll;
   std::optional<double> capacity_factor = std::nullopt;  ///< none: no token is dropped or padded
-  double imbalance = 1;                                  ///< tokens of the rank with the most over their mean
+  /// Tokens of the rank with the most over their mean. None: routing is even in times, not in the peak of memory.
+  std::optional<double> imbalance = std::nullopt;
   bool shared_expert_overlap = false;
+
+  [[nodiscard]] double imbalance_in_times() const { return imbalance.value_or(1); }
 };
 
 struct Batch {
@@ -169,6 +172,13 @@ struct Job {
   [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
+  /// Returns the rows of the fullest rank over their mean, in the micro-batch that takes the most memory. `routing`
+  /// states it. Otherwise it is 1.5 without a capacity, and at most what the experts allow: Megatron-Bridge gives a
+  /// rank that room over even routing where buffers are fixed and no token is dropped (moe_expert_rank_capacity_factor
+  /// in set_full_iter_cg_configs, scripts/performance/configs/deepseek/deepseek_llm_pretrain.py).
+  [[nodiscard]] double imbalance_at_peak() const;
+  /// Returns layer_context() of that micro-batch.
+  [[nodiscard]] model::LayerContext layer_context_at_peak() const;
   /// Returns "bf16". MXFP8 is a precision of its own here: "mxfp8".
   [[nodiscard]] bool uses_mxfp8() const {
     return precision == Precision::kFp8 && recipe.fp8 == model::Fp8Recipe::kMxfp8;

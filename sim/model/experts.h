@@ -2,6 +2,7 @@
 // experts.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,13 @@ inline constexpr std::array kDispatchers{Dispatcher::kAllToAll, Dispatcher::kAll
 /// Returns true for dispatchers of a library of their own, Megatron-Core's "flex". They are modelled alike.
 [[nodiscard]] constexpr bool is_flexible(Dispatcher dispatcher) {
   return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+}
+
+/// Returns the rows of a rank over their mean when all tokens choose its experts. A token meets k of E experts, and at
+/// most min(k, E/e) on one of e ranks.
+[[nodiscard]] inline double most_imbalance(const Experts& experts, int ranks) {
+  return std::min(static_cast<double>(ranks),
+                  static_cast<double>(experts.count) / static_cast<double>(experts.per_token));
 }
 
 /// The cut of experts over ranks.

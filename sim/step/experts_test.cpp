@@ -266,6 +266,28 @@ TEST(ExpertJob, ExchangesTakeTimeThatGrowsWithTheirImbalance) {
   EXPECT_EQ(exchange(s), 0) << "one rank has all experts";
 }
 
+TEST(ExpertJob, PeaksHaveRoomForUnevenRoutingUnlessItIsStated) {
+  job::Job s = expert_job();
+  const auto stash = [&](Rows rows) { return JobMemory(s, rows).of_pass(Stage{1}, Chunk{0}).stash.value(); };
+  const double unstated = stash(Rows::kAtPeak), mean = stash(Rows::kMean);
+  EXPECT_EQ(s.imbalance_at_peak(), 1.5);
+  EXPECT_EQ(s.layer_context().experts.imbalance, 1) << "in times";
+  s.routing.imbalance = 1.5;
+  EXPECT_EQ(stash(Rows::kAtPeak), unstated);
+  s.routing.imbalance = 1;
+  EXPECT_EQ(stash(Rows::kAtPeak), mean);
+  EXPECT_LT(mean, unstated);
+  s.routing.imbalance.reset();
+  s.routing.capacity_factor = 1;
+  EXPECT_EQ(s.imbalance_at_peak(), 1) << "every expert has equally many rows";
+  s.routing.capacity_factor.reset();
+  s.parallelism.expert = 1;
+  EXPECT_EQ(s.imbalance_at_peak(), 1) << "one rank has all experts";
+  s.model.experts->per_token = s.model.experts->count;
+  s.parallelism.expert = 4;
+  EXPECT_EQ(s.imbalance_at_peak(), 1) << "every token meets all experts";
+}
+
 TEST(ExpertJob, PassesExchangeOverTheExpertsGrid) {
   job::Job s = expert_job();
   s.gpus = 32;

@@ -117,7 +117,7 @@ PipelineEnds lower_passes(LoweredStep& step, const job::Job& job, const Pipeline
 // Lowers `job` as if all its groups of experts were alike.
 LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity fidelity) {
   LoweredStep step;
-  step.imbalance = job.routing.imbalance;
+  step.imbalance = job.routing.imbalance_in_times();
   step.passes = std::make_unique<Passes>(job);
   step.program = std::move(program);
   if (job.overlaps_steps()) step.steady = schedule::steady_run(job::pipeline_shape(job));
@@ -130,7 +130,9 @@ LoweredStep lower_alike(const job::Job& job, schedule::Program program, Fidelity
       .messages = message_durations(job),
       .moves = move_durations(job),
       .move_row =
-          [&](Stage from) { return move_between(job, parts, from, JobMemory(job).of_pass(from, Chunk{0}).stash); },
+          [&](Stage from) {
+            return move_between(job, parts, from, JobMemory(job, Rows::kMean).of_pass(from, Chunk{0}).stash);
+          },
       .message_row = [&](Stage from, Stage to,
                          Purpose purpose) { return message_between(job, parts, from, to, purpose); },
       .gates = lower_parameter_gather(step.workload, job, step.passes->trained()),

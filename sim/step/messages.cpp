@@ -106,7 +106,7 @@ Table<Stage, des::Duration> move_durations(const job::Job& job) {
   Table<Stage, des::Duration> durations;
   if (!job.schedule.moves_activations) return durations;
   const job::Parts parts(job);
-  const JobMemory memory(job);
+  const JobMemory memory(job, Rows::kMean);
   durations.resize(static_cast<std::size_t>(job.parallelism.pipeline));
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline / 2))
     durations[stage] = time_of(move_between(job, parts, stage, memory.of_pass(stage, Chunk{0}).stash), job);

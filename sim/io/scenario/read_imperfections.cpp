@@ -217,14 +217,6 @@ std::optional<std::string> why_all_alike(const job::Job& job) {
   return std::nullopt;
 }
 
-// Returns the imbalance of a rank whose experts all tokens choose. A token meets k experts, and min(k, E/e) on a rank.
-double most_imbalance(const job::Job& job) {
-  const model::Experts& experts = *job.model.experts;
-  const int ranks = job.parallelism.expert;
-  const std::int64_t chosen = std::min(experts.per_token, experts.count / ranks);
-  return static_cast<double>(ranks * chosen) / static_cast<double>(experts.per_token);
-}
-
 // Reads expert groups by stage and number.
 void read_imbalanced_experts(const Node& node, const job::Job& job, std::vector<job::ImbalancedExperts>& known) {
   constexpr const char* kKey = "imbalanced_experts";
@@ -241,7 +233,8 @@ void read_imbalanced_experts(const Node& node, const job::Job& job, std::vector<
     const job::ImbalancedExperts experts{
         .stage = id_of<Stage>(static_cast<int>(group.whole("stage", {.low = 0, .high = stages - 1}))),
         .group = static_cast<int>(group.whole("group", {.low = 0, .high = groups - 1})),
-        .imbalance = group.number("imbalance", {.low = 1, .high = most_imbalance(job)})};
+        .imbalance = group.number(
+            "imbalance", {.low = 1, .high = model::most_imbalance(*job.model.experts, job.parallelism.expert)})};
     if (entry.findings().complaints.size() > wrong) continue;
     if (parameters.experts_of_stage(experts.stage) == 0)
       group.complain("stage", fmt::format("expected a stage with experts, found {}: its layers are dense",
@@ -285,7 +278,7 @@ job::Imperfections read_imperfections(const Node& node, const job::Job& job) {
   if (const auto entries = node.find_array("placement"); entries && job.groups.empty())
     all.placement = read_placement(*entries, node, job.gpus);
   read_imbalanced_experts(node, job, all.imbalanced_experts);
-  drop_sound(all, job.routing.imbalance);
+  drop_sound(all, job.routing.imbalance_in_times());
   return all;
 }
 

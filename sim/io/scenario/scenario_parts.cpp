@@ -107,7 +107,7 @@ void read_routing(const Node& root, Question& question) {
   const auto dispatcher = node->one_of_or("dispatcher", routing.dispatcher, kDispatcherNames);
   if (node->has("dispatcher")) question.choices.dispatcher = dispatcher;
   routing.capacity_factor = node->find_number("capacity_factor", {.low = 0, .high = 1024, .above_low = true});
-  routing.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1 << 20});
+  routing.imbalance = node->find_number("imbalance", {.low = 1, .high = 1 << 20});
   routing.shared_expert_overlap = node->boolean_or("shared_expert_overlap", false);
   question.choices.overlap.exchanges = find_switch(*node, "overlap");
 }

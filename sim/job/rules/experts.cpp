@@ -27,20 +27,19 @@ std::optional<std::string> why_not(const Draft& draft, int expert, int expert_te
   return std::nullopt;
 }
 
-// Refuses rows that no routing gives. A token meets k of E experts, and at most min(k, E/e) on one of e ranks. One
-// expert has at most E/k times the mean rows, so a larger capacity holds padding alone.
+// Refuses rows that no routing gives. One expert has at most E/k times the mean rows, so a larger capacity holds
+// padding alone.
 void check_spread(Draft& draft) {
   const model::Experts& experts = *draft.job.model.experts;
   const Routing& routing = draft.job.routing;
   const auto count = static_cast<double>(experts.count), chosen = static_cast<double>(experts.per_token);
   const int ranks = draft.job.parallelism.expert;
-  const double of_rank = std::min(static_cast<double>(ranks), count / chosen);
-  const double most = ranks == 1 ? count / chosen : of_rank;
-  if (routing.imbalance > most)
+  const double most = ranks == 1 ? count / chosen : model::most_imbalance(experts, ranks);
+  if (routing.imbalance_in_times() > most)
     draft.complain("/moe/imbalance",
                    fmt::format("expected at most {:g}: {} of {} meet {} of them a token, found {:g}", most,
                                with_noun(ranks, "expert rank"), with_noun(experts.count, "expert"), experts.per_token,
-                               routing.imbalance));
+                               *routing.imbalance));
   if (routing.capacity_factor && *routing.capacity_factor > count / chosen)
     draft.complain(
         "/moe/capacity_factor",
@@ -51,7 +50,7 @@ void check_spread(Draft& draft) {
 void check_routing(Draft& draft) {
   const model::Experts& experts = *draft.job.model.experts;
   const Parallelism& degrees = draft.job.parallelism;
-  if (draft.job.routing.capacity_factor && draft.job.routing.imbalance > 1)
+  if (draft.job.routing.capacity_factor && draft.job.routing.imbalance_in_times() > 1)
     draft.complain("/moe/imbalance", "expected none with capacity_factor: every expert gets equally many rows");
   check_spread(draft);
   if (draft.job.routing.shared_expert_overlap && experts.shared_width == 0)
@@ -118,8 +117,11 @@ void note_experts(Draft& draft) {
   const Routing& routing = draft.job.routing;
   const Parallelism& degrees = draft.job.parallelism;
   std::string spread = "every expert gets equally many tokens";
-  if (routing.imbalance > 1)
-    spread = fmt::format("the hottest rank gets {:g} times the mean tokens", routing.imbalance);
+  if (routing.imbalance_in_times() > 1)
+    spread = fmt::format("the hottest rank gets {:g} times the mean tokens", *routing.imbalance);
+  else if (const double peak = draft.job.imbalance_at_peak(); peak > 1)
+    spread +=
+        fmt::format(" in times, and the fullest rank {:g} times the mean in memory (moe.imbalance states both)", peak);
   if (routing.capacity_factor)
     spread = fmt::format("every expert gets {:g} times the mean tokens, padded or dropped", *routing.capacity_factor);
   if (const auto own = std::ssize(draft.question.imperfections.imbalanced_experts); own > 0)

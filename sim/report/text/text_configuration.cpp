@@ -112,7 +112,7 @@ std::string experts_row(const job::Job& job, const Resolved& resolved) {
       resolved("/moe/dispatcher", fmt::format("dispatcher {}", model::name_of(routing.dispatcher))),
       resolved.yes_no("exchanges beside another micro-batch", "/moe/overlap", job.overlap.exchanges)};
   if (routing.capacity_factor) parts.push_back(fmt::format("capacity factor {:g}", *routing.capacity_factor));
-  if (routing.imbalance > 1) parts.push_back(fmt::format("imbalance {:g}", routing.imbalance));
+  if (routing.imbalance_in_times() > 1) parts.push_back(fmt::format("imbalance {:g}", *routing.imbalance));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

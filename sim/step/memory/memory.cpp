@@ -68,16 +68,19 @@ double count_of(const std::vector<model::LayerCount>& layers) {
 
 }  // namespace
 
-LayerMemory::LayerMemory(const job::Job& job) : LayerMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
+LayerMemory::LayerMemory(const job::Job& job, Rows rows)
+    : LayerMemory(job, rows == Rows::kMean ? job.layer_context() : job.layer_context_at_peak()) {}
 
-LayerMemory::LayerMemory(const job::Job& job, const model::DecoderOps& blocks)
+LayerMemory::LayerMemory(const job::Job& job, const model::LayerContext& context)
+    : LayerMemory(job, context, model::decoder_ops(job.model, context)) {}
+
+LayerMemory::LayerMemory(const job::Job& job, const model::LayerContext& context, const model::DecoderOps& blocks)
     : all(job, blocks, Counted::kAll),
       trained(job, blocks, Counted::kTrained),
       narrow(job, blocks, Counted::kNarrow),
       trains_all(trained == all),
       has_narrow(!narrow.empty()) {
   using model::RecomputeGranularity;
-  const model::LayerContext context = job.layer_context();
   const auto for_weights = [&](const model::BlockOps& ops) {
     if (!job.schedule.splits_backward) return Bytes(0);
     return model::bytes_for_weight_gradients(model::backward_kernels(ops, context), context.tensor);
@@ -111,7 +114,7 @@ LayerMemory::LayerMemory(const job::Job& job, const model::DecoderOps& blocks)
   head_for_weights = for_weights(blocks.head);
 }
 
-JobMemory::JobMemory(const job::Job& job) : JobMemory(job, std::make_shared<const LayerMemory>(job)) {}
+JobMemory::JobMemory(const job::Job& job, Rows rows) : JobMemory(job, std::make_shared<const LayerMemory>(job, rows)) {}
 
 JobMemory::JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> layers)
     : job_(job),

@@ -64,6 +64,9 @@ struct WholeModelMemory {
   Bytes microbatch_boundaries;  ///< the same for one micro-batch
 };
 
+/// The micro-batch whose rows the experts of a rank hold: the one that takes the most memory, or the mean one.
+enum class Rows : std::uint8_t { kAtPeak, kMean };
+
 /// Parameters and bytes of the layers of a job, wherever they stand. Jobs that execute their layers alike share them:
 /// those of one question with equal fast::layer_key() and equal schedule::Schedule::splits_backward.
 struct LayerMemory {
@@ -80,7 +83,7 @@ struct LayerMemory {
     double factored = 0;                                       ///< numbers of factored second moments
     double shared = 0;                                         ///< bytes that a chunk keeps once for its layers
   };
-  explicit LayerMemory(const job::Job& job);
+  explicit LayerMemory(const job::Job& job, Rows rows = Rows::kAtPeak);
 
   BlockParameters all, trained, narrow;
   bool trains_all = true;   ///< `trained` is `all`
@@ -90,13 +93,14 @@ struct LayerMemory {
   Bytes embedding_saved{}, head_saved{}, head_working{}, head_for_weights{};
 
  private:
-  LayerMemory(const job::Job& job, const model::DecoderOps& blocks);
+  LayerMemory(const job::Job& job, const model::LayerContext& context);
+  LayerMemory(const job::Job& job, const model::LayerContext& context, const model::DecoderOps& blocks);
 };
 
 /// Memory of a job's GPUs. It counts the job's layers once. The job must outlive this object.
 class JobMemory {
  public:
-  explicit JobMemory(const job::Job& job);
+  explicit JobMemory(const job::Job& job, Rows rows = Rows::kAtPeak);
   /// The same of layers that are counted already.
   JobMemory(const job::Job& job, std::shared_ptr<const LayerMemory> layers);
 

@@ -70,7 +70,7 @@ class OffloadingEmitter final : public PassEmitter {
 }  // namespace
 
 ActivationCopies::ActivationCopies(HostCopies& copies, const job::Job& job)
-    : copies_(copies), job_(job), memory_(job) {}
+    : copies_(copies), job_(job), memory_(job, Rows::kMean) {}
 
 Bytes ActivationCopies::bytes_of(const PassCopies& pass, int layer) const {
   return memory_.offloaded_activations(pass.stage, pass.op.chunk, layer);

@@ -39,7 +39,7 @@ Communication peer_copy(const job::Job& part, const model::PeerCopy& op) {
   return row;
 }
 
-double hottest_of(const job::Job& part) { return part.routing.capacity_factor ? 1 : part.routing.imbalance; }
+double hottest_of(const job::Job& part) { return part.routing.capacity_factor ? 1 : part.routing.imbalance_in_times(); }
 
 /// Returns the exchange that DeepEP runs, or nothing for what NCCL moves. Tokens go out in 16 bits, as they come back.
 std::optional<ExchangeShape> deepep_exchange(const job::Job& part, const Communication& row,

@@ -151,28 +151,35 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
   warnings.push_back(fmt::format(
       "imperfections.imbalanced_experts change times, not memory: it is that of moe.imbalance {:g} on every "
       "rank; expected --set moe.imbalance for the memory of a group",
-      job.routing.imbalance));
+      job.imbalance_at_peak()));
 }
 
 // The fullest rank of Megatron-LM's functional tests has up to 1.9 times the mean tokens in the micro-batch of the peak
 // (docs/modeller/experts.md, peaks with natural routing).
 constexpr double kUnevenRouting = 1.9;
 
-// Warns of a job that fits only while its expert ranks get more equally many tokens than those of published tests.
+// Warns of a job that fits with even routing only, or only up to an imbalance that published tests exceed.
 void warn_of_uneven_routing(const Job& job, const report::Memory& memory, std::vector<std::string>& warnings) {
-  if (!job.model.experts || job.routing.capacity_factor || !job.groups.empty() || !memory.fits) return;
-  const model::Experts& experts = *job.model.experts;
-  Job uneven = job;
-  uneven.routing.imbalance = std::min({kUnevenRouting, static_cast<double>(job.parallelism.expert),
-                                       static_cast<double>(experts.count) / static_cast<double>(experts.per_token)});
-  if (uneven.routing.imbalance <= job.routing.imbalance) return;
-  const Bytes peak = search::peak_memory(uneven);
-  if (search::fits(uneven, peak)) return;
-  warnings.push_back(
-      fmt::format("memory: {} of {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before "
-                  "routing is trained",
-                  report::binary_bytes(peak + memory.outside_allocator), report::binary_bytes(memory.capacity),
-                  uneven.routing.imbalance, job.routing.imbalance, kUnevenRouting));
+  if (!job.model.experts || job.routing.capacity_factor || !job.groups.empty()) return;
+  const double counted = job.imbalance_at_peak();
+  Job other = job;
+  other.routing.imbalance =
+      memory.fits ? std::min(kUnevenRouting, model::most_imbalance(*job.model.experts, job.parallelism.expert))
+                  : job.routing.imbalance_in_times();
+  if (memory.fits ? *other.routing.imbalance <= counted : *other.routing.imbalance == counted) return;
+  const Bytes peak = search::peak_memory(other);
+  if (search::fits(other, peak) == memory.fits) return;
+  const std::string held = fmt::format("{} of {}", report::binary_bytes(peak + memory.outside_allocator),
+                                       report::binary_bytes(memory.capacity));
+  if (memory.fits)
+    warnings.push_back(fmt::format(
+        "memory: {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before routing is trained",
+        held, *other.routing.imbalance, counted, kUnevenRouting));
+  else
+    warnings.push_back(fmt::format(
+        "memory: {} with even routing, which fits; the fullest rank is taken to hold {:g} times the mean rows. State "
+        "moe.imbalance 1 where routing is balanced by force, or as measured",
+        held, counted));
 }
 
 // Says where a ZeRO stage needs more memory than the one below, beyond a trifle. Stages 2 and 3 have no pipeline.

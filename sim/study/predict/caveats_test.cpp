@@ -101,22 +101,38 @@ TEST(Caveats, CopiesThroughTheHostAreABestCase) {
   EXPECT_THAT(warnings_of(1, "false"), Not(HasSubstr("p2p"))) << "one GPU exchanges nothing";
 }
 
-TEST(Caveats, MemoryThatHoldsEvenRoutingAlone) {
-  const auto warnings_of = [](int micro, const char* moe) {
-    const std::string text =
-        fmt::format(R"({{"model": "mixtral-8x7b", "cluster": "dgx-h100-ndr", "gpus": 64, "runtime": "megatron-core",
+// What a job with experts fits, and the warnings about it.
+struct Held {
+  bool fits;
+  std::string warnings;
+};
+
+Held held_by(int micro, const char* moe) {
+  const std::string text =
+      fmt::format(R"({{"model": "mixtral-8x7b", "cluster": "dgx-h100-ndr", "gpus": 64, "runtime": "megatron-core",
           "parallelism": {{"tensor": 2, "pipeline": 4, "expert": 4, "sequence_parallel": true}}, "precision": "bf16",
           "recompute": "none", "optimizer": {{"zero_stage": 1}}, "moe": {},
           "batch": {{"micro": {}, "global": 768, "sequence_length": 4096}}}})",
-                    moe, micro);
-    const report::Metrics metrics = predict(io::read_scenario_text(text, "test", {}).job).metrics;
-    EXPECT_TRUE(metrics.memory.fits) << metrics.memory.filled();
-    return fmt::format("{}", fmt::join(metrics.warnings, " "));
-  };
-  EXPECT_THAT(warnings_of(3, "{}"), HasSubstr(" GiB at moe.imbalance 1.9; it fits at 1. "));
-  EXPECT_THAT(warnings_of(1, "{}"), Not(HasSubstr("moe.imbalance"))) << "there is room for uneven routing";
-  EXPECT_THAT(warnings_of(3, R"({"imbalance": 1.02})"), HasSubstr("it fits at 1.02")) << "nearly even is not enough";
-  EXPECT_THAT(warnings_of(3, R"({"capacity_factor": 1})"), Not(HasSubstr("moe.imbalance")));
+                  moe, micro);
+  const report::Metrics metrics = predict(io::read_scenario_text(text, "test", {}).job).metrics;
+  return {metrics.memory.fits, fmt::format("{}", fmt::join(metrics.warnings, " "))};
+}
+
+TEST(Caveats, MemoryThatHoldsEvenRoutingAlone) {
+  const Held stated = held_by(3, R"({"imbalance": 1.02})");
+  EXPECT_TRUE(stated.fits);
+  EXPECT_THAT(stated.warnings, HasSubstr(" GiB at moe.imbalance 1.9; it fits at 1.02. ")) << "nearly even: not enough";
+  EXPECT_THAT(held_by(1, "{}").warnings, Not(HasSubstr("moe.imbalance"))) << "there is room for uneven routing";
+  EXPECT_THAT(held_by(3, R"({"capacity_factor": 1})").warnings, Not(HasSubstr("moe.imbalance")));
+}
+
+TEST(Caveats, MemoryThatFitsOnceRoutingIsSaidToBeEven) {
+  const Held unstated = held_by(3, "{}");
+  EXPECT_FALSE(unstated.fits);
+  EXPECT_THAT(unstated.warnings,
+              HasSubstr(" GiB with even routing, which fits; the fullest rank is taken to hold 1.5 "));
+  EXPECT_TRUE(held_by(3, R"({"imbalance": 1})").fits);
+  EXPECT_THAT(held_by(12, "{}").warnings, Not(HasSubstr("even routing"))) << "it fits in no way";
 }
 
 // Returns all warnings about a scenario, in one text.

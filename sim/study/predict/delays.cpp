@@ -314,7 +314,7 @@ report::Waterfall fall_of_simulated(const Prediction& prediction) {
     const Prediction sound = predict(repaired(prediction.job), prediction.how);
     return report::with_stragglers(fall_of_simulated(sound), prediction.observations.makespan);
   }
-  if (prediction.job.routing.imbalance > 1) {
+  if (prediction.job.routing.imbalance_in_times() > 1) {
     Job even = prediction.job;
     even.routing.imbalance = 1;
     return report::with_imbalance(fall_of_simulated(predict(std::move(even), prediction.how)),

@@ -95,7 +95,7 @@ std::string routing_of(const job::Job& job) {
   const job::Routing& routing = job.routing;
   std::string text(model::name_of(routing.dispatcher));
   if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
-  if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
+  if (routing.imbalance_in_times() > 1) text += fmt::format(", imbalance {:g}", *routing.imbalance);
   if (job.overlap.exchanges) text += ", beside another micro-batch";
   return text + (routing.shared_expert_overlap ? ", shared experts beside" : "");
 }

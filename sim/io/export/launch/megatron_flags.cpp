@@ -122,6 +122,7 @@ void add_experts(const Job& job, Flags& flags) {
   const char* plain = dispatcher == model::Dispatcher::kAllGather ? "allgather" : "alltoall";
   flags.set("--moe-token-dispatcher-type", flexible ? "flex" : plain);
   if (flexible) flags.set("--moe-flex-dispatcher-backend", model::name_of(dispatcher));
+  flags.on("--moe-router-force-load-balancing", job.routing.imbalance == 1.0);
   if (!job.routing.capacity_factor) return;
   flags.set("--moe-expert-capacity-factor", *job.routing.capacity_factor);
   flags.on("--moe-pad-expert-input-to-capacity");
@@ -361,7 +362,7 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.compile, "Megatron-LM compiles no layers: compile is not written here");
   add(job.overlap.exchanges && job.parallelism.pipeline > 1 && job.parallelism.virtual_pipeline == 1,
       "Megatron-LM hides exchanges of experts in pipelines of several chunks a stage only");
-  add(job.routing.imbalance > 1, "moe.imbalance is what the router is expected to do, not a flag");
+  add(job.routing.imbalance_in_times() > 1, "moe.imbalance is what the router is expected to do, not a flag");
   add_model_remarks(job, add);
   return add.take();
 }

@@ -33,6 +33,9 @@ TEST(MegatronCommand, ExpertsAndLatents) {
                     Not(Contains(StartsWith("--q-lora-rank"))), Not(Contains(StartsWith("--kv-channels")))));
   job.routing.dispatcher = model::Dispatcher::kHybridEp;
   EXPECT_THAT(megatron_command(job), Contains("--moe-flex-dispatcher-backend hybridep"));
+  EXPECT_THAT(megatron_command(job), Not(Contains("--moe-router-force-load-balancing")));
+  job.routing.imbalance = 1;
+  EXPECT_THAT(megatron_command(job), Contains("--moe-router-force-load-balancing"));
   EXPECT_THAT(megatron_command({}), Not(Contains(StartsWith("--moe"))));
 }
 

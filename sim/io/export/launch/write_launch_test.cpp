@@ -108,6 +108,15 @@ TEST(ExportLaunch, DeepSpeedHasExpertsOfItsOwn) {
   EXPECT_THAT(bounded.text, HasSubstr("--moe-train-capacity-factor 1.25 "));
 }
 
+TEST(ExportLaunch, RoutingBalancedByForceIsAFlag) {
+  const std::vector<std::string> sets = plain_run({"model=mixtral-8x7b", "parallelism.expert=8", "moe.imbalance=1"});
+  const ExportedLaunch megatron = exported_as("megatron", "llama-3-70b-256-h100", sets);
+  EXPECT_THAT(megatron.text, HasSubstr("--moe-router-force-load-balancing"));
+  EXPECT_THAT(losses_of(megatron), Not(HasSubstr("moe.imbalance")));
+  EXPECT_THAT(losses_of(exported_as("bridge", "llama-3-70b-256-h100", sets)), Not(HasSubstr("moe.imbalance")));
+  EXPECT_THAT(losses_of(exported_as("deepspeed", "llama-3-70b-256-h100", sets)), HasSubstr("moe.imbalance 1 1.5"));
+}
+
 // Source: bigscience-workshop/Megatron-DeepSpeed, megatron/arguments.py.
 TEST(ExportLaunch, BloomRunsOnTheForkThatHasAlibi) {
   const std::string bloom = exported_as("deepspeed", "bloom-176b-384-a100").text;

@@ -39,6 +39,7 @@ inline constexpr Word kBridgeWords[] = {
     {"model.moe_flex_dispatcher_backend", "moe-flex-dispatcher-backend"},
     {"model.moe_enable_deepep", "moe-enable-deepep", Form::kSwitch},
     {"model.moe_expert_capacity_factor", "moe-expert-capacity-factor"},
+    {"model.moe_router_force_load_balancing", "moe-router-force-load-balancing", Form::kSwitch},
     {"model.moe_pad_expert_input_to_capacity", "moe-pad-expert-input-to-capacity", Form::kSwitch},
     {"model.moe_shared_expert_overlap", "moe-shared-expert-overlap", Form::kSwitch},
     {"model.multi_latent_attention", "multi-latent-attention", Form::kSwitch},

@@ -47,7 +47,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "mean-noise-span-length measure-activation-memory mem mem-bind membind memory-snapshot-path merge-file "
     "mid-level-dataset-surplus min-loss-scale min-lr mmap-bin-files mock-data model-temperature modelopt-enabled "
     "module moe-aux-loss-coeff moe-eval-capacity-factor moe-input-jitter-eps moe-loss-coeff "
-    "moe-router-bias-update-rate moe-router-dtype moe-router-force-load-balancing moe-router-load-balancing-type "
+    "moe-router-bias-update-rate moe-router-dtype moe-router-load-balancing-type "
     "moe-router-pre-softmax moe-router-score-function moe-router-topk-scaling-factor moe-z-loss-coeff mpi "
     "mrope-section mscale mscale-all-dim mtp-loss-scaling-factor multiple-validation-sets mup mup-attn-mult "
     "mup-base-hidden-size mup-input-mult mup-output-mult no-align-grad-reduce no-barrier-with-level-1-timing "

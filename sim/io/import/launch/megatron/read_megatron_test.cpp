@@ -126,7 +126,8 @@ constexpr KeyCase kKeys[] = {
     {"experts as wide as the MLP", "--num-experts 8", "model.moe_ffn_hidden_size", "8192"},
     {"the tensor size cuts experts", "--num-experts 8 --tensor-model-parallel-size 2", "parallelism.expert_tensor",
      "2"},
-    {"DeepEP", "--num-experts 8 --moe-token-dispatcher-type flex --moe-enable-deepep", "moe.dispatcher", "\"deepep\""}};
+    {"DeepEP", "--num-experts 8 --moe-token-dispatcher-type flex --moe-enable-deepep", "moe.dispatcher", "\"deepep\""},
+    {"balanced by force", "--num-experts 8 --moe-router-force-load-balancing", "moe.imbalance", "1"}};
 
 TEST(ReadMegatron, MapsFlags) {
   for (const KeyCase& one : kKeys) {

@@ -287,6 +287,8 @@ void map_dispatcher(const Flags& flags, Era era) {
       report.map("moe.capacity_factor", *factor, flags.from(kTrained));
   if (const auto factor = flags.number("moe-expert-capacity-factor", "moe.capacity_factor"); factor && *factor > 0)
     report.map("moe.capacity_factor", *factor, flags.from("moe-expert-capacity-factor"));
+  if (flags.on("moe-router-force-load-balancing"))
+    report.map("moe.imbalance", 1, flags.from("moe-router-force-load-balancing"));
 }
 
 void map_graphs(const Flags& flags) {
