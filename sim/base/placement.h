@@ -23,13 +23,16 @@ struct NodeLinks {
   int nics = 1;                 ///< NICs of one node (NVLink domain)
   int gpus = 8;                 ///< GPUs of one node (NVLink domain)
   double oversubscription = 1;  ///< of the fabric above the nodes; 1 is full bisection
+  bool shares_pcie = true;      ///< groups share the links of a PCIe tree; false: each has them for itself
   Seconds hop_latency;          ///< one switch hop
 
   [[nodiscard]] constexpr BytesPerSecond nics_total() const { return nic * static_cast<double>(nics); }
-  [[nodiscard]] constexpr NodeLinks with_full_bisection() const {
-    NodeLinks full = *this;
-    full.oversubscription = 1;
-    return full;
+  /// Returns the links of one group while no other communicates.
+  [[nodiscard]] constexpr NodeLinks unshared() const {
+    NodeLinks alone = *this;
+    alone.oversubscription = 1;
+    alone.shares_pcie = false;
+    return alone;
   }
 };
 

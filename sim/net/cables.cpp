@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -82,15 +83,22 @@ int gpus_to_search(const RankGroups& groups, int domain) {
   return groups.nodes_alike(domain) ? std::min(groups.gpus(), domain) : groups.gpus();
 }
 
-/// Returns the ranks of each group on each node, as GPUs of the node.
-std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
+/// Returns, by node, the ranks of each group there, as GPUs of the node.
+std::map<FabricNode, std::vector<Gpus>> groups_by_node(const RankGroups& groups, int domain) {
   std::map<std::pair<FabricNode, Rank>, Gpus> on_node;  // by the lowest rank of each group
   for (const Rank rank : ids<Rank>(gpus_to_search(groups, domain)))
     on_node[{id_of<FabricNode>(rank.number() / domain), groups.first_of(rank)}].push_back(rank.number() % domain);
-  std::vector<Gpus> found;
+  std::map<FabricNode, std::vector<Gpus>> found;
   for (auto& [where, members] : on_node)
-    if (members.size() > 1) found.push_back(std::move(members));
+    if (members.size() > 1) found[where.first].push_back(std::move(members));
   return found;
+}
+
+/// Returns the same of all nodes together.
+std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
+  std::vector<Gpus> all;
+  for (auto& [node, found] : groups_by_node(groups, domain)) std::ranges::move(found, std::back_inserter(all));
+  return all;
 }
 
 /// Adds two GPUs if they are on one node.
@@ -168,8 +176,16 @@ int most_cables(const std::vector<NvlinkCables>& cables) {
 }
 
 NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups) {
-  if (spread_out(groups, cluster.links.gpus)) return cluster.links;
-  return least_links(cluster, [&](int domain) { return groups_on_nodes(groups, domain); });
+  const int domain = cluster.links.gpus;
+  if (spread_out(groups, domain)) return cluster.links;
+  NodeLinks links = least_links(cluster, [&](int gpus) { return groups_on_nodes(groups, gpus); });
+  if (!links.shares_pcie || links.nvlink_per_gpu.value() > 0 || groups.shape(domain).nodes > 1) return links;
+  const auto trees = pcie_trees(cluster.wiring, cluster.gpus_per_node, links.nics);
+  int sharing = 1;
+  for (const auto& [node, found] : groups_by_node(groups, domain))
+    sharing = std::max(sharing, groups_on_fullest_link(trees, found));
+  links.pcie_per_gpu = links.pcie_per_gpu / static_cast<double>(sharing);
+  return links;
 }
 
 NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>>& on_nodes) {

@@ -51,6 +51,36 @@ TEST(Cables, BridgedPairsHaveNvlinkAndNoLargerGroupHas) {
   EXPECT_DOUBLE_EQ(gradient_rate(crossed, {.tensor = 2, .data = 2}), 300);
 }
 
+// The rate of gradients' groups on two sockets of four GPUs.
+double over_sockets(Job d, std::vector<PcieTree> sockets) {
+  Cluster c = node("none", 8);
+  c.links.nvlink_per_gpu = {};
+  c.wiring.sockets = std::move(sockets);
+  return collective_links(c, d.groups(kReplicaAxes)).pcie_per_gpu.value() / 1e9;
+}
+
+TEST(Cables, GroupsShareTheLinksOfAPcieTree) {
+  const std::vector<PcieTree> two{{.gpus = {0, 1, 2, 3}, .nics = {0}, .switches = {}},
+                                  {.gpus = {4, 5, 6, 7}, .nics = {}, .switches = {}}};
+  EXPECT_DOUBLE_EQ(over_sockets({.data = 8}, two), 31) << "one ring";
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, two), 31.0 / 2);
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 4, .data = 2}, two), 31.0 / 4);
+  EXPECT_DOUBLE_EQ(over_sockets({.data = 4, .pipeline = 2}, two), 31) << "a socket each";
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 8}, two), 31) << "on two nodes the NIC is shared";
+  const PcieTree left{.gpus = {0, 1}, .nics = {}, .switches = {}}, right{.gpus = {2, 3}, .nics = {}, .switches = {}};
+  const std::vector<PcieTree> switches{{.gpus = {4, 5, 6, 7}, .nics = {0}, .switches = {left, right}}};
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, switches), 31.0 / 2) << "both groups leave each switch";
+  EXPECT_DOUBLE_EQ(over_sockets({.data = 2, .pipeline = 4}, switches), 31) << "neighbours are below one switch";
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, {}), 31) << "one NIC: one switch";
+}
+
+TEST(Cables, FourSocketsAreARing) {
+  const auto socket = [](int first) { return PcieTree{.gpus = {first, first + 1}, .nics = {}, .switches = {}}; };
+  const std::vector<PcieTree> four{socket(0), socket(2), socket(4), socket(6)};
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, four), 31.0 / 2);
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 4, .data = 2}, four), 31.0 / 2) << "sockets 0 and 2, 1 and 3";
+}
+
 TEST(Cables, AMeshOfFourGivesAPairAThirdOfItsCables) {  // as in a Perlmutter node
   const Cluster mesh = node("mesh", 4, {{0, 1, 4}, {0, 2, 4}, {0, 3, 4}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4}});
   EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 4}), 300);

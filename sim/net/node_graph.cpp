@@ -29,7 +29,6 @@ class NodeBuilder {
   void add_nvlink();
   void add_cables();
   void add_host(int host);
-  void add_sockets(int host);
   DeviceId add_tree(const PcieTree& tree, int host, DeviceKind kind);
 
   const Cluster& cluster_;
@@ -59,38 +58,20 @@ DeviceId NodeBuilder::add_tree(const PcieTree& tree, int host, DeviceKind kind) 
   const BytesPerSecond pcie = cluster_.links.pcie_per_gpu;
   const int nics = node_.nics / std::max(1, node_.gpus / cluster_.gpus_per_node);  // NICs of a host
   for (const int i : tree.gpus) connect(node_.gpu(host * cluster_.gpus_per_node + i), here, LinkKind::kPcie, pcie);
-  for (const int i : tree.nics)
+  for (const int i : tree.nics)  // a NIC's port is as wide as the NIC where several share a GPU's switch
     connect(node_.nic(host * nics + i), here, LinkKind::kPcie, std::max(pcie, cluster_.links.nic));
   for (const PcieTree& below : tree.switches)
     connect(add_tree(below, host, DeviceKind::kPcieSwitch), here, LinkKind::kPcie, pcie);
   return here;
 }
 
-void NodeBuilder::add_sockets(int host) {
+void NodeBuilder::add_host(int host) {
+  const int hosts = std::max(1, node_.gpus / cluster_.gpus_per_node);
   std::vector<DeviceId> roots;
-  for (const PcieTree& socket : cluster_.wiring.sockets) {
-    const DeviceId root = add_tree(socket, host, DeviceKind::kHost);
+  for (const PcieTree& tree : pcie_trees(cluster_.wiring, cluster_.gpus_per_node, node_.nics / hosts)) {
+    const DeviceId root = add_tree(tree, host, DeviceKind::kHost);
     for (const DeviceId other : roots) connect(other, root, LinkKind::kPcie, cluster_.links.pcie_per_gpu);
     roots.push_back(root);
-  }
-}
-
-void NodeBuilder::add_host(int host) {
-  if (!cluster_.wiring.sockets.empty()) return add_sockets(host);
-  const int gpus = cluster_.gpus_per_node;
-  const int hosts = std::max(1, node_.gpus / gpus);
-  const int nics = node_.nics / hosts;
-  const int switches = std::clamp(nics, 1, gpus);
-  const BytesPerSecond pcie = cluster_.links.pcie_per_gpu;
-  const DeviceId root = add(DeviceKind::kHost, host);
-  for (int s = 0; s < switches; ++s) {
-    const DeviceId bridge = add(DeviceKind::kPcieSwitch, host * switches + s);
-    connect(bridge, root, LinkKind::kPcie, pcie);
-    for (int i = 0; i < gpus; ++i)
-      if (i * switches / gpus == s) connect(node_.gpu(host * gpus + i), bridge, LinkKind::kPcie, pcie);
-    for (int i = 0; i < nics; ++i)  // a NIC's port is as wide as the NIC where several share a GPU's switch
-      if (i * switches / nics == s)
-        connect(node_.nic(host * nics + i), bridge, LinkKind::kPcie, std::max(pcie, cluster_.links.nic));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace foretoken::net {
 namespace {
@@ -32,7 +34,59 @@ std::size_t hops(const Way& a, const Way& b) {
   return shared == 0 ? up_and_down - 1 : up_and_down;
 }
 
+/// Returns the GPUs in a tree.
+std::set<int> gpus_of(const PcieTree& tree) {
+  std::set<int> all(tree.gpus.begin(), tree.gpus.end());
+  for (const PcieTree& below : tree.switches) all.merge(gpus_of(below));
+  return all;
+}
+
+/// Counts the groups that have GPUs inside and outside of each switch of `tree`, and returns the most.
+int most_through_a_switch(const PcieTree& tree, const std::vector<std::vector<int>>& groups) {
+  int most = 0;
+  for (const PcieTree& below : tree.switches) {
+    const std::set<int> inside = gpus_of(below);
+    const auto passes = [&](const std::vector<int>& group) {
+      const auto here = std::ranges::count_if(group, [&](int gpu) { return inside.contains(gpu); });
+      return here > 0 && here < std::ssize(group);
+    };
+    most =
+        std::max({most, static_cast<int>(std::ranges::count_if(groups, passes)), most_through_a_switch(below, groups)});
+  }
+  return most;
+}
+
 }  // namespace
+
+std::vector<PcieTree> pcie_trees(const NodeWiring& wiring, int gpus, int nics) {
+  if (!wiring.sockets.empty()) return wiring.sockets;
+  const int switches = std::clamp(nics, 1, gpus);
+  std::vector<PcieTree> below(static_cast<std::size_t>(switches));
+  const auto share = [&](int device, int of) { return static_cast<std::size_t>(device * switches / of); };
+  for (int i = 0; i < gpus; ++i) below[share(i, gpus)].gpus.push_back(i);
+  for (int i = 0; i < nics; ++i) below[share(i, nics)].nics.push_back(i);
+  return {PcieTree{.gpus = {}, .nics = {}, .switches = std::move(below)}};
+}
+
+int groups_on_fullest_link(const std::vector<PcieTree>& trees, const std::vector<std::vector<int>>& groups) {
+  int most = 1;
+  std::vector<std::set<int>> inside;
+  for (const PcieTree& tree : trees) {
+    inside.push_back(gpus_of(tree));
+    most = std::max(most, most_through_a_switch(tree, groups));
+  }
+  std::map<std::pair<std::size_t, std::size_t>, int> between;  // by the sockets, in order
+  for (const std::vector<int>& group : groups) {
+    std::vector<std::size_t> met;
+    for (std::size_t s = 0; s < inside.size(); ++s)
+      if (std::ranges::any_of(group, [&](int gpu) { return inside[s].contains(gpu); })) met.push_back(s);
+    if (met.size() < 2) continue;
+    for (std::size_t i = 0; i + 1 < met.size(); ++i) ++between[{met[i], met[i + 1]}];
+    if (met.size() > 2) ++between[{met.front(), met.back()}];
+  }
+  for (const auto& [sockets, count] : between) most = std::max(most, count);
+  return most;
+}
 
 std::vector<std::vector<int>> nearest_nics(const std::vector<PcieTree>& sockets, int gpus) {
   Ways ways;

@@ -61,7 +61,7 @@ Transfers::Kind::Kind(const job::Job& costs, const net::Cluster& cluster, Side w
 Transfers::Transfers(const job::Job& job, const step::Workload& workload, des::TaskGraph& graph)
     : job_(job),
       workload_(workload),
-      costs_(step::with_full_bisection(job)),
+      costs_(step::with_unshared_links(job)),
       parts_(costs_),
       ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
   int first_stage = 0;

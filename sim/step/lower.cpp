@@ -170,14 +170,14 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   return step;
 }
 
-job::Job with_full_bisection(job::Job job) {
-  job.cluster.links = job.cluster.links.with_full_bisection();
-  for (job::StageGroup& group : job.groups) group.cluster.links = group.cluster.links.with_full_bisection();
+job::Job with_unshared_links(job::Job job) {
+  job.cluster.links = job.cluster.links.unshared();
+  for (job::StageGroup& group : job.groups) group.cluster.links = group.cluster.links.unshared();
   return job;
 }
 
 LoweredStep lower_for_flows(job::Job job, Fidelity fidelity) {
-  return lower(with_full_bisection(std::move(job)), fidelity);
+  return lower(with_unshared_links(std::move(job)), fidelity);
 }
 
 }  // namespace foretoken::step

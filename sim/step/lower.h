@@ -31,10 +31,11 @@ struct LoweredStep {
 /// Lowers `job`. It is pure: the same job gives the same graph.
 [[nodiscard]] LoweredStep lower(const job::Job& job, Fidelity fidelity);
 
-/// Returns the job on a fabric of full bisection. Flows take their costs from it; the links show any oversubscription.
-[[nodiscard]] job::Job with_full_bisection(job::Job job);
+/// Returns the job with links that no two groups share, on full bisection. Flows take their costs from it: the links
+/// show oversubscription and the sharing of PCIe.
+[[nodiscard]] job::Job with_unshared_links(job::Job job);
 
-/// Lowers `job` for transfers that become flows, on full bisection.
+/// Lowers `job` for transfers that become flows.
 [[nodiscard]] LoweredStep lower_for_flows(job::Job job, Fidelity fidelity);
 
 /// Returns the schedule's program for this job. Without a flush, or without a barrier before the optimizer, it has the

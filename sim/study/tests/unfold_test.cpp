@@ -91,6 +91,18 @@ TEST(Unfold, TasksThatMoveBytesAreKnownBeforeTheirRoutes) {
   }
 }
 
+// Data-parallel groups beside tensor or context ranks cross the sockets of a PCIe node at once.
+TEST(Unfold, GroupsShareTheSocketsOfANodeFoldedToo) {
+  for (const char* degrees : {R"("tensor": 1)", R"("tensor": 2)", R"("tensor": 4)", R"("context": 2)"}) {
+    const std::string text = R"({"model": "gpt2-medium", "cluster": "fire-flyer-2", "gpus": 8, "parallelism": {)" +
+                             std::string(degrees) + R"(}, "batch": {"global": 16, "sequence_length": 1024}})";
+    const job::Job scenario = io::read_scenario_text(text, "test", {}).job;
+    const auto folded = static_cast<double>(predict(scenario).run.makespan.ps);
+    const auto flows = static_cast<double>(predict(scenario, How{.unfolded = true}).run.makespan.ps);
+    EXPECT_NEAR(flows / folded, 1, 0.01) << degrees;
+  }
+}
+
 // Eight nodes of Perlmutter hang on two routers of a dragonfly.
 TEST(Unfold, ADragonflyWithAdaptiveRoutesHasRoomForEveryNicOfAGroup) {
   const auto ratio = [](const std::string& routing) {
