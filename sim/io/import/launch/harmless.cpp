@@ -91,17 +91,21 @@ bool is_beside_training(std::string_view name) {
 }
 
 // A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,
-// samples_per_step is a batch, num_labels is a head for classes, and num_checkpoints may count what is computed again.
+// samples_per_step is a batch but not samples_per_task, num_labels is a head for classes, and num_checkpoints may count
+// what is computed again.
 bool counts_something_harmless(std::string_view name) {
   constexpr std::string_view kCounted =
       " step steps epoch epochs iter iters iteration iterations worker workers task tasks saves evals beams threads "
       "proc "
       "procs retries ";
   constexpr std::string_view kKept = " keep kept last max save saved ";
-  constexpr std::string_view kData = " example examples sample samples document documents row rows record records ";
+  constexpr std::string_view kData =
+      " example examples instance instances sample samples document documents row rows record records ";
   constexpr std::string_view kQuantities = " num n max min number count total per every of train training ";
   const auto words = words_of_name(name);
-  const bool rate = std::ranges::find(words, "per") != words.end(), kept = has_word_of(kKept, name);
+  const auto per = std::ranges::find(words, "per");
+  const bool of_data = per != words.end() && per + 1 != words.end() && *(per + 1) == "task";
+  const bool rate = per != words.end() && !of_data, kept = has_word_of(kKept, name);
   bool counted = false;
   for (const std::string& word : words) {
     const bool counts = holds_word(kCounted, word) || (!rate && holds_word(kData, word)) ||
@@ -127,17 +131,29 @@ bool is_rate_or_limit(std::string_view name) {
   return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
 }
 
+// Returns true for a way to choose data or to save: instruction_strategy, mixing_strategy. Others are of the training.
+bool is_strategy_of_data(std::string_view name) {
+  constexpr std::string_view kOfData =
+      " answer checkpoint chat data dataset datasets instruction log logging mix mixing prompt save saving strategy "
+      "template ";
+  const auto words = words_of_name(name);
+  return words.size() > 1 && std::ranges::find(words, "strategy") != words.end() &&
+         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kOfData, word); });
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name) || is_rate_or_limit(name)) return false;
+  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name)) return false;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name)) return true;
+  if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name) ||
+      is_strategy_of_data(name))
+    return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

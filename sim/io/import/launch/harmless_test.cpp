@@ -7,8 +7,9 @@ namespace foretoken::io::launch {
 namespace {
 
 TEST(Harmless, AQuantityOfSomethingHarmlessIsHarmless) {
-  for (const char* name : {"num_train_steps", "num_workers", "train_iters", "log_every_n_steps", "n_epochs",
-                           "num_tasks", "profile_num_steps", "num_examples", "max_checkpoints"})
+  for (const char* name :
+       {"num_train_steps", "num_workers", "train_iters", "log_every_n_steps", "n_epochs", "num_tasks",
+        "profile_num_steps", "num_examples", "max_checkpoints", "max_num_instances_per_task"})
     EXPECT_TRUE(is_harmless_name(name)) << name;
 }
 
@@ -41,6 +42,15 @@ TEST(Harmless, LearningRatesAndLimitsOfGradientsAreHarmless) {
   }
   for (const char* name : {"lr_layers", "mask_ratio", "grad_norm_groups", "clip_model"})
     EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
+TEST(Harmless, WaysToChooseDataAreHarmless) {
+  for (const char* name : {"instruction_strategy", "mixing_strategy", "save_strategy"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"strategy", "train_strategy", "data_parallel_strategy", "checkpointing_strategy"})
+    EXPECT_TRUE(names_something_costly(name)) << name;
 }
 
 TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {

@@ -288,7 +288,34 @@ bool has_ending_of_configuration(const std::string& word) {
                              [&](const char* ending) { return word.ends_with(ending); });
 }
 
+// Returns true for the module of `python -m MODULE` and `accelerate launch -m MODULE`. Launchers and tools are none.
+bool names_module(const std::vector<std::string>& words, std::size_t at) {
+  if (at < 2 || words[at - 1] != "-m" || shell::is_unknown(words[at])) return false;
+  const bool python = std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at), [](const auto& word) {
+    const std::string name = fs::path(word).filename().string();
+    return name.starts_with("python") || name == "torchrun" || name == "accelerate" || name == "deepspeed";
+  });
+  return python &&
+         std::ranges::none_of(std::array{"torch.", "accelerate.", "deepspeed", "pip", "venv", "http.", "json.tool"},
+                              [&](const char* begin) { return words[at].starts_with(begin); });
+}
+
 }  // namespace
+
+std::string unstated_configuration(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    for (std::size_t i = 1; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const bool program = command.words[i - 1].ends_with(".py") || names_module(command.words, i - 1);
+      const bool flag = command.words[i - 1] == "--config" || word.starts_with("--config=");
+      if ((!program && !flag) || !shell::is_unknown(word)) continue;
+      const std::string reason = shell::why_unknown(word);
+      if (shell::is_unstated_argument(reason))
+        return fmt::format("{} starts a program with {}, which nobody states; write it behind --", command.place(),
+                           reason);
+    }
+  return "";
+}
 
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands) {
@@ -340,9 +367,11 @@ std::string programs_of(const shell::Script& script) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> programs;
   for (const shell::Command& command : script.commands)
-    for (const std::string& word : command.words) {
-      const std::string name = printable(fs::path(word).filename().string(), 60);
-      if (!word.ends_with(".py") || std::ranges::find(programs, name) != programs.end()) continue;
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      const std::string& word = command.words[i];
+      const bool module = names_module(command.words, i);
+      const std::string name = printable(module ? word : fs::path(word).filename().string(), 60);
+      if ((!module && !word.ends_with(".py")) || std::ranges::find(programs, name) != programs.end()) continue;
       if (programs.size() < kMost) programs.push_back(name);
       break;
     }

@@ -42,11 +42,15 @@ void note_configuration(const NamedFile& named, Report& report);
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
+/// Words the complaint where nobody states the configuration of a program: "run.sh:3 starts a program with argument 1
+/// of the script, which nobody states; write it behind --". Empty where none is left open.
+[[nodiscard]] std::string unstated_configuration(const shell::Script& script);
+
 /// Words the complaint where a script that is started is not there, or where nobody sets a variable of its name:
 /// "run.sh:8 starts train.sh, which is not there; put ...". Empty where all are there.
 [[nodiscard]] std::string missing_script(const shell::Script& script);
 
-/// Returns the programs of Python that a script starts, up to three: "torchrun_main.py". Empty for none.
+/// Returns the programs and modules of Python that a script starts, up to three: "torchrun_main.py". Empty for none.
 [[nodiscard]] std::string programs_of(const shell::Script& script);
 
 }  // namespace foretoken::io::launch

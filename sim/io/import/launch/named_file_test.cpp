@@ -223,6 +223,10 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   EXPECT_THAT(complaints_, HasSubstr("the script starts pretrain.py, which no reader here knows"));
   (void)read("python pretrain.py --config own/7b\n");
   EXPECT_THAT(complaints_, HasSubstr("run.sh:1 names own/7b, which is not there"));
+  (void)read("accelerate launch -m own.sft --steps 4\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts own.sft, which no reader here knows"));
+  (void)read("set -e\naccelerate launch --num_processes 4 -m own.sft \"$1\"\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts a program with argument 1 of the script, which nobody states"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }

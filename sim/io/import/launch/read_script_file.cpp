@@ -102,6 +102,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   if (all.empty()) {
     if (!missing.empty())
       return complain(findings, path, missing + "; put the file there, or give it in place of the script");
+    if (const std::string open = unstated_configuration(script); !open.empty()) return complain(findings, path, open);
     const std::string programs = programs_of(script), started = missing_script(script);
     if (programs.empty() && !started.empty()) return complain(findings, path, started);
     if (programs.empty() && !script.written.empty())

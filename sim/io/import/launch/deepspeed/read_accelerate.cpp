@@ -59,12 +59,16 @@ void map_accelerate_deepspeed(const Settings& settings, const std::filesystem::p
   if (const auto document = named_deepspeed(settings, path)) return map_deepspeed(Settings(*document, report), report);
   if (file)
     return report.ask("optimizer.zero_stage", printable(*file, 80) + ", which decides about ZeRO, is not there");
-  map_sharding(settings.whole({"deepspeed_config.zero_stage"}).value_or(2), "deepspeed_config.zero_stage", report);
+  const std::int64_t stage = settings.whole({"deepspeed_config.zero_stage"}).value_or(2);
+  map_sharding(stage, "deepspeed_config.zero_stage", report);
   const auto device = [&](const char* key) { return settings.text({key}).value_or("none"); };
   if (const std::string name = device("deepspeed_config.offload_optimizer_device"); name != "none")
     map_offload("optimizer states", name, "deepspeed_config.offload_optimizer_device", report);
-  if (const std::string name = device("deepspeed_config.offload_param_device"); name != "none")
-    map_offload("parameters", name, "deepspeed_config.offload_param_device", report);
+  const std::string moved = device("deepspeed_config.offload_param_device");
+  if (moved != "none" && stage != 3)
+    report.approximate("deepspeed_config.offload_param_device", "parameters leave the GPU at stage 3 only");
+  else if (moved != "none")
+    map_offload("parameters", moved, "deepspeed_config.offload_param_device", report);
 }
 
 void map_accelerate_degrees(const Settings& settings) {

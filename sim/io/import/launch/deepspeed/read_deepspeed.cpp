@@ -38,7 +38,8 @@ constexpr KeyRule kDeepSpeedKeys[] = {
      "comms_logger.* monitor_config.* tensorboard.* wandb.* csv_monitor.* flops_profiler.* checkpoint.* "
      "memory_breakdown "
      "comet.* timers.* local_rank vocabulary_size load_from_fp32_weights "
-     "elasticity.* _comment* data_sampling.* dataloader_drop_last nebula.* use_node_local_storage graph_harvesting "
+     "elasticity.* _* zero3_init_flag zero3_save_16bit_model data_sampling.* dataloader_drop_last nebula.* "
+     "use_node_local_storage graph_harvesting "
      "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype"}};
 
 void map_types(const Settings& settings, Report& report) {
@@ -60,7 +61,14 @@ std::int64_t zero_stage(const Settings& settings) {
   return settings.whole({"zero_optimization.stage"}).value_or(0);
 }
 
-void map_offloads(const Settings& settings, Report& report) {
+// Below stage 3 every rank holds its parameters, and the section has no effect: docs/_pages/config-json.md,
+// offload_param.
+void map_parameters(const std::string& device, const char* from, std::int64_t stage, Report& report) {
+  if (stage == 3) return map_offload("parameters", device, from, report);
+  report.approximate(from, "parameters leave the GPU at stage 3 only");
+}
+
+void map_offloads(const Settings& settings, std::int64_t stage, Report& report) {
   const auto device = [&](const char* section) {
     const std::string key = std::string("zero_optimization.") + section;
     return settings.text({key + ".device"}).value_or("none");
@@ -70,12 +78,11 @@ void map_offloads(const Settings& settings, Report& report) {
   const auto part = settings.number({"zero_optimization.offload_optimizer.ratio"});
   if (part && *part > 0 && *part < 1 && report.at("offload.optimizer") == "cpu")
     report.map("offload.optimizer", *part, "zero_optimization.offload_optimizer.ratio");
-  if (const std::string name = device("offload_param"); name != "none")
-    map_offload("parameters", name, "zero_optimization.offload_param", report);
+  const char *const kSection = "zero_optimization.offload_param", *const kOld = "zero_optimization.cpu_offload_params";
+  if (const std::string name = device("offload_param"); name != "none") map_parameters(name, kSection, stage, report);
   if (settings.on({"zero_optimization.cpu_offload"}))
     map_offload("optimizer states", "cpu", "zero_optimization.cpu_offload", report);
-  if (settings.on({"zero_optimization.cpu_offload_params"}))
-    map_offload("parameters", "cpu", "zero_optimization.cpu_offload_params", report);
+  if (settings.on({kOld})) map_parameters("cpu", kOld, stage, report);
 }
 
 }  // namespace
@@ -100,8 +107,8 @@ void map_deepspeed(const Settings& settings, Report& report) {
   report.map("overlap.grad_reduce", overlaps && stage != 1,
              "zero_optimization.overlap_comm, on by default for stage 3 only, ignored by stage 1");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
-  map_offloads(settings, report);
-  settings.sort_rest(kDeepSpeedKeys);
+  map_offloads(settings, stage, report);
+  settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);
 }
 
 bool is_deepspeed(const Json& document) {

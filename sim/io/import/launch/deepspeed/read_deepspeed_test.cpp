@@ -50,6 +50,35 @@ TEST(DeepSpeedFile, APartOfTheOptimizerIsOnTheHost) {
   EXPECT_EQ(optimizer("1.0"), Json("cpu"));
 }
 
+// deepspeed.ai: offload_param is valid with stage 3 only.
+TEST(DeepSpeedFile, ParametersStayOnTheGpuBelowStageThree) {
+  const auto moved = [](const std::string& zero) {
+    return read_deepspeed_text("ds.json", "{\"bf16\": {\"enabled\": true}, \"zero_optimization\": {" + zero + "}}")
+        .has("offload.parameters");
+  };
+  EXPECT_FALSE(moved(R"("stage": 2, "offload_param": {"device": "cpu"})"));
+  EXPECT_FALSE(moved(R"("stage": 2, "cpu_offload_params": true)"));
+  EXPECT_TRUE(moved(R"("stage": 3, "offload_param": {"device": "cpu"})"));
+  const auto of_accelerate = [](const std::string& stage) {
+    return read_deepspeed_text("acc.yaml",
+                               "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: "
+                               "bf16\nnum_processes: 8\ndeepspeed_config: {offload_param_device: cpu, zero_stage: " +
+                                   stage + "}\n")
+        .has("offload.parameters");
+  };
+  EXPECT_FALSE(of_accelerate("2"));
+  EXPECT_TRUE(of_accelerate("3"));
+}
+
+// DeepSpeed reads none of them: names of accelerate, and notes.
+TEST(DeepSpeedFile, KeysThatDeepSpeedDoesNotReadAreSortedByTheirNames) {
+  const auto refused = [](const std::string& key) {
+    return refusals_of_deepspeed(read_deepspeed_text("ds.json", "{\"bf16\": {\"enabled\": true}, " + key + "}"));
+  };
+  EXPECT_EQ(refused(R"("zero3_init_flag": true, "_read_the_docs": "https://www.deepspeed.ai", "about": "a run")"), "");
+  EXPECT_THAT(refused(R"("expert_model": 8)"), HasSubstr("expert_model: an unknown key"));
+}
+
 TEST(DeepSpeedFile, SectionsInAccelerateAreNotRead) {
   EXPECT_THAT(refusals_of_deepspeed(read_deepspeed_text(
                   "acc.yaml",

@@ -49,6 +49,16 @@ bool names_training(std::string_view program) {
   });
 }
 
+// Models whose layers differ from those of a GPT in activation, norm and positions.
+bool is_called_after_model(const std::string& file) {
+  constexpr std::string_view kModels[] = {"llama",    "qwen",     "mistral", "mixtral", "gemma",  "baichuan",
+                                          "deepseek", "internlm", "chatglm", "aquila",  "falcon", "codellama"};
+  return std::ranges::any_of(words_of_name(file), [&](const std::string& word) {
+    const std::string_view plain = std::string_view(word).substr(0, word.find_last_not_of("0123456789") + 1);
+    return std::ranges::find(kModels, plain) != std::end(kModels);
+  });
+}
+
 }  // namespace
 
 Program program_of(const std::vector<std::string>& words) {
@@ -81,6 +91,25 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
     if (word.find("tasks/") != word.npos && !names_training(program))
       return report.refuse(shown, "a downstream task, not pre-training", place);
     return;
+  }
+}
+
+void ask_for_layers_of_program(const std::vector<std::string>& words, Report& report) {
+  const auto assumed = [&](std::string_view key) {
+    return std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; });
+  };
+  constexpr const char* kParts[] = {"model.activation", "model.normalization", "model.position_embedding_type",
+                                    "model.add_bias_linear", "model.untie_embeddings_and_output_weights"};
+  for (const char* const part : {kParts[0], kParts[1], kParts[2]})
+    if (!assumed(part)) return;
+  const auto program = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py"); });
+  if (program == words.end()) return;
+  const std::string file = std::filesystem::path(*program).filename().string();
+  if (!is_called_after_model(file)) return;
+  for (const char* const part : kParts) {
+    if (!assumed(part)) continue;
+    report.forget(part);
+    report.ask(part, printable(file, 60) + " may build its layers in its code, and no flag states this part");
   }
 }
 

@@ -21,6 +21,10 @@ enum class Program : std::uint8_t { kOther, kBert, kT5 };
 /// Refuses a command whose program trains no GPT, BERT or T5: run_text_generation_server.py.
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report);
 
+/// Asks for the parts of a layer where no flag states any, and the program is called after a model that is no GPT:
+/// pretrain_llama.py of a fork builds its layers in its code.
+void ask_for_layers_of_program(const std::vector<std::string>& words, Report& report);
+
 /// Refuses a functional test of another kind, by its folder and its TEST_TYPE or MODE.
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report);
 

@@ -307,6 +307,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (shows_little(command)) ask_for_open_flags(report);
   refuse_doubtful_precision(launched.program, report);
   refuse_entry_point(command.words, place, report);
+  ask_for_layers_of_program(launched.program, report);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ constexpr KeyRule kNeoxKeys[] = {
     {"lora* peft*", "adapters beside frozen weights", true},
     {"te_* transformer_engine", "kernels of Transformer Engine in this code"},
     {"scaled_* bias_* rope_fusion layernorm_fusion rmsnorm_fusion apply_query_key_layer_scaling "
-     "attention_softmax_in_fp32 use_flashattn_swiglu fused* synchronize_each_layer partition_activations "
+     "attention_softmax_in_fp32 use_flashattn_swiglu use_flash_cross_entropy full_precision_lm_cross_entropy fused* "
+     "synchronize_each_layer partition_activations "
      "fp32_allreduce contiguous_checkpointing checkpoint_in_cpu* zero_optimization.* deepspeed_extra_args.* "
      "gpt_j_tied mmap_warmup delay_allreduce communication_data_type parallel_output apply_layernorm_1p onnx_safe "
      "use_bias_in_norms use_bias_in_attn_linear use_bias_in_mlp make_vocab_size_divisible_by",
@@ -69,6 +70,12 @@ constexpr KeyRule kNeoxKeys[] = {
      "flops_profiler.* csv_monitor.* tensorboard.* wandb.* elasticity.* checkpoint.* sparse_gradients fp16_lm* "
      "git_hash enable_expert_tensor_parallelism activation_checkpointing.* data_types.* account jobname"}};
 
+// The LLaMA block of 2023 halves nothing, and rounds up to 256: LLaMAParallelMLP of the code before swiglu was an
+// activation. Forks call it gated.
+std::int64_t llama_width(std::int64_t hidden, std::int64_t multiple) {
+  return (8 * hidden / 3 + multiple - 1) / multiple * multiple;
+}
+
 // The inner width of a gated MLP: two thirds of I, halved, and rounded up.
 std::int64_t gated_width(std::int64_t stated, std::int64_t multiple) {
   const std::int64_t half = stated * 2 / 3 / 2;
@@ -77,7 +84,9 @@ std::int64_t gated_width(std::int64_t stated, std::int64_t multiple) {
 
 void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
   const std::string activation = settings.text({"activation"}).value_or("gelu");
-  const bool gated = activation == "swiglu" || activation == "geglu" ||
+  const std::string kind = settings.text({"mlp_type"}).value_or("regular");
+  const bool llama = activation == "silu" && (kind == "llama" || kind == "gated");
+  const bool gated = llama || activation == "swiglu" || activation == "geglu" ||
                      (activation == "silu" && settings.text({"norm"}).value_or("") == "rmsnorm");
   const auto hidden = settings.whole({"hidden_size"});
   const auto stated = settings.whole({"intermediate_size"});
@@ -88,9 +97,12 @@ void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
   if (!hidden) return;
   const std::int64_t width = stated.value_or(4 * *hidden);
   const std::string place = stated ? "intermediate_size" : "hidden_size";
-  const std::int64_t rounded = gated ? gated_width(width, std::max<std::int64_t>(1, multiple.value_or(1))) : width;
+  const std::int64_t rounded =
+      llama   ? stated.value_or(llama_width(*hidden, std::max<std::int64_t>(1, multiple.value_or(256))))
+      : gated ? gated_width(width, std::max<std::int64_t>(1, multiple.value_or(1)))
+              : width;
   arguments.push_back({"ffn-hidden-size", {fmt::format("{}", rounded)}, place});
-  if (gated)
+  if (gated && !llama)
     settings.report().approximate(
         "the width of the MLP",
         fmt::format("two thirds of {}, halved and rounded up; older code halves nothing", width));
@@ -110,6 +122,9 @@ void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments)
   if (!bias) arguments.push_back({"disable-bias-linear", {}, "use_bias_in_attn_linear"});
   (void)settings.on({"use_bias_in_mlp"});
   if (settings.on({"use_qk_layernorm"})) arguments.push_back({"qk-layernorm", {}, "use_qk_layernorm"});
+  const std::string heads = settings.text({"attention_head_type"}).value_or("multihead");  // of Stability's fork
+  if (heads != "multihead" && !groups)
+    settings.report().refuse("attention_head_type", in_quotes(heads) + " is not read");
   const std::int64_t stages = settings.whole({"pipe_parallel_size"}).value_or(0);
   arguments.push_back(
       {"pipeline-model-parallel-size", {fmt::format("{}", std::max<std::int64_t>(1, stages))}, "pipe_parallel_size"});

@@ -59,7 +59,8 @@ constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",   
 /// These count the sequences of a GPU in one program, and those of a step in another.
 constexpr std::string_view kOpenBatches[] = {"train-batch-size", "batch-size", "train-bs", "bs", "bsz"};
 constexpr std::string_view kOwnRuns[] = {"learning-rate",   "lr",        "num-train-epochs", "num-epochs", "epochs",
-                                         "max-train-steps", "max-steps", "train-steps",      kOwnSteps};
+                                         "max-train-steps", "max-steps", "train-steps",      "steps",      "num-steps",
+                                         kOwnSteps};
 
 // Returns the batch that may be of a GPU or of a step; nullptr for none.
 const Argument* open_batch(const std::vector<Argument>& arguments) {
@@ -146,8 +147,9 @@ bool is_own_program(const std::vector<Argument>& arguments) {
   const bool each = std::ranges::any_of(kOwnNames, [&](const OwnName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });
-  return (each || open_batch(arguments) != nullptr || names_deepspeed_file(arguments)) &&
-         has_any_of(arguments, kOwnRuns);
+  const bool runs = has_any_of(arguments, kOwnRuns) ||
+                    std::ranges::any_of(arguments, [](const Argument& one) { return trainers_name(one) == kOwnSteps; });
+  return (each || open_batch(arguments) != nullptr || names_deepspeed_file(arguments)) && runs;
 }
 
 namespace {

@@ -115,6 +115,63 @@ TEST(OwnPrograms, WeightsThatAreStoredInFewBitsAreRefused) {
   EXPECT_THAT(refused_lines(report), HasSubstr("already quantised (-Int4)"));
 }
 
+TEST(OwnPrograms, NamesOfRecomputingAndPacking) {
+  for (const char* name :
+       {"--use_activation_checkpointing", "--activation_checkpointing true", "--grad_checkpointing"}) {
+    const Report report = read_own(std::string("torchrun --nproc_per_node 2 train_fsdp.py --model_name_or_path "
+                                               "Qwen/Qwen3-0.6B --bf16 --seq_len 512 --lr 1e-5 --micro_batch_size 1 "
+                                               "--pack_sequences --attn_impl sdpa ") +
+                                   name);
+    EXPECT_EQ(refused_lines(report), "") << name;
+    EXPECT_EQ(report.at("recompute.granularity"), Json("full")) << name;
+    EXPECT_FALSE(report.names("packing")) << name;
+  }
+}
+
+// LianjiaTech/BELLE, train/scripts/run_sft.sh: rank and products stand in a file.
+TEST(OwnPrograms, TheFileOfLoraStatesRankAndProducts) {
+  const std::string training =
+      "torchrun --nproc_per_node 8 src/sft_train.py --model_name_or_path huggyllama/llama-7b --use_lora --bf16 "
+      "--model_max_length 1024 --per_device_train_batch_size 1 --lora_config configs/lora_config_llama.json";
+  const Report there = read_own(
+      "cat > configs/lora_config_llama.json <<'END'\n{\"lora_r\": 24, \"lora_alpha\": 16,\n"
+      "\"lora_target_modules\": [\"q_proj\", \"v_proj\"]}\nEND\n" +
+      training);
+  EXPECT_EQ(refused_lines(there), "");
+  EXPECT_EQ(there.whole("training.rank"), 24);
+  EXPECT_EQ(there.at("training.targets"), (Json{"q_proj", "v_proj"}));
+  const Report missing = read_own(training);
+  EXPECT_EQ(refused_lines(missing), "");
+  const auto asked = std::ranges::find(missing.asked, "training.rank", &Asked::key);
+  ASSERT_NE(asked, missing.asked.end());
+  EXPECT_THAT(asked->because, HasSubstr("lora_config_llama.json, is not there"));
+}
+
+TEST(OwnPrograms, AFileThatMergesAdaptersTrainsNothing) {
+  const std::string merge = "model_name_or_path: huggyllama/llama-7b\nfinetuning_type: lora\ntemplate: llama2\n";
+  EXPECT_THAT(refused_lines(read_test_launch(merge + "export_dir: out\n", "merge.yaml")),
+              HasSubstr("export_dir: adapters are merged"));
+}
+
+// TRL's SFTConfig, written out whole.
+TEST(OwnPrograms, LossesOfSftAreNoPreferences) {
+  const std::string file =
+      "model_name_or_path: Qwen/Qwen3-0.6B\nmax_length: 512\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
+      "packing: false\npacking_strategy: bfd\nbf16: true\nuse_peft: true\nlora_r: 8\n";
+  const auto refused = [&](const std::string& more) {
+    return refused_lines(read_test_launch(file + more, "sft.yaml"));
+  };
+  EXPECT_EQ(refused("loss_type: nll\nlora_task_type: CAUSAL_LM\n"), "");
+  EXPECT_THAT(refused("loss_type: sigmoid\n"), HasSubstr("loss_type: preferences"));
+  EXPECT_THAT(refused("lora_task_type: SEQ_CLS\n"), HasSubstr("not a language model"));
+}
+
+TEST(OwnPrograms, StepsAreARunOfAProgram) {
+  const Report report = read_own(
+      "python -m dst.runners.train --model llama-2-7b --batch_size 4 --grad_accum 4 --seq_len 2048 --steps 500\n");
+  EXPECT_EQ(report.framework, "Hugging Face Trainer");
+}
+
 // The program that submits the job multiplies the processes of accelerate by its nodes.
 TEST(OwnPrograms, NodesOfMasonMultiplyTheProcesses) {
   const std::string training =

@@ -37,10 +37,12 @@ constexpr KeyRule kTrainerKeys[] = {
     {"config config_file config_path", "its file may hold further arguments", true},
     {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_flash_attention* use_liger* torch_compile* "
      "optim_args "
-     "attn_implementation "
+     "attn_implementation attn_impl attention_implementation attention_impl attn_backend attention_backend "
      "torch_dtype",
      "kernels are fused as the runtime has them"},
-    {"packing packing_method neat_packing group_by_length padding_free pad_to_multiple_of disable_group_texts",
+    {"packing packing_method packing_strategy neat_packing pack_sequences packed_sequences use_packing group_by_length "
+     "padding_free "
+     "pad_to_multiple_of disable_group_texts",
      "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
     {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
@@ -88,6 +90,9 @@ void refuse_other_stages(const Settings& settings, Report& report) {
                        in_quotes(named) + " is a stage of the program's own; by its name it trains as " + stage);
   if (stage != "sft" && stage != "pt")
     report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
+  const auto stands = [&](const char* key) { return settings.document().contains(key); };
+  if (stands("export_dir") && !stands("per_device_train_batch_size") && !stands("learning_rate"))
+    report.refuse("export_dir", "adapters are merged into the weights, and nothing trains");
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
   if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
     report.refuse("finetuning_type " + printable(kind, 40), "other weights train than with LoRA", "finetuning_type");
@@ -103,6 +108,11 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   // 0 is a number of such a model, too: DeepSpeed-Chat's second step.
   if (settings.has({"num_padding_at_beginning"}))
     report.refuse("num_padding_at_beginning", "a reward model, not plain training");
+  if (const std::string task = settings.text({"lora_task_type"}).value_or(""); !task.empty() && task != "CAUSAL_LM")
+    report.refuse("lora_task_type " + printable(task, 40), "not a language model", "lora_task_type");
+  // TRL's plain losses of SFT.
+  const std::string loss = settings.text({"loss_type"}).value_or("");
+  if (loss == "nll" || loss == "dft") return;
   for (const char* key : {"beta", "loss_type", "pref_beta", "pref_loss", "reward_funcs", "num_generations"})
     if (settings.has({key}) && stage == "sft" && !settings.has({"finetuning_type"}))
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
@@ -267,15 +277,22 @@ void assume_single_micro_batch(Report& report) {
     report.assume("batch.global", *all, "no flag states an accumulation: each rank has one micro-batch in a step");
 }
 
+/// Names of one switch in programs of the user's own.
+constexpr Names kRecomputed = {
+    "gradient_checkpointing",   "use_gradient_checkpointing",   "enable_gradient_checkpointing",
+    "grad_checkpointing",       "use_grad_checkpointing",       "enable_grad_checkpointing",
+    "activation_checkpointing", "use_activation_checkpointing", "enable_activation_checkpointing"};
+constexpr Names kPacked = {"packing",          "neat_packing", "pack_sequences",
+                           "packed_sequences", "use_packing",  "pad_to_max_length"};
+
 void map_trainer_recompute(const Settings& settings, Defaults defaults, Report& report) {
   // Other programs have a key of that name, too.
   const bool factory = settings.has({"finetuning_type"}) &&
                        (settings.has({"stage"}) || settings.has({"template"}) || settings.has({"cutoff_len"}) ||
                         settings.has({"dataset"}) || settings.has({"dataset_dir"}));
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
-  const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"})
-                                    : settings.on({"gradient_checkpointing", "use_gradient_checkpointing"});
-  const std::string own = settings.from({"gradient_checkpointing", "use_gradient_checkpointing"});
+  const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on(kRecomputed);
+  const std::string own = settings.from(kRecomputed);
   if (factory)
     report.map("recompute.granularity", checkpointed ? "full" : "none",
                "LLaMA-Factory and ms-swift recompute by default");
@@ -336,7 +353,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
   if (deepspeed == nullptr) map_trainer_weights(settings, report);
-  if (!settings.on({"packing", "neat_packing", "pad_to_max_length"})) report.approximate("packing", kNotPacked);
+  if (!settings.on(kPacked)) report.approximate("packing", kNotPacked);
   ignore_library(settings, report);
   settings.sort_rest(kTrainerKeys, Unknown::kByName);
 }

@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/tuning/lora_file.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/other_programs.h"
 #include "sim/io/import/launch/tuning/own_programs.h"
@@ -270,6 +271,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   if (by_trl || starts_with_word(launch.command, "accelerate"))
     accelerate = add_accelerate(launch.script, launched, launch.folder, deepspeed.has_value(), document, report);
   add_fsdp_config(launch.script, launch.folder, document, report);
+  take_lora_file(launch.script, launch.folder, document, report);
   // The option wins over accelerate's file, also where nobody knows its value.
   const Argument* const processes = last_of(launch.launched.options, "num-processes");
   const bool open_count = !gpus && processes != nullptr && !whole_of(joined(*processes));

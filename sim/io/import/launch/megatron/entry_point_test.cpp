@@ -1,0 +1,46 @@
+// Tests what the name of a program says about its model.
+#include "sim/io/import/launch/megatron/entry_point.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+Report started(const std::string& program, const std::string& flags) {
+  return read_test_launch("torchrun --nproc_per_node 8 " + program +
+                              " --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 "
+                              "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
+                              "--global-batch-size 128 --vocab-size 32000 --fp16 " +
+                              flags,
+                          "train.sh");
+}
+
+bool asks_for(const Report& report, const char* key) {
+  return std::ranges::find(report.asked, key, &Asked::key) != report.asked.end();
+}
+
+TEST(EntryPoint, OfAnotherModelMayBuildItsLayersInItsCode) {
+  for (const char* program : {"pretrain_llama.py", "finetune_llama2.py", "tools/pretrain_baichuan.py"}) {
+    const Report report = started(program, "");
+    for (const char* key : {"model.activation", "model.normalization", "model.position_embedding_type",
+                            "model.add_bias_linear", "model.untie_embeddings_and_output_weights"}) {
+      EXPECT_TRUE(asks_for(report, key)) << program << " " << key;
+      EXPECT_FALSE(report.has(key)) << program << " " << key;
+    }
+  }
+}
+
+TEST(EntryPoint, WhoseFlagsStateOnePartStatesThemAll) {
+  const Report report = started("pretrain_llama.py", "--swiglu");
+  EXPECT_FALSE(asks_for(report, "model.normalization"));
+  EXPECT_EQ(report.at("model.normalization"), nlohmann::ordered_json("LayerNorm"));
+  EXPECT_FALSE(asks_for(started("pretrain_gpt.py", ""), "model.activation"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::megatron

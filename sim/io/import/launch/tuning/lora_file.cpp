@@ -1,0 +1,54 @@
+// Names: LianjiaTech/BELLE, train/configs/lora_config_llama.json; huggingface/peft, LoraConfig.
+#include "sim/io/import/launch/tuning/lora_file.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string_view>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+constexpr std::string_view kFiles[] = {"lora_config", "lora_config_file", "lora_config_path", "lora_hyperparams_file"};
+
+// Returns the object of a file of JSON or YAML with texts; none where it is not there or is no object.
+std::optional<Json> object_of(const shell::Script& script, const std::string& name, const std::string& folder) {
+  const auto text = text_of_named(script, name, folder);
+  if (!text) return std::nullopt;
+  Findings unread;
+  const bool plain = name.ends_with(".json");
+  const auto json = plain ? parse_json(*text, name, unread) : std::nullopt;
+  const auto document = plain ? (json ? std::optional<Json>(as_texts(Json(*json))) : std::nullopt)
+                              : read_yaml(*text, "the file of LoRA", unread);
+  return document && document->is_object() ? document : std::nullopt;
+}
+
+}  // namespace
+
+void take_lora_file(const shell::Script& script, const std::string& folder, Json& document, Report& report) {
+  const auto* const key = std::ranges::find_if(kFiles, [&](std::string_view one) { return document.contains(one); });
+  const bool adapts = std::ranges::any_of(std::array{"use_lora", "use_peft", "lora", "enable_lora", "lora_enable"},
+                                          [&](const char* one) { return document.contains(one); });
+  if (key == std::end(kFiles) || !adapts) return;
+  const std::string flag(*key), name = document.value(flag, "");
+  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) return;
+  document.erase(flag);
+  const auto file = object_of(script, name, folder);
+  if (!file)
+    return report.ask("training.rank", "the file of --" + flag + ", " + printable(name, 80) +
+                                           ", is not there; state --set training.rank=N");
+  const auto take = [&](const char* own, std::initializer_list<const char*> theirs) {
+    for (const char* one : theirs)
+      if (!document.contains(own) && file->contains(one)) document[own] = (*file)[one];
+  };
+  take("lora_r", {"lora_r", "r", "lora_rank"});
+  take("lora_target_modules", {"lora_target_modules", "target_modules", "lora_target"});
+}
+
+}  // namespace foretoken::io::launch::tuning

@@ -1,0 +1,16 @@
+// Takes the settings of LoRA out of the file that a program's --lora_config names.
+#pragma once
+
+#include <string>
+
+#include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/shell/script.h"
+
+namespace foretoken::io::launch::tuning {
+
+/// Moves rank and products of the file into `document`, beside a switch of LoRA (--use_lora). Asks for the rank where
+/// the file is not there. `folder` is that of the script.
+void take_lora_file(const shell::Script& script, const std::string& folder, Json& document, Report& report);
+
+}  // namespace foretoken::io::launch::tuning
