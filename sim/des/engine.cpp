@@ -2,6 +2,7 @@
 #include "sim/des/engine.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -20,8 +21,15 @@ Instant end_without_flow(const TaskGraph& graph, TaskId task, Instant start) {
 template <bool kFlows, bool kObserved>
 class Run {
  public:
-  Run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept)
-      : graph_(graph), observers_(observers), kept_(kept), waiting_(graph.in_degrees()), network_(graph, kObserved) {
+  Run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept, const Watch& watch)
+      : graph_(graph),
+        observers_(observers),
+        kept_(kept),
+        watch_(watch),
+        waiting_(graph.in_degrees()),
+        network_(graph, kObserved) {
+    watch.show(0, graph.tasks());
+    if (watch.progress) show_at_ = 0;
     result_.start.assign(graph.tasks(), kNever);
     if (kFlows) result_.end.assign(graph.tasks(), kNever);
   }
@@ -36,6 +44,7 @@ class Run {
       queue_.pop_instant(ended_);
       if constexpr (kFlows) keep_arrived();
       end_all();
+      show_progress();
       start_ready();
       if constexpr (kFlows) share_links();
     }
@@ -44,6 +53,14 @@ class Run {
   }
 
  private:
+  void show_progress() {
+    constexpr std::size_t kTimes = 1000;
+    done_ += ended_.size();
+    if (done_ < show_at_) return;
+    watch_.show(done_, graph_.tasks());
+    show_at_ = done_ + graph_.tasks() / kTimes + 1;
+  }
+
   void end_all() {
     if (!ended_.empty()) result_.makespan = queue_.now();
     for (const TaskId task : ended_) {
@@ -109,7 +126,9 @@ class Run {
   const TaskGraph& graph_;
   std::span<Observer* const> observers_;
   Kept kept_;
-  EdgeCounts waiting_;  // edges from tasks that have not ended
+  const Watch& watch_;
+  std::size_t done_ = 0, show_at_ = std::numeric_limits<std::size_t>::max();  // tasks that have ended
+  EdgeCounts waiting_;                                                        // edges from tasks that have not ended
   FlowNetwork network_;
   EventQueue queue_;
   std::vector<TaskId> ended_, ready_;
@@ -118,12 +137,12 @@ class Run {
 
 }  // namespace
 
-RunResult run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept) {
+RunResult run(const TaskGraph& graph, std::span<Observer* const> observers, Kept kept, const Watch& watch) {
   const bool flows = !graph.flows().empty();
-  if (flows && !observers.empty()) return Run<true, true>(graph, observers, kept).to_the_end();
-  if (flows) return Run<true, false>(graph, observers, kept).to_the_end();
-  if (!observers.empty()) return Run<false, true>(graph, observers, kept).to_the_end();
-  return Run<false, false>(graph, observers, kept).to_the_end();
+  if (flows && !observers.empty()) return Run<true, true>(graph, observers, kept, watch).to_the_end();
+  if (flows) return Run<true, false>(graph, observers, kept, watch).to_the_end();
+  if (!observers.empty()) return Run<false, true>(graph, observers, kept, watch).to_the_end();
+  return Run<false, false>(graph, observers, kept, watch).to_the_end();
 }
 
 Instant end_of(TaskId task, const TaskGraph& graph, const RunResult& run) {

@@ -55,6 +55,28 @@ Instant alternate(std::uint32_t stages, std::uint32_t items, Duration forward, D
   return run(graph).makespan;
 }
 
+TEST(Engine, ShowsItsProgressToTheEndAndRunsTheSame) {
+  TaskGraph graph;
+  const StreamId stream = graph.add_stream();
+  const LinkId link = graph.add_link(BytesPerSecond(1));
+  for (int i = 0; i < 5000; ++i) graph.add_occupy(stream, ps(i));
+  for (const bool flows : {false, true}) {
+    if (flows) graph.add_flow({}, Bytes(1), std::array{link}, ps(1));
+    std::vector<std::size_t> shown;
+    const Watch watch{.progress = [&](std::size_t done, std::size_t total) {
+      EXPECT_EQ(total, graph.tasks());
+      shown.push_back(done);
+    }};
+    const RunResult watched = run(graph, {}, Kept::kStartsAndEnds, watch);
+    EXPECT_EQ(watched.end, run(graph).end);
+    EXPECT_TRUE(std::is_sorted(shown.begin(), shown.end()));
+    EXPECT_GE(shown.back() + graph.tasks() / 500, graph.tasks());
+    EXPECT_EQ(shown.front(), 0U);
+    EXPECT_LE(shown.size(), 1002U);
+    EXPECT_GT(shown.size(), 500U);
+  }
+}
+
 TEST(Engine, PipelinesTakeItemsPlusStagesLessOneRoundsToThePicosecond) {
   for (std::uint32_t stages = 1; stages <= 8; ++stages) {
     for (std::uint32_t items = 1; items <= 12; ++items) {

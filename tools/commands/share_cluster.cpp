@@ -21,6 +21,7 @@
 #include "sim/study/predict/interval.h"
 #include "sim/study/share_cluster.h"
 #include "tools/output/output.h"
+#include "tools/output/progress_line.h"
 
 namespace foretoken::tools {
 namespace {
@@ -214,12 +215,14 @@ int share_cluster(const ShareClusterQuestion& question) {
   const std::vector<study::PlacedJob> jobs = placed_jobs(question);
   const std::string cluster = jobs.front().job.cluster.name;
   study::SharedCluster result;
+  ProgressLine line;
   try {
     result = study::share_cluster(jobs);
     add_biases(jobs, result);
   } catch (const ConfigError& error) {
     throw wrong("--share-cluster: " + error.complaints().front().message);
   }
+  line.clear();
   print(question.json ? json_text(result, cluster) : text_of(result, cluster, question.paint));
   return 0;
 }

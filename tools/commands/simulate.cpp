@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -75,6 +76,10 @@ struct Answer {
 class Questions {
  public:
   explicit Questions(const std::vector<std::string>& files) : files_(files) {}
+  /// Returns the number of questions; 0 while it is not known.
+  [[nodiscard]] std::size_t count() const {
+    return std::find(files_.begin(), files_.end(), "-") == files_.end() ? files_.size() : 0;
+  }
   std::optional<Question> operator()() {
     for (; at_ < files_.size(); ++at_) {
       if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
@@ -126,7 +131,7 @@ io::ScriptVariables variables_of(const Options& options) {
 Question question_without_file(const Options& options, const trust::Evidence& evidence) {
   StatedQuestion stated = stated_question(options.asked, options.sets, "foretoken simulate");
   const io::OpenScenario open = io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options));
-  ProgressLine line("configurations", /*lines_in_files=*/false);
+  ProgressLine line("configurations");
   const study::QuickChoice chosen = study::choose_quickly(
       open, evidence, std::max(1U, std::thread::hardware_concurrency()),
       {.progress = [&](std::size_t done, std::size_t total) { line.show(done, total); }, .stop = nullptr});
@@ -203,6 +208,25 @@ std::string without_first_line(const std::string& text) { return text.substr(tex
 
 using Evidence = std::shared_future<trust::Evidence>;
 
+// Shows how much of a step is simulated. Steps that run side by side show nothing: run() counts them.
+class StepProgress {
+ public:
+  explicit StepProgress(const Options& options) {
+    if (options.threads == 1) line_.emplace("tasks");
+  }
+
+  Watch watch() {
+    if (!line_) return {};
+    return {.progress = [this](std::size_t done, std::size_t total) {
+      const bool ended = done == total;  // how much follows is not known
+      line_->show(ended ? 0 : done, ended ? 0 : total);
+    }};
+  }
+
+ private:
+  std::optional<ProgressLine> line_;
+};
+
 Answer answer(const Options& options, const Question& question, const Evidence& evidence, const report::Paint& paint) {
   try {
     if (question.line && question.line->empty())
@@ -218,15 +242,18 @@ Answer answer(const Options& options, const Question& question, const Evidence& 
                 .complaints = {*refusal},
                 .refused = true};
     StepFileWriter files(options.files, options.fidelity);
-    const study::Prediction prediction = study::predict(
-        std::move(scenario), {.fidelity = fidelity_of(options),
-                              .unfolded = options.unfolded,
-                              .traffic = traffic_of(options),
-                              .keeps_tasks = options.files.any(),
-                              .advice = true,
-                              .forward_only = options.form == Form::kJson,
-                              .delays = delays_of(options),
-                              .interval = study::IntervalQuestion{evidence.get(), options.interval / 100.0}});
+    StepProgress progress(options);
+    const study::Prediction prediction =
+        study::predict(std::move(scenario),
+                       {.fidelity = fidelity_of(options),
+                        .unfolded = options.unfolded,
+                        .traffic = traffic_of(options),
+                        .keeps_tasks = options.files.any(),
+                        .advice = true,
+                        .forward_only = options.form == Form::kJson,
+                        .delays = delays_of(options),
+                        .interval = study::IntervalQuestion{evidence.get(), options.interval / 100.0}},
+                       progress.watch());
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
     answer.output = output_of(options, question, prediction, paint);
@@ -266,10 +293,14 @@ int run(const Options& options) {
     inputs.insert(inputs.end(), only->files.begin(), only->files.end());
     refuse_same_files(named_files(options.files), io::paths_of(inputs));
   }
+  std::optional<ProgressLine> line;
+  if (options.threads > 1) line.emplace("scenarios");
+  std::size_t done = 0;
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
       [&](const Question& question) { return answer(options, question, evidence, paint); },
       [&](const Answer& answer) {
+        if (line) line->clear();
         for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
         wrong = wrong || (!answer.complaints.empty() && !answer.refused);
         refused = refused || answer.refused;
@@ -278,6 +309,7 @@ int run(const Options& options) {
         if (more && options.form == Form::kText) print("\n" + std::string(separator, '=') + "\n\n");
         print(more && options.form == Form::kCsv ? without_first_line(answer.output) : answer.output);
         first = first && answer.output.empty();
+        if (line) line->show(++done, questions.count());
       });
   return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
 }

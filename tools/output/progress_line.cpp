@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "sim/base/process/threads.h"
 #include "sim/report/text/layout.h"
 #include "sim/report/text/number.h"
 #include "tools/output/terminal.h"
@@ -15,7 +17,12 @@ namespace foretoken::tools {
 namespace {
 
 constexpr double kQuietSeconds = 1, kRedrawSeconds = 0.1;
+constexpr double kLeastPart = 0.01;  // of the work, before which its rate says nothing of what is left
 constexpr std::size_t kBarColumns = 24;
+
+double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
 
 void write(const std::string& text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
@@ -30,33 +37,76 @@ std::string progress_words(double fraction, const std::string& text, std::size_t
   return '[' + report::pad_right(report::bar(fraction, bar), bar) + "] " + text;
 }
 
+std::string progress_text(std::size_t done, std::size_t total, const std::string& things, double elapsed_s,
+                          double counted_s) {
+  const std::string so_far = fmt::format("{:.0f} s so far", std::floor(elapsed_s));
+  if (total == 0) return "working, " + so_far;
+  const auto part = static_cast<double>(done), all = static_cast<double>(total);
+  const std::string counted =
+      fmt::format("{:3.0f} %  {} of {} {}, ", 100 * part / all, report::whole(part), report::whole(all), things);
+  if (done == 0) return counted + so_far;
+  const double rate = part / counted_s;
+  const std::string speed = counted + report::whole(rate) + "/s";
+  return part < kLeastPart * all ? speed : speed + fmt::format(", {:.0f} s left", (all - part) / rate);
+}
+
+bool redraws(double elapsed_s, double since_shown_s) {
+  return elapsed_s >= kQuietSeconds && since_shown_s >= kRedrawSeconds;
+}
+
 ProgressLine::ProgressLine(std::string things, bool lines_in_files)
-    : things_(std::move(things)), terminal_(::isatty(STDERR_FILENO) == 1), lines_in_files_(lines_in_files) {}
+    : things_(std::move(things)), terminal_(::isatty(STDERR_FILENO) == 1), lines_in_files_(lines_in_files) {
+  if (!terminal_) return;
+  clock_ = start_threads(1, [this](const std::stop_token& stop, std::size_t) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      never_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      if (!stop.stop_requested() && !rests_) draw(Clock::now());
+    }
+  });
+}
 
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::clear() {
+  const std::lock_guard lock(mutex_);
+  rests_ = true;
   if (std::exchange(drawn_, false)) write("\r\033[K");
 }
 
 void ProgressLine::show(std::size_t done, std::size_t total) {
-  const auto now = Clock::now();
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::size_t tenths = total == 0 ? 10 : 10 * done / total;
-  const bool newer = terminal_ ? std::chrono::duration<double>(now - shown_).count() >= kRedrawSeconds
-                               : std::exchange(tenths_, tenths) != tenths;
   if (!terminal_ && !lines_in_files_) return;
-  if (elapsed < kQuietSeconds || !newer || total == 0) return;
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  if (done == 0) counted_ = now;
+  done_ = done;
+  total_ = total;
+  rests_ = false;
+  if (terminal_)
+    draw(now);
+  else
+    write_tenths(now);
+}
+
+void ProgressLine::draw(Clock::time_point now) {
+  const double elapsed = seconds_between(start_, now);
+  if (!redraws(elapsed, seconds_between(shown_, now))) return;
   shown_ = now;
-  const double fraction = static_cast<double>(done) / static_cast<double>(total);
-  const double rate = static_cast<double>(done) / elapsed;
-  const std::string left = done == 0 ? "" : fmt::format(", {:.0f} s left", static_cast<double>(total - done) / rate);
-  const std::string text =
-      fmt::format("{:3.0f} %  {} of {} {}, {}/s{}", 100 * fraction, report::whole(static_cast<double>(done)),
-                  report::whole(static_cast<double>(total)), things_, report::whole(rate), left);
-  drawn_ = terminal_;
+  drawn_ = true;
+  const double fraction = total_ == 0 ? 0 : static_cast<double>(done_) / static_cast<double>(total_);
   const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(report::kScreenColumns);
-  write(terminal_ ? "\r\033[K" + progress_words(fraction, text, columns) : text + '\n');
+  write("\r\033[K" + progress_words(fraction,
+                                    progress_text(done_, total_, things_, elapsed, seconds_between(counted_, now)),
+                                    columns));
+}
+
+void ProgressLine::write_tenths(Clock::time_point now) {
+  if (total_ == 0) return;
+  const std::size_t tenths = 10 * done_ / total_;
+  const bool newer = std::exchange(tenths_, tenths) != tenths;
+  const double elapsed = seconds_between(start_, now);
+  if (newer && elapsed >= kQuietSeconds)
+    write(progress_text(done_, total_, things_, elapsed, seconds_between(counted_, now)) + '\n');
 }
 
 }  // namespace foretoken::tools

@@ -24,9 +24,9 @@ using ranks::Traffic;
 
 // Runs a graph to its end. A checked schedule never deadlocks; if one does, the program ends and names the waiting
 // tasks.
-des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names,
-                              des::Kept kept = des::Kept::kStartsAndEnds) {
-  des::RunResult run = des::run(graph, {}, kept);
+des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names, des::Kept kept,
+                              const Watch& watch) {
+  des::RunResult run = des::run(graph, {}, kept, watch);
   if (!run.stuck.empty())
     contract_broken(("a checked schedule does not deadlock\n" + des::describe_deadlock(graph, run, names)).c_str(),
                     __FILE__, __LINE__);
@@ -39,9 +39,9 @@ struct Unfolded {
   des::RunResult run;
 };
 
-Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic traffic) {
+Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic traffic, const Watch& watch = {}) {
   Unfolded every{ranks::unfold(step, job, traffic), {}};
-  every.run = run_to_the_end(every.step.graph, ranks::names_of(step, every.step), des::Kept::kStarts);
+  every.run = run_to_the_end(every.step.graph, ranks::names_of(step, every.step), des::Kept::kStarts, watch);
   return every;
 }
 
@@ -89,13 +89,13 @@ ShownRun shown(const Unfolded& every, const Job& job, int steps) {
           gpus_of(rank, job), size_of(every.step.graph)};
 }
 
-des::RunResult run_folded(const step::LoweredStep& step) {
-  return run_to_the_end(step.workload.graph, ranks::names_of(step));
+des::RunResult run_folded(const step::LoweredStep& step, const Watch& watch = {}) {
+  return run_to_the_end(step.workload.graph, ranks::names_of(step), des::Kept::kStartsAndEnds, watch);
 }
 
-ShownRun run_step(const step::LoweredStep& step, const Job& job, const How& how) {
-  if (!how.unfolded) return {run_folded(step)};
-  return shown(run_every_gpu(step, job, *how.traffic), job, step.steady ? step.steady->steps() : 1);
+ShownRun run_step(const step::LoweredStep& step, const Job& job, const How& how, const Watch& watch = {}) {
+  if (!how.unfolded) return {run_folded(step, watch)};
+  return shown(run_every_gpu(step, job, *how.traffic, watch), job, step.steady ? step.steady->steps() : 1);
 }
 
 step::LoweredStep lower(const Job& job, const How& how) {
@@ -116,9 +116,9 @@ bool needs_tasks(const Prediction& prediction) {
          !fast::has_observed_step(prediction.job);
 }
 
-RunOnce run_tasks(Prediction& result) {
+RunOnce run_tasks(Prediction& result, const Watch& watch) {
   // Runs the engine: from here on the start and the end of every task are final.
-  ShownRun shown = run_step(result.step, result.job, result.how);
+  ShownRun shown = run_step(result.step, result.job, result.how, watch);
   result.run = std::move(shown.run);
   result.waits = std::move(shown.waits);
 
@@ -167,7 +167,7 @@ How resolved(How how, const Job& job) {
   return how;
 }
 
-Prediction predict(job::Made made, const How& how) {
+Prediction predict(job::Made made, const How& how, const Watch& watch) {
   // Fixes the job and the way it is run: from here on nothing is open.
   Prediction result{.job = std::move(made.job),
                     .notes = std::move(made.notes),
@@ -187,7 +187,7 @@ Prediction predict(job::Made made, const How& how) {
   // Runs the step: from here on the busy times and the live bytes are final.
   std::optional<SoundStep> sound;
   if (by_tasks && how.delays != Delays::kNone) sound.emplace(result.step, result.job, result.how);
-  const RunOnce once = by_tasks ? run_tasks(result) : run_without_tasks(result);
+  const RunOnce once = by_tasks ? run_tasks(result, watch) : run_without_tasks(result);
 
   // Computes the numbers of this run, with its assumptions and omissions.
   report::Metrics& metrics = result.metrics;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/base/process/watch.h"
 #include "sim/des/engine.h"
 #include "sim/job/made.h"
 #include "sim/observe/memory_timeline.h"
@@ -57,8 +58,8 @@ struct Prediction {
   report::Metrics metrics;                  ///< complete: no caller adds to it
 };
 
-/// Predicts one step of a job.
-[[nodiscard]] Prediction predict(job::Made made, const How& how = {});
+/// Predicts one step of a job. The run of its tasks shows its progress to `watch`, and cannot be stopped.
+[[nodiscard]] Prediction predict(job::Made made, const How& how = {}, const Watch& watch = {});
 
 /// Returns only the step time of predict().
 [[nodiscard]] Seconds step_time(const job::Job& job, const How& how);

@@ -14,6 +14,7 @@
 #include "tools/commands/calibrate/calibrate_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
+#include "tools/output/progress_line.h"
 #include "tools/text/describe.h"
 #include "tools/text/profile_page.h"
 
@@ -95,7 +96,9 @@ int run(const Options& options) {
   fit::Candidate base = base_of(options, request, samples);
   request.base = std::move(base.profile);
   request.base_datasheet = std::move(base.datasheet);
+  ProgressLine line;
   const cost::Profile profile = fit::fit_profile(samples, request);
+  line.clear();
   if (!fit::has_fitted_part(profile, request.base))
     throw ConfigError(
         {{kAsker, "",

@@ -24,6 +24,7 @@
 #include "tools/options/service_options.h"
 #include "tools/output/gzip.h"
 #include "tools/output/output.h"
+#include "tools/output/progress_line.h"
 #include "tools/text/json_csv.h"
 #include "tools/text/serve/serve_text.h"
 #include "tools/text/simulate_text.h"
@@ -170,7 +171,9 @@ int answer(const Options& options, const Question& question) {
     if (options.search)
       return search_services(service, options.searched, options.form, options.colour, words_of(options, question),
                              options.sets, varied);
+    ProgressLine line;
     const serve::Prediction prediction = serve::predict(service, !options.trace.empty());
+    line.clear();
     if (!options.trace.empty() && !prediction.fits)
       print_error(fmt::format("{} is not written: the service does not fit, so nothing runs", options.trace));
     else if (!options.trace.empty())
