@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "calibration/fit/numerics/minimise.h"
+#include "calibration/fit/numerics/remembered.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/own_samples.h"
 #include "sim/cost/exchanges/exchange.h"
@@ -49,8 +50,13 @@ ExchangeSplit exchange_split(const Exchanges& exchanges) {
 std::vector<Outcome> exchange_outcomes(const Exchanges& exchanges, const cost::ExchangeLaw& law) {
   std::vector<Outcome> all;
   all.reserve(exchanges.size());
-  for (const auto& one : exchanges)
-    all.push_back({cost::exchange_time(one.shape, law).value(), one.time.median.value()});
+  const ExchangeShape* before = nullptr;  // exchanges of one shape stand together
+  for (const auto& one : exchanges) {
+    const bool again = before != nullptr && *before == one.shape;
+    const double time = again ? all.back().predicted : cost::exchange_time(one.shape, law).value();
+    all.push_back({time, one.time.median.value()});
+    before = &one.shape;
+  }
   return all;
 }
 
@@ -100,10 +106,24 @@ struct ExchangeForm {
   }
 };
 
+/// Returns the constants that a fit moves.
+std::vector<double> constants_of(const cost::ExchangeLaw& law) {
+  std::vector<double> all{law.launch.value(), law.rate.value(), law.link.value(), law.sharpness,
+                          law.copy_bytes,     law.token_bytes,  law.token_rows};
+  if (const auto& across = law.across)
+    all.insert(all.end(), {across->launch.value(), across->launch_per_doubling.value(), across->rate.value(),
+                           across->network_rows, across->nic_efficiency, across->sharpness});
+  return all;
+}
+
 /// Returns the law with the least error over several starts.
 template <class Make>
 cost::ExchangeLaw best_exchange(const Exchanges& fitted, const std::vector<Arguments>& starts, const Make& make) {
-  const Objective objective = [&](const Arguments& at) { return mean_log_error(exchange_outcomes(fitted, make(at))); };
+  Remembered errors;
+  const Objective objective = [&](const Arguments& at) {
+    const cost::ExchangeLaw law = make(at);
+    return errors(constants_of(law), [&] { return mean_log_error(exchange_outcomes(fitted, law)); });
+  };
   double least = std::numeric_limits<double>::infinity();
   cost::ExchangeLaw best;
   for (const Arguments& start : starts) {
