@@ -72,12 +72,18 @@ class PassTimes {
     bool causal = true;
     model::AttentionCore whole{};  ///< before it is cut
   };
+  struct Decoding {  ///< a pass without prompts
+    std::int64_t requests = -1, checked = 1;
+    double cached = 0;
+    friend bool operator==(const Decoding&, const Decoding&) = default;
+  };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
     std::vector<double> kernels;  ///< of each kind of layer, with attention
     Seconds embedding{};
   };
 
+  void compute(const PassShape& pass, std::vector<des::Duration>& times);
   // `all` tokens are those of all attention groups, which experts meet.
   [[nodiscard]] Seconds ops_time(const model::OpList& ops, double all) const;
   [[nodiscard]] Seconds op_time(const model::LayerOp& op, double all) const;
@@ -111,6 +117,10 @@ class PassTimes {
   std::unordered_map<std::int64_t, Seconds> head_, decoder_;      // by sequences
   std::unordered_map<std::int64_t, des::Duration> messages_;
   std::vector<Seconds> attention_;  // of each kind of layer, in the pass that is timed
+  // The latest passes without prompts, each in the slot of its hash, and their times on each stage: instances of a
+  // fleet, and requests of the same lengths, repeat them.
+  std::vector<Decoding> decoding_;
+  std::vector<des::Duration> decoding_times_;
 };
 
 /// The times of each pool of a service: prompts first where it is disaggregated.

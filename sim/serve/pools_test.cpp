@@ -67,6 +67,22 @@ TEST(ServePools, NoOtherAttentionGroupHelpsWithAPrompt) {
   EXPECT_GT(time(1, 4), 1.5 * time(4, 4));
 }
 
+// A pass without prompts takes the same time again, though its slot had another pass in between.
+TEST(ServePools, RepeatedPassesTakeTheTimeOfAFreshOne) {
+  const Service service = small_service();
+  const Degrees degrees{.pipeline = 2};
+  PassTimes kept(service, degrees);
+  std::vector<des::Duration> times, fresh;
+  for (int round = 0; round < 2; ++round)
+    for (int pass = 0; pass < 20'000; ++pass) {
+      const PassShape shape{.decoding = 1 + pass % 32, .cached = 100.0 * (1 + pass % 32) + pass / 32};
+      kept.time(shape, times);
+      if (pass % 97 != 0) continue;
+      PassTimes(service, degrees).time(shape, fresh);
+      EXPECT_EQ(times, fresh) << pass;
+    }
+}
+
 // An instant concerns few instances, so many instances cost no more than their passes do.
 TEST(ServePools, ManyInstancesServeAsOneDoesWithItsShare) {
   Service one = small_service(), many = small_service();

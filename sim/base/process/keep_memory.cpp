@@ -6,9 +6,25 @@
 #endif
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/resource.h>
 #endif
 
 namespace foretoken {
+
+#ifdef __GLIBC__
+namespace {
+
+// Every thread gets an arena of its own, which reserves 64 MiB of address space (HEAP_MAX_SIZE in glibc's
+// malloc/arena.c) and twice as much while it aligns them. Where that is refused, each block is a system call. So under
+// a limit with room for few arenas all threads share the first.
+bool has_room_for_arenas() {
+  constexpr rlim_t kRoomy = rlim_t{4} << 30;
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kRoomy;
+}
+
+}  // namespace
+#endif
 
 void keep_freed_memory() {
 #ifdef __GLIBC__
@@ -18,6 +34,7 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, kLargestBlock);
   mallopt(M_TRIM_THRESHOLD, kMostFree);
   mallopt(M_TOP_PAD, kStep);
+  if (!has_room_for_arenas()) mallopt(M_ARENA_MAX, 1);
 #endif
 }
 

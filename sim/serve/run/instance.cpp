@@ -254,11 +254,14 @@ Instance::Lane* Instance::composed_lane() {
 
 // Returns the lane that has waited longest, and can start a pass; nullptr when there is none.
 Instance::Lane* Instance::lane_with_work() {
-  std::vector<Lane*> ready;
-  for (Lane& lane : lanes_)
-    if (!lane.flies && has_work(lane)) ready.push_back(&lane);
-  std::stable_sort(ready.begin(), ready.end(), [](const Lane* a, const Lane* b) { return a->end < b->end; });
-  for (Lane* lane : ready)
+  ready_.clear();
+  for (Lane& lane : lanes_) {
+    if (lane.flies || !has_work(lane)) continue;
+    const auto behind = std::upper_bound(ready_.begin(), ready_.end(), &lane,
+                                         [](const Lane* a, const Lane* b) { return a->end < b->end; });
+    ready_.insert(behind, &lane);
+  }
+  for (Lane* lane : ready_)
     if (compose(*lane)) return lane;
   return nullptr;
 }

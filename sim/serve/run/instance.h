@@ -121,6 +121,7 @@ class Instance {
   std::int64_t budget_, at_once_;  // of all attention groups
   double tokens_a_pass_ = 1;
   std::vector<Lane> lanes_;
+  std::vector<Lane*> ready_;        // to compose, longest wait first
   std::vector<des::Instant> free_;  // when each stage is free
   std::vector<des::Duration> stage_times_;
   std::deque<RequestIndex> waiting_;

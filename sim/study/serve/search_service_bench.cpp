@@ -33,5 +33,13 @@ void configurations_of_a_search(benchmark::State& state) {
 }
 BENCHMARK(configurations_of_a_search)->Unit(benchmark::kMillisecond);
 
+// Llama 3 70B on many H100 under Poisson arrivals.
+void search_of_many_gpus(benchmark::State& state) {
+  const serve::Service service = service_of("llama-3-70b-8-h100", {});
+  const ServiceSpace space{.gpus = {static_cast<int>(state.range(0))}};
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(search_service(service, space, {}, 1, {}).tried);
+}
+BENCHMARK(search_of_many_gpus)->Arg(80)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace foretoken::study
