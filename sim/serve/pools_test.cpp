@@ -75,7 +75,7 @@ TEST(ServePools, RepeatedPassesTakeTheTimeOfAFreshOne) {
   std::vector<des::Duration> times, fresh;
   for (int round = 0; round < 2; ++round)
     for (int pass = 0; pass < 20'000; ++pass) {
-      const PassShape shape{.decoding = 1 + pass % 32, .cached = 100.0 * (1 + pass % 32) + pass / 32};
+      const PassShape shape{.prompts = {}, .decoding = 1 + pass % 32, .cached = 100.0 * (1 + pass % 32) + pass / 32};
       kept.time(shape, times);
       if (pass % 97 != 0) continue;
       PassTimes(service, degrees).time(shape, fresh);

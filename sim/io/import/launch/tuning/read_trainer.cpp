@@ -278,12 +278,12 @@ void assume_single_micro_batch(Report& report) {
 }
 
 /// Names of one switch in programs of the user's own.
-constexpr Names kRecomputed = {
+const Names kRecomputed = {
     "gradient_checkpointing",   "use_gradient_checkpointing",   "enable_gradient_checkpointing",
     "grad_checkpointing",       "use_grad_checkpointing",       "enable_grad_checkpointing",
     "activation_checkpointing", "use_activation_checkpointing", "enable_activation_checkpointing"};
-constexpr Names kPacked = {"packing",          "neat_packing", "pack_sequences",
-                           "packed_sequences", "use_packing",  "pad_to_max_length"};
+const Names kPacked = {"packing",          "neat_packing", "pack_sequences",
+                       "packed_sequences", "use_packing",  "pad_to_max_length"};
 
 void map_trainer_recompute(const Settings& settings, Defaults defaults, Report& report) {
   // Other programs have a key of that name, too.
