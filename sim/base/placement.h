@@ -23,14 +23,20 @@ struct NodeLinks {
   int nics = 1;                 ///< NICs of one node (NVLink domain)
   int gpus = 8;                 ///< GPUs of one node (NVLink domain)
   double oversubscription = 1;  ///< of the fabric above the nodes; 1 is full bisection
-  bool shares_pcie = true;      ///< groups share the links of a PCIe tree; false: each has them for itself
+  int groups_on_pcie = 1;       ///< groups that share the fullest link of the PCIe tree
+  bool shares_pcie = true;      ///< false: nobody counts them, each group has the links for itself
   Seconds hop_latency;          ///< one switch hop
 
+  /// Returns the rate over PCIe of one of the groups that communicate at once.
+  [[nodiscard]] constexpr BytesPerSecond pcie_share() const {
+    return pcie_per_gpu / static_cast<double>(groups_on_pcie);
+  }
   [[nodiscard]] constexpr BytesPerSecond nics_total() const { return nic * static_cast<double>(nics); }
   /// Returns the links of one group while no other communicates.
   [[nodiscard]] constexpr NodeLinks unshared() const {
     NodeLinks alone = *this;
     alone.oversubscription = 1;
+    alone.groups_on_pcie = 1;
     alone.shares_pcie = false;
     return alone;
   }

@@ -122,9 +122,8 @@ model::LayerContext Job::layer_context() const {
 }
 
 double Job::imbalance_at_peak() const {
-  constexpr double kUnstated = 1.5;
   if (routing.imbalance || routing.capacity_factor || !model.experts) return routing.imbalance_in_times();
-  return std::min(kUnstated, model::most_imbalance(*model.experts, parallelism.expert));
+  return std::min(kUnstatedImbalance, model::most_imbalance(*model.experts, parallelism.expert));
 }
 
 model::LayerContext Job::layer_context_at_peak() const {

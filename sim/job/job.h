@@ -50,6 +50,11 @@ inline constexpr std::array kExpertDegrees{std::pair{Axis::kExpert, &Parallelism
 /// Returns one degree an axis, and 1 for an axis along which nothing is cut.
 [[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
 
+/// Rows of the fullest expert rank over their mean that memory has room for, where nothing is stated. Megatron-Bridge
+/// gives a rank that room where buffers are fixed and no token is dropped (moe_expert_rank_capacity_factor in
+/// set_full_iter_cg_configs, scripts/performance/configs/deepseek/deepseek_llm_pretrain.py).
+inline constexpr double kUnstatedImbalance = 1.5;
+
 /// The way in which tokens find their experts.
 struct Routing {
   model::Dispatcher dispatcher = model::Dispatcher::kAllToAll;
@@ -172,12 +177,11 @@ struct Job {
   [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
-  /// Returns the rows of the fullest rank over their mean, in the micro-batch that takes the most memory. `routing`
-  /// states it. Otherwise it is 1.5 without a capacity, and at most what the experts allow: Megatron-Bridge gives a
-  /// rank that room over even routing where buffers are fixed and no token is dropped (moe_expert_rank_capacity_factor
-  /// in set_full_iter_cg_configs, scripts/performance/configs/deepseek/deepseek_llm_pretrain.py).
+  /// Returns the rows of the fullest rank over their mean, as the peak of memory counts them in every micro-batch under
+  /// way. `routing` states it. Otherwise it is kUnstatedImbalance, at most what the experts allow, and 1 with a
+  /// capacity.
   [[nodiscard]] double imbalance_at_peak() const;
-  /// Returns layer_context() of that micro-batch.
+  /// Returns layer_context() with imbalance_at_peak().
   [[nodiscard]] model::LayerContext layer_context_at_peak() const;
   /// Returns "bf16". MXFP8 is a precision of its own here: "mxfp8".
   [[nodiscard]] bool uses_mxfp8() const {

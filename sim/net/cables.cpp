@@ -145,6 +145,20 @@ NodeLinks least_links(const Cluster& cluster, const GroupsIn& groups_in) {
   return links;
 }
 
+/// Returns `links` with the number of groups on the fullest link of the PCIe tree. Groups with a ring of NVLink cables
+/// are not on it.
+NodeLinks shared_over_pcie(const Cluster& cluster, NodeLinks links, const RankGroups& groups) {
+  if (!links.shares_pcie || links.nvlink_per_gpu.value() > 0) return links;
+  const auto trees = pcie_trees(cluster.wiring, cluster.gpus_per_node, links.nics);
+  const std::vector<NvlinkCables> all = cables_of(cluster);
+  const Cables cables(all);
+  for (auto& [node, found] : groups_by_node(groups, links.gpus)) {
+    if (!all.empty()) std::erase_if(found, [&](const Gpus& group) { return cables.share_of(group) > 0; });
+    links.groups_on_pcie = std::max(links.groups_on_pcie, groups_on_fullest_link(trees, found));
+  }
+  return links;
+}
+
 /// True when no two ranks of a group are on one node.
 bool spread_out(const RankGroups& groups, int domain) {
   return groups.size() == 1 || groups.rows().front().stride >= domain;
@@ -176,16 +190,9 @@ int most_cables(const std::vector<NvlinkCables>& cables) {
 }
 
 NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups) {
-  const int domain = cluster.links.gpus;
-  if (spread_out(groups, domain)) return cluster.links;
-  NodeLinks links = least_links(cluster, [&](int gpus) { return groups_on_nodes(groups, gpus); });
-  if (!links.shares_pcie || links.nvlink_per_gpu.value() > 0 || groups.shape(domain).nodes > 1) return links;
-  const auto trees = pcie_trees(cluster.wiring, cluster.gpus_per_node, links.nics);
-  int sharing = 1;
-  for (const auto& [node, found] : groups_by_node(groups, domain))
-    sharing = std::max(sharing, groups_on_fullest_link(trees, found));
-  links.pcie_per_gpu = links.pcie_per_gpu / static_cast<double>(sharing);
-  return links;
+  if (spread_out(groups, cluster.links.gpus)) return cluster.links;
+  return shared_over_pcie(cluster, least_links(cluster, [&](int domain) { return groups_on_nodes(groups, domain); }),
+                          groups);
 }
 
 NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>>& on_nodes) {
@@ -199,19 +206,22 @@ NodeLinks links_among(const Cluster& cluster, const std::vector<std::vector<int>
 
 NodeLinks message_links(const Cluster& cluster, const RankGroups& groups) {
   if (spread_out(groups, cluster.links.gpus)) return cluster.links;
-  return least_links(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); });
+  return shared_over_pcie(
+      cluster, least_links(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); }), groups);
 }
 
 NodeLinks pair_links(const Cluster& cluster, const RankGroups& groups) {
   if (spread_out(groups, cluster.links.gpus)) return cluster.links;
-  return least_links(cluster, [&](int domain) { return pairs_on_nodes(groups, domain); });
+  return shared_over_pcie(cluster, least_links(cluster, [&](int domain) { return pairs_on_nodes(groups, domain); }),
+                          groups);
 }
 
 NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid) {
   const Rank on_first = grid.rank_of(Stage{}, StageRank{});
   const Rank on_last = grid.rank_of(id_of<Stage>(grid.degree(Axis::kPipeline) - 1), StageRank{});
   if (on_last.number() - on_first.number() >= cluster.links.gpus) return cluster.links;
-  return least_links(cluster, [&](int domain) { return ends_on_nodes(grid, domain); });
+  return shared_over_pcie(cluster, least_links(cluster, [&](int domain) { return ends_on_nodes(grid, domain); }),
+                          grid.groups(Axis::kPipeline));
 }
 
 bool lacks_cables(const Cluster& cluster, const RankGroups& groups) {

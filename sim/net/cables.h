@@ -22,9 +22,9 @@ namespace foretoken::net {
 ///
 /// NVLink counts where the ranks of a group on one node can form a ring with a cable between every two neighbours. Its
 /// rate then comes from the cables that a rank has to others of its group; the worst group decides. Without a ring the
-/// rate is zero, and the group talks over PCIe. Groups inside nodes then share the links of the PCIe tree: the rate is
-/// that of a slot over the groups on the fullest link. Behind an NVLink switch, and for groups with one rank a node,
-/// the links are the cluster's own.
+/// rate is zero, and the group talks over PCIe. All groups then share the links of the PCIe tree, and `groups_on_pcie`
+/// counts those on the fullest one; for messages and copies below, too. Behind an NVLink switch, and for groups with
+/// one rank a node, the links are the cluster's own.
 ///
 /// Source: nccl src/graph/search.cc. ncclTopoCompute first looks for rings over NVLink only, as many as the cables
 /// carry. It takes slower paths when there is none. On a DGX-1 such rings use all six cables of a GPU. Holds for:

@@ -1,4 +1,4 @@
-// Tests NVLink of a job's groups: the groups that have it, and its rate.
+// Tests the links of a job's groups inside a node: the groups that have NVLink, its rate, and the sharing of PCIe.
 #include "sim/net/cables.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ double over_sockets(Job d, std::vector<PcieTree> sockets) {
   Cluster c = node("none", 8);
   c.links.nvlink_per_gpu = {};
   c.wiring.sockets = std::move(sockets);
-  return collective_links(c, d.groups(kReplicaAxes)).pcie_per_gpu.value() / 1e9;
+  return collective_links(c, d.groups(kReplicaAxes)).pcie_share().value() / 1e9;
 }
 
 TEST(Cables, GroupsShareTheLinksOfAPcieTree) {
@@ -66,12 +66,32 @@ TEST(Cables, GroupsShareTheLinksOfAPcieTree) {
   EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, two), 31.0 / 2);
   EXPECT_DOUBLE_EQ(over_sockets({.tensor = 4, .data = 2}, two), 31.0 / 4);
   EXPECT_DOUBLE_EQ(over_sockets({.data = 4, .pipeline = 2}, two), 31) << "a socket each";
-  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 8}, two), 31) << "on two nodes the NIC is shared";
+  EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 8}, two), 31.0 / 2) << "on two nodes as on one";
   const PcieTree left{.gpus = {0, 1}, .nics = {}, .switches = {}}, right{.gpus = {2, 3}, .nics = {}, .switches = {}};
   const std::vector<PcieTree> switches{{.gpus = {4, 5, 6, 7}, .nics = {0}, .switches = {left, right}}};
   EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, switches), 31.0 / 2) << "both groups leave each switch";
   EXPECT_DOUBLE_EQ(over_sockets({.data = 2, .pipeline = 4}, switches), 31) << "neighbours are below one switch";
   EXPECT_DOUBLE_EQ(over_sockets({.tensor = 2, .data = 4}, {}), 31) << "one NIC: one switch";
+}
+
+TEST(Cables, MessagesShareTheLinksOfAPcieTree) {
+  Cluster c = node("none", 8);
+  c.links.nvlink_per_gpu = {};
+  c.wiring.sockets = {{.gpus = {0, 1, 2, 3}, .nics = {0}, .switches = {}},
+                      {.gpus = {4, 5, 6, 7}, .nics = {}, .switches = {}}};
+  const RankGroups halves = Job{.tensor = 2, .data = 2, .pipeline = 2}.groups(Axis::kPipeline);
+  EXPECT_DOUBLE_EQ(message_links(c, halves).pcie_share().value() / 1e9, 31.0 / 4) << "four ranks send at once";
+  const RankGroups single = Job{.pipeline = 8}.groups(Axis::kPipeline);
+  EXPECT_DOUBLE_EQ(message_links(c, single).pcie_share().value() / 1e9, 31);
+  c.links = c.links.unshared();
+  EXPECT_DOUBLE_EQ(message_links(c, halves).pcie_share().value() / 1e9, 31);
+}
+
+TEST(Cables, GroupsWithNvlinkAreNotOnPcie) {
+  Cluster c = node("bridge", 4, {{0, 2, 12}});
+  c.wiring.sockets = {{.gpus = {0, 1}, .nics = {0}, .switches = {}}, {.gpus = {2, 3}, .nics = {}, .switches = {}}};
+  EXPECT_DOUBLE_EQ(collective_links(c, Job{.tensor = 2, .data = 2}.groups(kReplicaAxes)).pcie_share().value() / 1e9, 31)
+      << "GPUs 0 and 2 have a bridge, and 1 and 3 the link between the sockets";
 }
 
 TEST(Cables, FourSocketsAreARing) {

@@ -104,7 +104,7 @@ Alone Transfers::alone(const step::Site& site) {
   const GroupShape& group = site.group;
   const NodeLinks& links = site.links;
   if (group.nodes > 1) return {cost::network_share(links, group.ranks_per_node, group.groups_per_node), true};
-  return {links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu, false};
+  return {links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_share(), false};
 }
 
 bool Transfers::moves(const step::Meaning& meaning, const step::Workload& workload, const step::Passes& passes,

@@ -294,7 +294,7 @@ int run(const Options& options) {
     refuse_same_files(named_files(options.files), io::paths_of(inputs));
   }
   std::optional<ProgressLine> line;
-  if (options.threads > 1) line.emplace("scenarios");
+  if (options.threads > 1 && questions.count() > 0) line.emplace("scenarios");
   std::size_t done = 0;
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },

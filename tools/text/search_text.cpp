@@ -186,6 +186,16 @@ std::string kept_encoder_text(const study::SearchAnswer& answer, const Paint& pa
               : "";
 }
 
+// Says how uneven the routing is that memory has room for, where it may have left out configurations.
+std::string routing_text(const study::SearchAnswer& answer, const Paint& paint) {
+  if (answer.too_large == 0 || (answer.ranked.empty() && answer.smallest.empty())) return "";
+  const job::Job& job = (answer.ranked.empty() ? answer.smallest : answer.ranked).front().scenario;
+  if (!job.model.experts || job.routing.imbalance || job.routing.capacity_factor) return "";
+  return paint.paragraph("  ", fmt::format("Memory has room for {:g} times the mean rows on an expert rank; state "
+                                           "moe.imbalance for another number.",
+                                           job::kUnstatedImbalance));
+}
+
 }  // namespace
 
 std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
@@ -201,7 +211,7 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   text += answer.searched.empty()
               ? paint.paragraph("  ", "No key is open: the scenario sets every key. Try --free all, or --free KEY.")
               : paint.paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
-  text += kept_encoder_text(answer, paint);
+  text += kept_encoder_text(answer, paint) + routing_text(answer, paint);
   if (!answer.complete)
     text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before a configuration was found."
                                                    : "  Interrupted: the best so far, not the best of all.") +

@@ -7,6 +7,9 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
 #endif
 
 namespace foretoken {
@@ -15,12 +18,13 @@ namespace foretoken {
 namespace {
 
 // Every thread gets an arena of its own, which reserves 64 MiB of address space (HEAP_MAX_SIZE in glibc's
-// malloc/arena.c) and twice as much while it aligns them. Where that is refused, each block is a system call. So under
-// a limit with room for few arenas all threads share the first.
+// malloc/arena.c) and twice as much while it aligns them. Where that is refused, each block is a system call. So
+// without room for an arena of every core, beside as much for the data, all threads share the first.
 bool has_room_for_arenas() {
-  constexpr rlim_t kRoomy = rlim_t{4} << 30;
+  constexpr rlim_t kArena = rlim_t{128} << 20;
   rlimit limit{};
-  return ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kRoomy;
+  if (::getrlimit(RLIMIT_AS, &limit) != 0) return true;
+  return limit.rlim_cur >= 2 * kArena * std::max(1U, std::thread::hardware_concurrency());
 }
 
 }  // namespace

@@ -115,9 +115,12 @@ double bus_per_nic_byte(const GroupShape& group, CollectiveKind kind, double two
 struct Fabric {
   const NodeLinks& links;
   const InsideNodeLaw& inside;
-  BytesPerSecond link;  ///< of one GPU inside its node
+  BytesPerSecond link;    ///< of one GPU inside its node
+  BytesPerSecond shared;  ///< what a group gets of the fullest link inside the node that it shares
   const AcrossNodesLaw& law;
 };
+
+constexpr BytesPerSecond kNoLimit(std::numeric_limits<double>::infinity());
 
 /// Time of the smooth law for a group like `shape.group` on `nodes` nodes.
 Seconds smooth_across(CollectiveShape shape, int nodes, const AcrossNodesCurve& curve, const Fabric& fabric) {
@@ -130,7 +133,8 @@ Seconds smooth_across(CollectiveShape shape, int nodes, const AcrossNodesCurve& 
   const BytesPerSecond bus = lone * bus_per_nic_byte(group, shape.kind, curve.two_node_gain) * share;
   BytesPerSecond bandwidth = curve.efficiency * bus, plateau = curve.plateau_efficiency * bus;
   if (group.ranks_per_node > 1) {  // the data also cross the links inside each node
-    const BytesPerSecond local = inside_plateau(shape.kind, fabric.inside, fabric.link, group.ranks_per_node);
+    const BytesPerSecond local =
+        std::min(fabric.shared, inside_plateau(shape.kind, fabric.inside, fabric.link, group.ranks_per_node));
     bandwidth = std::min(bandwidth, local);
     plateau = std::min(plateau, local);
   }
@@ -156,11 +160,11 @@ MeasuredBeside measured_beside(const AcrossNodesCurve& curve, const GroupShape& 
 /// Growth of the smooth law from `few` to `many` nodes, at least that of the network alone. Links inside nodes may
 /// limit few nodes and not many. Faster ones would then lengthen the growth, and with it the time.
 Seconds growth(const CollectiveShape& shape, int few, int many, const AcrossNodesCurve& curve, const Fabric& fabric) {
-  constexpr BytesPerSecond kNoLimit(std::numeric_limits<double>::infinity());
   const auto over = [&](const Fabric& of) {
     return smooth_across(shape, many, curve, of) - smooth_across(shape, few, curve, of);
   };
-  const Fabric unlimited{.links = fabric.links, .inside = fabric.inside, .link = kNoLimit, .law = fabric.law};
+  const Fabric unlimited{
+      .links = fabric.links, .inside = fabric.inside, .link = kNoLimit, .shared = kNoLimit, .law = fabric.law};
   return std::max(over(fabric), over(unlimited));
 }
 
@@ -232,9 +236,11 @@ Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, co
   const BytesPerSecond link = nvlink ? links.nvlink_per_gpu : links.pcie_per_gpu;
   if (profile.nccl && profile.nccl->stands_in && nvlink && unseen_place(shape, inside, profile.network))
     return nccl_time(shape, links, *profile.nccl);
-  if (group.nodes > 1) return across_nodes(shape, {links, inside, link, profile.network});
+  const bool shares = !nvlink && links.groups_on_pcie > 1;
+  if (group.nodes > 1)
+    return across_nodes(shape, {links, inside, link, shares ? links.pcie_share() : kNoLimit, profile.network});
   expects(link.value() > 0, "a group inside a node has links");
-  return inside_node(shape, inside, link);
+  return inside_node(shape, inside, nvlink ? link : links.pcie_share());
 }
 
 }  // namespace foretoken::cost

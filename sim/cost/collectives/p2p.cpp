@@ -25,7 +25,7 @@ Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& lin
   const PointToPointLaw::Path& path = shape.crosses_nodes ? law.network : nvlink ? law.nvlink : law.pcie;
   const BytesPerSecond rate = shape.crosses_nodes ? network_share(links, 1, shape.senders_per_node)
                               : nvlink            ? links.nvlink_per_gpu
-                                                  : links.pcie_per_gpu;
+                                                  : links.pcie_share();
   expects(rate.value() > 0, "the link that a message takes has a rate");
   const BytesPerSecond reached = path.efficiency * rate;
   return size_factor(path.correction, shape.payload) *

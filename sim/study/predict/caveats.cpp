@@ -147,10 +147,13 @@ void warn_of_overlapped_exchanges(const Job& job, const How& how, std::vector<st
 
 // Warns that the memory of an answer ignores the rows of imbalanced experts.
 void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) {
-  if (job.imperfections.imbalanced_experts.empty()) return;
+  const auto is_counted = [&](const job::ImbalancedExperts& group) {
+    return group.imbalance <= job.imbalance_at_peak();
+  };
+  if (std::ranges::all_of(job.imperfections.imbalanced_experts, is_counted)) return;
   warnings.push_back(fmt::format(
-      "imperfections.imbalanced_experts change times, not memory: it is that of moe.imbalance {:g} on every "
-      "rank; expected --set moe.imbalance for the memory of a group",
+      "imperfections.imbalanced_experts change times, not memory: it has {:g} times the mean rows on every rank; "
+      "--set moe.imbalance gives the memory of a group",
       job.imbalance_at_peak()));
 }
 
@@ -176,10 +179,11 @@ void warn_of_uneven_routing(const Job& job, const report::Memory& memory, std::v
         "memory: {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before routing is trained",
         held, *other.routing.imbalance, counted, kUnevenRouting));
   else
-    warnings.push_back(fmt::format(
-        "memory: {} with even routing, which fits; the fullest rank is taken to hold {:g} times the mean rows. State "
-        "moe.imbalance 1 where routing is balanced by force, or as measured",
-        held, counted));
+    warnings.push_back(
+        fmt::format("memory: the fullest expert rank is taken to hold {:g} times the mean rows. With even routing the "
+                    "job fits: {}. "
+                    "Where routing is balanced, state moe.imbalance 1",
+                    counted, held));
 }
 
 // Says where a ZeRO stage needs more memory than the one below, beyond a trifle. Stages 2 and 3 have no pipeline.

@@ -130,7 +130,7 @@ TEST(Caveats, MemoryThatFitsOnceRoutingIsSaidToBeEven) {
   const Held unstated = held_by(3, "{}");
   EXPECT_FALSE(unstated.fits);
   EXPECT_THAT(unstated.warnings,
-              HasSubstr(" GiB with even routing, which fits; the fullest rank is taken to hold 1.5 "));
+              HasSubstr("is taken to hold 1.5 times the mean rows. With even routing the job fits: "));
   EXPECT_TRUE(held_by(3, R"({"imbalance": 1})").fits);
   EXPECT_THAT(held_by(12, "{}").warnings, Not(HasSubstr("even routing"))) << "it fits in no way";
 }

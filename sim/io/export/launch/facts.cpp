@@ -164,7 +164,7 @@ void add_experts(const Job& job, Facts& facts) {
     facts.add("model.experts_every", experts.every);
     facts.add("moe.dispatcher", model::name_of(job.routing.dispatcher));
     facts.add("moe.capacity_factor", job.routing.capacity_factor.value_or(0));
-    facts.add("moe.imbalance", job.imbalance_at_peak());
+    facts.add("moe.imbalance", job.routing.imbalance ? fmt::format("{:g}", *job.routing.imbalance) : "unstated");
     facts.add("moe.shared_expert_overlap", job.routing.shared_expert_overlap);
     facts.add("moe.overlap", job.overlap.exchanges);
     for (const auto& [axis, degree] : job::kExpertDegrees)

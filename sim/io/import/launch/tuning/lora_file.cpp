@@ -29,12 +29,24 @@ std::optional<Json> object_of(const shell::Script& script, const std::string& na
   return document && document->is_object() ? document : std::nullopt;
 }
 
+// Keys of PEFT's LoraConfig that change no time and no memory.
+constexpr std::string_view kHarmless[] = {
+    "lora_alpha", "alpha",          "lora_dropout",     "dropout",        "bias",       "task_type",
+    "peft_type",  "inference_mode", "auto_mapping",     "fan_in_fan_out", "use_rslora", "base_model_name_or_path",
+    "revision",   "corda_config",   "init_lora_weights"};
+
+// Returns the name that programs give to a key of the file.
+std::string name_of_programs(const std::string& key) {
+  if (key == "r" || key == "lora_rank") return "lora_r";
+  if (key == "target_modules" || key == "lora_target") return "lora_target_modules";
+  return key;
+}
+
 }  // namespace
 
 void take_lora_file(const shell::Script& script, const std::string& folder, Json& document, Report& report) {
   const auto* const key = std::ranges::find_if(kFiles, [&](std::string_view one) { return document.contains(one); });
-  const bool adapts = std::ranges::any_of(std::array{"use_lora", "use_peft", "lora", "enable_lora", "lora_enable"},
-                                          [&](const char* one) { return document.contains(one); });
+  const bool adapts = Settings(document, report).on({"use_lora", "use_peft", "lora", "enable_lora", "lora_enable"});
   if (key == std::end(kFiles) || !adapts) return;
   const std::string flag(*key), name = document.value(flag, "");
   if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) return;
@@ -43,12 +55,12 @@ void take_lora_file(const shell::Script& script, const std::string& folder, Json
   if (!file)
     return report.ask("training.rank", "the file of --" + flag + ", " + printable(name, 80) +
                                            ", is not there; state --set training.rank=N");
-  const auto take = [&](const char* own, std::initializer_list<const char*> theirs) {
-    for (const char* one : theirs)
-      if (!document.contains(own) && file->contains(one)) document[own] = (*file)[one];
-  };
-  take("lora_r", {"lora_r", "r", "lora_rank"});
-  take("lora_target_modules", {"lora_target_modules", "target_modules", "lora_target"});
+  for (const auto& [theirs, value] : file->items()) {
+    const std::string own = name_of_programs(theirs);
+    const bool says_nothing = value.is_null() || value == "" || value == "null" || value.empty();
+    if (!says_nothing && !document.contains(own) && std::ranges::find(kHarmless, own) == std::end(kHarmless))
+      document[own] = value;
+  }
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -147,6 +147,25 @@ TEST(OwnPrograms, TheFileOfLoraStatesRankAndProducts) {
   EXPECT_THAT(asked->because, HasSubstr("lora_config_llama.json, is not there"));
 }
 
+// Keys of the file count as the same flags do.
+TEST(OwnPrograms, TheFileOfLoraHidesNothing) {
+  const auto with = [](const std::string& file) {
+    return read_own(
+        "cat > lora.json <<'END'\n" + file +
+        "\nEND\ntorchrun --nproc_per_node 8 src/sft_train.py --model_name_or_path huggyllama/llama-7b "
+        "--use_lora --bf16 --model_max_length 1024 --per_device_train_batch_size 1 --lora_config lora.json");
+  };
+  const Report plain = with(
+      R"({"r": 8, "lora_alpha": 16, "bias": "none", "task_type": "CAUSAL_LM", "modules_to_save": null,
+          "use_dora": false, "layers_to_transform": null, "rank_pattern": {}})");
+  EXPECT_EQ(refused_lines(plain), "");
+  EXPECT_EQ(plain.whole("training.rank"), 8);
+  EXPECT_THAT(refused_lines(with(R"({"r": 8, "modules_to_save": ["lm_head"]})")), HasSubstr("train whole"));
+  EXPECT_THAT(refused_lines(with(R"({"r": 8, "use_dora": true})")), HasSubstr("DoRA"));
+  EXPECT_THAT(refused_lines(with(R"({"r": 8, "layers_to_transform": [1, 2]})")), HasSubstr("some layers only"));
+  EXPECT_EQ(with(R"({"r": 8, "bits": 4})").at("training.method"), Json("qlora"));
+}
+
 TEST(OwnPrograms, AFileThatMergesAdaptersTrainsNothing) {
   const std::string merge = "model_name_or_path: huggyllama/llama-7b\nfinetuning_type: lora\ntemplate: llama2\n";
   EXPECT_THAT(refused_lines(read_test_launch(merge + "export_dir: out\n", "merge.yaml")),

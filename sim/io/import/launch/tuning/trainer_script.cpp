@@ -228,7 +228,8 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
     return found == nullptr ? std::string() : joined(*found);
   };
   Report file;
-  const std::string name = option("config-file");
+  const Argument* const named = last_of(launched.options, "config-file");  // -m may follow its name
+  const std::string name = named == nullptr || named->values.empty() ? "" : named->values.front();
   const auto settings = name.empty() ? std::nullopt : accelerate_file(script, name, folder, file, report);
   const bool by_fsdp = launched.has("use-fsdp") || (settings && settings->value("distributed_type", "") == "FSDP");
   std::string type = option("mixed-precision");
