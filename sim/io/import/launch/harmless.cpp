@@ -75,10 +75,18 @@ bool is_about_processes(std::string_view name) {
     return (holds_word(kCostly, word) && !holds_word(kProcesses, word)) || word == "mode" || word.ends_with("moe");
   });
   if (!free) return false;
-  const bool profile = name.starts_with("profile") || name.find(".profile") != name.npos;
+  const bool profile = name.starts_with("profile") || name.find(".profile") != name.npos ||
+                       name.find("_profile.") != name.npos;  // a section: chakra_profile.start_step
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == "affinity" || word == "numa" || (profile && word == "profile");
   });
+}
+
+// Returns true for what a tracer does: --trace-subop-sync-mode, --nsight-start.
+bool is_about_tracing(std::string_view name) {
+  const auto words = words_of_name(name);
+  return !words.empty() && (words.front() == "trace" || words.front() == "tracing" || words.front() == "nsight" ||
+                            words.front() == "nsys");
 }
 
 // Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
@@ -87,7 +95,7 @@ bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
-  return has_word_of(kBeside, name) || is_about_processes(name);
+  return has_word_of(kBeside, name) || is_about_tracing(name) || is_about_processes(name);
 }
 
 // A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,

@@ -58,5 +58,12 @@ TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {
   EXPECT_FALSE(names_something_costly("use_func"));
 }
 
+TEST(Harmless, TracersAreBesideTraining) {
+  for (const char* name : {"trace-subop-sync-mode", "nsight-start", "tracing_interval", "chakra_profile.start_step"})
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+  for (const char* name : {"trace_tensor_parallel", "retrace_layers", "quant_profile.start_step"})
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -316,5 +316,11 @@ TEST_F(NamedFiles, AScriptWhoseNameHoldsAnUnsetVariableNamesIt) {
   EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts train.sh, which is not there; put the file there"));
 }
 
+TEST_F(NamedFiles, ALineThatNobodyKnowsIsNoKey) {
+  const Report report = read(std::string("L=$(ls data)\ncat > z.yaml <<END\n") + kFactory + "$L\nEND\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

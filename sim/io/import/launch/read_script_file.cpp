@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
@@ -186,7 +187,9 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return bridge::read_performance_script(*script, launch.row, flags, report);
   if (tuning::is_trainer_script(*script))
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
-  if (megatron::is_megatron_script(*script))
+  const bool primus =
+      std::ranges::any_of(script->commands, [](const shell::Command& one) { return is_primus_command(one.words); });
+  if (!primus && megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   if (const std::string_view other = megatron::started_instead(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));

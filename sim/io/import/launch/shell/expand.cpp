@@ -87,6 +87,7 @@ void Expander::parts(std::string_view word, bool quoted, Builder& out) {
   if (depth_ > kDeepestExpansion) return;
   ++depth_;
   for (std::size_t at = 0; at < word.size() && !budget_.spent;) {
+    if (!quoted && word.substr(at).starts_with("$\"")) ++at;  // a text to translate
     const bool plain = quoted && (word[at] == '"' || word[at] == '\'');
     const bool place = !quoted && word[at] == '<';
     std::size_t end = plain ? at + 1 : end_of_part(word, at);

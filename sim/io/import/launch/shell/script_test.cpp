@@ -42,6 +42,8 @@ constexpr ValueCase kValues[] = {
     {"without a colon an empty value counts", "A=; X=${A-7}", ""},
     {"assignment of a default", ": ${X:=9}", "9"},
     {"another value for a set variable", "A=1; X=${A:+y}", "y"},
+    {"a printed format", "X=$(printf '%s-%d%%' a 3)", "a-3%"},
+    {"a format for each word", "A=(a b); X=$(printf $\"- %s\\n\" \"${A[@]}\")", "- a\n- b"},
     {"numbers in a row", "X=$(seq 2 3 9); set -- $X; X=$3", "8"},
     {"sums and products", "A=3; X=$((2 * A + 4 % 3))", "7"},
     {"powers, brackets and comparisons", "X=$(((2 + 1) ** 2 > 8 ? 5 : 6))", "5"},
