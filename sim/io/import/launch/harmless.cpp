@@ -139,6 +139,15 @@ bool is_rate_or_limit(std::string_view name) {
   return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
 }
 
+// Returns true for groups of data and of runs: sft_group, wandb_group.
+bool is_group_of_data(std::string_view name) {
+  constexpr std::string_view kOfData =
+      " data dataset datasets exp experiment group id log logger mlflow name project run sft task wandb ";
+  const auto words = words_of_name(name);
+  return words.size() > 1 && std::ranges::find(words, "group") != words.end() &&
+         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kOfData, word); });
+}
+
 // Returns true for a way to choose data or to save: instruction_strategy, mixing_strategy. Others are of the training.
 bool is_strategy_of_data(std::string_view name) {
   constexpr std::string_view kOfData =
@@ -152,7 +161,8 @@ bool is_strategy_of_data(std::string_view name) {
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name)) return false;
+  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name))
+    return false;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
@@ -160,7 +170,7 @@ bool names_something_costly(std::string_view name) {
 
 bool is_harmless_name(std::string_view name) {
   if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name) ||
-      is_strategy_of_data(name))
+      is_strategy_of_data(name) || is_group_of_data(name))
     return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {

@@ -322,5 +322,10 @@ TEST_F(NamedFiles, ALineThatNobodyKnowsIsNoKey) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
 }
 
+TEST_F(NamedFiles, AnUnsetVariableMayNameTheConfiguration) {
+  (void)read("accelerate launch -m axolotl.cli.train $FILE\n");
+  EXPECT_THAT(complaints_, HasSubstr("FILE, which it does not set, may name the configuration"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

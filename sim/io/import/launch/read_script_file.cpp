@@ -66,6 +66,18 @@ bool is_neox_file(const fs::path& path) {
   return document && neox::is_neox(*document);
 }
 
+// Returns the first variable without a value that is a word of a training program: train.py $FILE. Empty for none.
+std::string unset_words(const shell::Script& script) {
+  for (const shell::Command& command : script.commands) {
+    shell::Script one;
+    one.commands = {command};
+    if (programs_of(one).empty()) continue;
+    for (const std::string& reason : command.empties)
+      if (reason.ends_with(shell::kUnset)) return printable(reason.substr(0, reason.size() - shell::kUnset.size()), 60);
+  }
+  return "";
+}
+
 // Reads arguments of the Trainer in a file that `accelerate launch --config_file OTHER` starts with. Returns false for
 // other files and commands.
 bool read_beside_accelerate(const fs::path& script_path, const shell::Script& script, const NamedFile& named,
@@ -111,6 +123,12 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                       fmt::format("the script starts no training that can be read, and writes {}, which belongs to no "
                                   "framework here; {}",
                                   printable(shell::shown_unknown(script.written.front()), 100), kExpected));
+    if (const std::string open = unset_words(script); !programs.empty() && !open.empty())
+      return complain(
+          findings, path,
+          fmt::format("the script starts {}; {}, which it does not set, may name the configuration: state it "
+                      "with --env {}=VALUE; {}",
+                      programs, open, open, kExpected));
     return complain(findings, path,
                     (programs.empty() ? std::string("the script starts no training that can be read; ")
                                       : "the script starts " + programs + ", which no reader here knows; ") +

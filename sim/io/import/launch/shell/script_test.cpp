@@ -210,7 +210,7 @@ constexpr UnknownCase kUnknowns[] = {
      "an open condition"},
     {"a comparison at which set -o nounset ends", "set -o nounset; X=4; [ $U = a ] && X=2", "an open condition"},
     {"a case of one", "X=1; case $U in a) X=2 ;; esac", "an open condition"},
-    {"a number of one", "X=$((16 * U))", "$(("},
+    {"a number of one", "X=$((16 * U))", "U, which the script does not set"},
     {"an assignment of one", "X=1; ((X += U))", "$(("},
     {"nodes that Slurm's options do not state", "#SBATCH --ntasks=4\nX=$SLURM_NNODES", "SLURM_NNODES"},
     {"the outcome of a pipeline", "X=2; if nvidia-smi | grep -q H100; then X=8; fi", "an open condition"},
