@@ -89,5 +89,14 @@ TEST(ProgramKeys, TheStageOfAdaptersBeginsKeysOfNemosLauncher) {
   EXPECT_NE(refused_lines(report).find("adapters"), std::string::npos);
 }
 
+TEST(ProgramKeys, ProfilesOfNemosLauncherAreIgnored) {
+  const Report report = read_test_launch(
+      "python3 main.py training.trainer.num_nodes=1 training.trainer.devices=8 training.model.micro_batch_size=1 "
+      "training.model.chakra_profile.enabled=True training.model.chakra_profile.start_step=2",
+      "run.sh");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("model.chakra_profile.start_step"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch
