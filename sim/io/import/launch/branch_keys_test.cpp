@@ -105,5 +105,15 @@ TEST(OpenFlags, QuestionsDoNotDependOnTheOrderOfWords) {
         << flags;
 }
 
+TEST(BranchKeys, ACopyOfAnUnsetVariableNamesIt) {
+  const Report report = read_test_launch(
+      "num_node=$NHOSTS\nall=$num_node\nmpirun -n $((8 * all)) python pretrain_gpt.py --num-layers 24 --hidden-size "
+      "2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --bf16",
+      "run.sh");
+  const auto gpus = std::ranges::find(report.asked, "gpus", &Asked::key);
+  ASSERT_NE(gpus, report.asked.end());
+  EXPECT_NE(gpus->because.find("NHOSTS, which the script does not set"), std::string::npos) << gpus->because;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

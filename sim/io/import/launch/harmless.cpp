@@ -75,10 +75,18 @@ bool is_about_processes(std::string_view name) {
     return (holds_word(kCostly, word) && !holds_word(kProcesses, word)) || word == "mode" || word.ends_with("moe");
   });
   if (!free) return false;
-  const bool profile = name.starts_with("profile") || name.find(".profile") != name.npos;
+  const bool profile = name.starts_with("profile") || name.find(".profile") != name.npos ||
+                       name.find("_profile.") != name.npos;  // a section: chakra_profile.start_step
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == "affinity" || word == "numa" || (profile && word == "profile");
   });
+}
+
+// Returns true for what a tracer does: --trace-subop-sync-mode, --nsight-start.
+bool is_about_tracing(std::string_view name) {
+  const auto words = words_of_name(name);
+  return !words.empty() && (words.front() == "trace" || words.front() == "tracing" || words.front() == "nsight" ||
+                            words.front() == "nsys");
 }
 
 // Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
@@ -87,7 +95,7 @@ bool is_beside_training(std::string_view name) {
   if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
-  return has_word_of(kBeside, name) || is_about_processes(name);
+  return has_word_of(kBeside, name) || is_about_tracing(name) || is_about_processes(name);
 }
 
 // A quantity of something harmless: num_workers, num_train_steps, max_examples. Lengths of texts and tokens are none,
@@ -131,6 +139,15 @@ bool is_rate_or_limit(std::string_view name) {
   return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
 }
 
+// Returns true for groups of data and of runs: sft_group, wandb_group.
+bool is_group_of_data(std::string_view name) {
+  constexpr std::string_view kOfData =
+      " data dataset datasets exp experiment group id log logger mlflow name project run sft task wandb ";
+  const auto words = words_of_name(name);
+  return words.size() > 1 && std::ranges::find(words, "group") != words.end() &&
+         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kOfData, word); });
+}
+
 // Returns true for a way to choose data or to save: instruction_strategy, mixing_strategy. Others are of the training.
 bool is_strategy_of_data(std::string_view name) {
   constexpr std::string_view kOfData =
@@ -144,7 +161,8 @@ bool is_strategy_of_data(std::string_view name) {
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name)) return false;
+  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name))
+    return false;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
@@ -152,7 +170,7 @@ bool names_something_costly(std::string_view name) {
 
 bool is_harmless_name(std::string_view name) {
   if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name) ||
-      is_strategy_of_data(name))
+      is_strategy_of_data(name) || is_group_of_data(name))
     return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {

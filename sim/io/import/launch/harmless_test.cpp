@@ -58,5 +58,18 @@ TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {
   EXPECT_FALSE(names_something_costly("use_func"));
 }
 
+TEST(Harmless, GroupsOfDataAreHarmless) {
+  for (const char* name : {"sft-group", "wandb_group", "run_group_name"}) EXPECT_TRUE(is_harmless_name(name)) << name;
+  for (const char* name : {"group", "expert_group", "n_group", "group_size"})
+    EXPECT_TRUE(names_something_costly(name)) << name;
+}
+
+TEST(Harmless, TracersAreBesideTraining) {
+  for (const char* name : {"trace-subop-sync-mode", "nsight-start", "tracing_interval", "chakra_profile.start_step"})
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+  for (const char* name : {"trace_tensor_parallel", "retrace_layers", "quant_profile.start_step"})
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

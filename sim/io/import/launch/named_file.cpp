@@ -13,6 +13,7 @@
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/toml/read_toml.h"
@@ -80,6 +81,11 @@ std::string with_open_values(const std::string& text, bool quoted) {
     const std::size_t before = known.find_last_not_of(' ');
     const bool bare = quoted && before != known.npos && known[before] == '=';
     const std::string value = open_value(text.substr(begin, at - begin));
+    const bool line = (before == known.npos || known[before] == '\n') && (at >= text.size() || text[at] == '\n');
+    if (line) {  // lines that nobody knows
+      known += "# " + value;
+      continue;
+    }
     known += bare ? '"' + value + '"' : value;
   }
   return known;
@@ -241,9 +247,11 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
       if (last == 0) last = i;
     }
     if (file.paths.empty()) continue;
-    file.overrides = overrides_of(command.words, last + 1);
+    const bool primus = is_primus_command(command.words);
+    file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
     count_gpus(command, file);
+    if (primus) file.gpus = gpus_of_primus(script);
     file.place = command.place();
     file.command = command;
     files.push_back(std::move(file));

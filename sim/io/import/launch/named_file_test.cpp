@@ -316,5 +316,16 @@ TEST_F(NamedFiles, AScriptWhoseNameHoldsAnUnsetVariableNamesIt) {
   EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts train.sh, which is not there; put the file there"));
 }
 
+TEST_F(NamedFiles, ALineThatNobodyKnowsIsNoKey) {
+  const Report report = read(std::string("L=$(ls data)\ncat > z.yaml <<END\n") + kFactory + "$L\nEND\n");
+  EXPECT_EQ(complaints_, "");
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
+TEST_F(NamedFiles, AnUnsetVariableMayNameTheConfiguration) {
+  (void)read("accelerate launch -m axolotl.cli.train $FILE\n");
+  EXPECT_THAT(complaints_, HasSubstr("FILE, which it does not set, may name the configuration"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

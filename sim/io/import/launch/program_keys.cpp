@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/json/parse_json.h"
@@ -82,12 +83,7 @@ std::optional<NamedFile> file_of_variable(const shell::Script& script, const std
   file.text = with_variables(*text, script.variables);
   file.place = "the variable EXP";
   file.command.words = {"primus"};
-  const auto count = [&](const char* variable) -> std::optional<std::int64_t> {
-    const shell::Texts* const value = script.variables.find(variable);
-    return value != nullptr && value->size() == 1 ? whole_of(value->front()) : std::nullopt;
-  };
-  const auto each = count("GPUS_PER_NODE"), nodes = count("NNODES");
-  if (each && nodes) file.gpus = *each * *nodes;
+  file.gpus = gpus_of_primus(script);
   return file;
 }
 
@@ -125,18 +121,23 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
   constexpr std::string_view kOfMegatron[] = {"model.tensor_model_parallel_size", "model.micro_batch_size",
                                               "model.global_batch_size"};
   constexpr std::string_view kOfBridge[] = {"train.micro_batch_size", "train.global_batch_size"};
-  constexpr std::string_view kOfLauncher = "training.";  // of NeMo's launcher: training.model.num_layers=12
+  // NeMo's launcher begins keys with its stage: training.model.num_layers=12, peft.model.micro_batch_size=1.
+  constexpr std::string_view kOfLauncher = "training.", kOfPeft = "peft.";
   std::vector<NamedFile> files;
   for (const shell::Command& command : script.commands) {
     NamedFile file;
     const std::string factory = factory_of_nemo(command);
     file.overrides = counts_of_factory(factory);
-    bool megatron = false, trainer = false, bridge = false;
+    bool megatron = false, trainer = false, bridge = false, adapters = false;
     std::string program = "program.py";
     for (const std::string& word : command.words) {
       if (word.ends_with(".py")) program = fs::path(word).filename().string();
       std::string plain = word.substr(std::min(word.find_first_not_of('+'), word.size()));
       if (plain.starts_with(kOfLauncher)) plain.erase(0, kOfLauncher.size());
+      if (plain.starts_with("peft.model.") || plain.starts_with("peft.trainer.")) {
+        plain.erase(0, kOfPeft.size());
+        adapters = true;
+      }
       plain = with_names_of_nemo_1(std::move(plain));
       const std::string key = plain.substr(0, plain.find('='));
       const bool known = plain.find('=') != plain.npos && !shell::is_unknown(key);
@@ -147,6 +148,7 @@ std::vector<NamedFile> keys_of_programs(const shell::Script& script, const std::
       megatron = megatron || std::ranges::find(kOfMegatron, key) != std::end(kOfMegatron);
       bridge = bridge || std::ranges::find(kOfBridge, key) != std::end(kOfBridge);
     }
+    if (adapters) file.overrides.push_back("model.peft.peft_scheme=lora");
     const auto same = [&](const NamedFile& other) { return other.overrides == file.overrides; };
     const bool known = !factory.empty() || (megatron && trainer != bridge);
     if (!known || std::ranges::any_of(files, same)) continue;

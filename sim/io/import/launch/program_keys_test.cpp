@@ -79,5 +79,24 @@ TEST(ProgramKeys, TheOptimizerOfNemoIsThatOfMegatron) {
   EXPECT_THAT(refused_lines(with("optim.config.bf16=false")), HasSubstr("optim.config.bf16"));
 }
 
+TEST(ProgramKeys, TheStageOfAdaptersBeginsKeysOfNemosLauncher) {
+  const Report report = read_test_launch(
+      "python3 main.py stages=[peft] peft=llama/squad peft.trainer.num_nodes=1 peft.trainer.devices=8 "
+      "peft.model.micro_batch_size=1 peft.model.global_batch_size=128 peft.model.tensor_model_parallel_size=2",
+      "run.sh");
+  EXPECT_EQ(report.framework, "NeMo");
+  EXPECT_EQ(report.whole("parallelism.tensor"), 2);
+  EXPECT_NE(refused_lines(report).find("adapters"), std::string::npos);
+}
+
+TEST(ProgramKeys, ProfilesOfNemosLauncherAreIgnored) {
+  const Report report = read_test_launch(
+      "python3 main.py training.trainer.num_nodes=1 training.trainer.devices=8 training.model.micro_batch_size=1 "
+      "training.model.chakra_profile.enabled=True training.model.chakra_profile.start_step=2",
+      "run.sh");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("model.chakra_profile.start_step"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -16,7 +16,7 @@
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
-#include "sim/io/import/launch/program_keys.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/read_script_file.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
@@ -37,8 +37,34 @@ constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
 void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
                    Report& report, Findings& findings) {
-  if (!read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report))
-    complain(findings, path, std::string("it belongs to no framework that can be read; ") + kExpected);
+  if (read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report)) return;
+  const std::string primus = framework_of_primus(document);
+  complain(
+      findings, path,
+      (primus.empty() ? "it belongs to no framework that can be read; "
+                      : fmt::format("an experiment of Primus for {}, which is not read; ", printable(primus, 60))) +
+          kExpected);
+}
+
+// Jobs of MosaicML's platform hold a script: mosaicml/llm-foundry, mcli/mcli-1b.yaml. Those with parameters of a
+// training hold its configuration.
+bool is_job_of_mosaic(const Json& document) {
+  const auto has = [&](const char* key, const char* inner) {
+    return document.is_object() && document.contains(key) && document.at(key).is_object() &&
+           document.at(key).contains(inner);
+  };
+  return has("compute", "gpus") && document.contains("image") && document.contains("command") &&
+         document.at("command").is_string() && !has("parameters", "model");
+}
+
+void read_job(const fs::path& path, const Json& document, const Launch& launch, Report& report, Findings& findings) {
+  Launch inner = launch;
+  const Json& gpus = document.at("compute").at("gpus");
+  const auto count = gpus.is_string() ? whole_of(gpus.get<std::string>()) : std::nullopt;
+  if (count && !stated_gpus(launch)) inner.sets.push_back(fmt::format("gpus={}", *count));
+  read_script_file(path, document.at("command").get<std::string>(), inner, report, findings);
+  if (!count || stated_gpus(launch) || !findings.complaints.empty()) return;
+  report.map("gpus", *count, "compute.gpus");
 }
 
 void read_yaml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
@@ -47,6 +73,7 @@ void read_yaml_file(const fs::path& path, const std::string& text, const Launch&
   if (!document) return;
   if (!launch.words.empty() && document->is_object() && document->contains("MODEL_ARGS"))
     return complain(findings, path, "a functional test takes no words behind --; change a key with --set");
+  if (is_job_of_mosaic(*document)) return read_job(path, *document, launch, report, findings);
   apply_overrides(launch.words, *document, findings);
   read_document(*document, text, path, launch, report, findings);
 }

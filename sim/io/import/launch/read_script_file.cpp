@@ -21,6 +21,7 @@
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
@@ -63,6 +64,18 @@ bool is_neox_file(const fs::path& path) {
   const auto text = text_of(path, unread);
   const auto document = text ? read_yaml(*text, printable(path.string()), unread) : std::nullopt;
   return document && neox::is_neox(*document);
+}
+
+// Returns the first variable without a value that is a word of a training program: train.py $FILE. Empty for none.
+std::string unset_words(const shell::Script& script) {
+  for (const shell::Command& command : script.commands) {
+    shell::Script one;
+    one.commands = {command};
+    if (programs_of(one).empty()) continue;
+    for (const std::string& reason : command.empties)
+      if (reason.ends_with(shell::kUnset)) return printable(reason.substr(0, reason.size() - shell::kUnset.size()), 60);
+  }
+  return "";
 }
 
 // Reads arguments of the Trainer in a file that `accelerate launch --config_file OTHER` starts with. Returns false for
@@ -110,6 +123,12 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
                       fmt::format("the script starts no training that can be read, and writes {}, which belongs to no "
                                   "framework here; {}",
                                   printable(shell::shown_unknown(script.written.front()), 100), kExpected));
+    if (const std::string open = unset_words(script); !programs.empty() && !open.empty())
+      return complain(
+          findings, path,
+          fmt::format("the script starts {}; {}, which it does not set, may name the configuration: state it "
+                      "with --env {}=VALUE; {}",
+                      programs, open, open, kExpected));
     return complain(findings, path,
                     (programs.empty() ? std::string("the script starts no training that can be read; ")
                                       : "the script starts " + programs + ", which no reader here knows; ") +
@@ -186,7 +205,9 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     return bridge::read_performance_script(*script, launch.row, flags, report);
   if (tuning::is_trainer_script(*script))
     return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
-  if (megatron::is_megatron_script(*script))
+  const bool primus =
+      std::ranges::any_of(script->commands, [](const shell::Command& one) { return is_primus_command(one.words); });
+  if (!primus && megatron::is_megatron_script(*script))
     return megatron::read_launch_script(*script, folder, launch.row, flags, report);
   if (const std::string_view other = megatron::started_instead(*script); !other.empty())
     return complain(findings, path, fmt::format("the script starts {}; {}", other, kExpected));

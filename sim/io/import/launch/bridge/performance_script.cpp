@@ -260,7 +260,10 @@ void refuse_other_recipes(const Recipe& recipe, Report& report) {
   const std::string size = value_of(arguments, "model-size");
   if (!size.empty() && !recipe.model.ends_with("_" + size))
     refuse("model-size", "it is not the size of the recipe's model");
-  constexpr std::string_view kFree[] = {"logger.", "checkpoint.", "dataset.", "profiling.", "tokenizer.", "rng."};
+  constexpr std::string_view kFree[] = {
+      "logger.",         "checkpoint.", "dataset.",    "profiling.",        "tokenizer.",      "rng.",
+      "scheduler.",      "dist.",       "validation.", "straggler.",        "nvrx_straggler.", "energy_monitor.",
+      "train.manual_gc", "train.eval_", "train.exit_", "train.train_iters", "train.check_"};
   for (const std::string& word : recipe.words) {
     const std::string key = word.substr(0, word.find('='));
     const bool changes = !word.starts_with('-') && key.size() < word.size() && key.find('.') != key.npos &&

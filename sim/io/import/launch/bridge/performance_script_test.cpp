@@ -170,5 +170,13 @@ TEST(PerformanceScript, ProgramsOfOtherFrameworksAreNotTaken) {
     EXPECT_NE(read_command(command).framework, "NVIDIA's performance scripts") << command;
 }
 
+TEST(PerformanceScript, KeysWithoutEffectChangeNoRecipe) {
+  const std::string command = std::string(kBegin) + "-m llama -mr llama3_70b -ng 64" + kLayout;
+  const Report report =
+      read_command(command + " train.manual_gc=true train.manual_gc_interval=100 scheduler.lr_warmup_iters=2");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_NE(refused_lines(read_command(command + " train.micro_batch_size=2")), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -108,6 +108,10 @@ void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
   if (const Json* const named = settings.at("mixed_precision"); named != nullptr && named->is_string())
     for (const char* type : {"bf16", "fp16"})
       if (named->get_ref<const std::string&>().starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
+  if (settings.has({"mixed_precision"})) return;
+  for (const char* type : {"bf16", "fp16"})
+    if (const std::string key = std::string("optimizer.") + type; settings.on({key}))
+      arguments.push_back({type, {}, key});
 }
 
 // The setup of comm_overlap.py writes its settings over those of ddp at the start.

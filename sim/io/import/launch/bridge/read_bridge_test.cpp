@@ -31,5 +31,18 @@ TEST(ReadBridge, OverlapsOfItsOwnSectionCount) {
   EXPECT_EQ(kept.at("overlap.grad_reduce"), Json(true));
 }
 
+TEST(ReadBridge, TheOptimizerStatesThePrecisionWhereNothingElseDoes) {
+  const auto precision = [](const std::string& rest) {
+    return read_test_launch(
+               "train: {train_iters: 10, global_batch_size: 8, micro_batch_size: 1}\n"
+               "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, seq_length: 128}\n" +
+                   rest,
+               "a.yaml")
+        .at("precision");
+  };
+  EXPECT_EQ(precision("optimizer: {bf16: true}\n"), Json("bf16"));
+  EXPECT_EQ(precision("optimizer: {bf16: true}\nmixed_precision: fp16_mixed\n"), Json("fp16"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::bridge

@@ -9,6 +9,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/words.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
@@ -138,6 +139,7 @@ class PrimusFiles {
     if (!read) {
       report_.refuse(printable(name, 80),
                      "the file that the experiment names is not in primus/configs/" + kind + "/megatron");
+      absent_ += (absent_.empty() ? "" : ", ") + printable(name, 80);
       return Json::object();
     }
     Json keys = Json::object();
@@ -151,6 +153,9 @@ class PrimusFiles {
     flatten(own, keys);
     return keys;
   }
+
+  /// Returns the names of files that are not there; empty for none.
+  [[nodiscard]] const std::string& absent() const { return absent_; }
 
  private:
   [[nodiscard]] std::optional<Json> document_of(const std::string& kind, const std::string& name) const {
@@ -171,6 +176,7 @@ class PrimusFiles {
   }
 
   fs::path start_;
+  std::string absent_;
   Report& report_;
 };
 
@@ -205,8 +211,12 @@ bool is_flagscale(const Json& document) {
 }
 
 void read_yaml_arguments(const Json& document, Report& report) {
-  Json keys = Json::object();
-  flatten(document, keys);
+  Json own = document, keys = Json::object();
+  if (const auto merged = own.find("defaults"); merged != own.end() && merged->is_array()) {
+    report.approximate("defaults", "files that Hydra merges are not read");
+    own.erase("defaults");
+  }
+  flatten(own, keys);
   read_keys(keys, Json::object(), report);
 }
 
@@ -227,6 +237,7 @@ void read_primus_megatron(const Json& document, const fs::path& path, Report& re
   resolve_references(basis);
   resolve_references(keys);
   read_keys(keys, basis, report);
+  if (!files.absent().empty()) ask_for_defaults("a file that is not there may state it: " + files.absent(), report);
   report.framework = "Megatron-LM by Primus";
   refuse_primus_model(model, path.generic_string(), report);
 }

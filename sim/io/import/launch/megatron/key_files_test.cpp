@@ -37,5 +37,27 @@ TEST(KeyFiles, SectionsAloneAreNoFlagScale) {
   EXPECT_NE(lines_of(findings.complaints).find("expected a launch of"), std::string::npos);
 }
 
+TEST(KeyFiles, AListOfHydraIsNoKeyOfTheTraining) {
+  const Report report = read_test_launch(
+      "defaults: [data]\nsystem: {tensor_model_parallel_size: 2}\nmodel: {num_layers: 24, micro_batch_size: 2}\n",
+      "7b.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("defaults"));
+}
+
+TEST(KeyFiles, WhatAnAbsentFileOfPrimusMayStateIsAsked) {
+  const Report report = read_test_launch(
+      "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: absent.yaml\n"
+      "    overrides: {micro_batch_size: 2, tensor_model_parallel_size: 4}\n",
+      "a.yaml");
+  EXPECT_EQ(report.whole("parallelism.tensor"), 4);
+  for (const char* key : {"precision", "optimizer.zero_stage", "parallelism.pipeline"})
+    EXPECT_FALSE(report.has(key)) << key;
+  EXPECT_FALSE(report.has("model.activation"));
+  const Report whole = read_test_launch(
+      "modules:\n  pre_trainer:\n    framework: megatron\n    overrides: {num_layers: 2, bf16: true}\n", "a.yaml");
+  EXPECT_EQ(whole.whole("parallelism.pipeline"), 1) << "no other file is named";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

@@ -50,7 +50,7 @@ bool leaves_flags_open(const shell::Command& command) {
          });
 }
 
-void ask_for_open_flags(Report& report) {
+void ask_for_defaults(const std::string& because, Report& report) {
   std::vector<std::string> of_model;
   for (const Assumed& one : report.assumed)
     if (one.key.starts_with("model.")) of_model.push_back(one.key);
@@ -60,8 +60,12 @@ void ask_for_open_flags(Report& report) {
     const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);
     if (assumed == report.assumed.end()) continue;
     report.forget(key);
-    report.ask(key, "words of the command that are not known may state it; state them with --env NAME=VALUE");
+    report.ask(key, because);
   }
+}
+
+void ask_for_open_flags(Report& report) {
+  ask_for_defaults("words of the command that are not known may state it; state them with --env NAME=VALUE", report);
 }
 
 }  // namespace foretoken::io::launch::megatron

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "sim/io/import/launch/report.h"
 #include "sim/io/import/launch/shell/script.h"
@@ -17,6 +18,9 @@ namespace foretoken::io::launch::megatron {
 /// Returns true for a command of pretrain_gpt.py some of whose words are not known, as they may hold its flags, or that
 /// has a flag of Megatron-LM.
 [[nodiscard]] bool leaves_flags_open(const shell::Command& command);
+
+/// Asks, with the reason, for what decides about time and memory in the place of the defaults that are assumed.
+void ask_for_defaults(const std::string& because, Report& report);
 
 /// Asks for what the flags of such a command decide, in the place of the defaults that are assumed.
 void ask_for_open_flags(Report& report);

@@ -58,8 +58,10 @@ bool builds_its_model(const shell::Command& command, const std::vector<Argument>
 }  // namespace
 
 std::string_view started_instead(const shell::Command& command) {
-  constexpr std::pair<std::string_view, std::string_view> kByWord[] = {{"colossalai", "ColossalAI"},
-                                                                       {"litgpt", "LitGPT"}};
+  constexpr std::pair<std::string_view, std::string_view> kByWord[] = {
+      {"colossalai", "ColossalAI"},
+      {"litgpt", "LitGPT"},
+      {"llmb-run", "llmb-run of NVIDIA's dgxc-benchmarking, whose recipes stand in files of its own"}};
   for (const auto& [word, name] : kByWord)
     if (!command.words.empty() && std::filesystem::path(command.words.front()).filename() == word) return name;
   const auto arguments = arguments_of(command.words, "");

@@ -92,5 +92,10 @@ TEST(OpenFlags, AMethodOfRecomputingHasNoDefault) {
   }
 }
 
+TEST(OtherPrograms, TheLauncherOfBenchmarkRecipesIsNamed) {
+  EXPECT_THAT(complaint_about("llmb-run submit -w pretrain_llama3.1 -s 405b --dtype fp8 --scale 256"),
+              HasSubstr("the script starts llmb-run"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

@@ -18,6 +18,8 @@
 namespace foretoken::io::launch::mlperf {
 namespace {
 
+constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe";
+
 struct Stated {
   std::string value, from;
   bool is_default = false;
@@ -208,7 +210,7 @@ void map_switches(const Settings& settings, Report& report) {
     if (value)
       write(report, key, *value, *stated);
     else
-      report.assume(key, fallback, "default of NeMo's recipe");
+      report.assume(key, fallback, kDefaultOfRecipe);
   };
   const bool split = report.whole("parallelism.tensor").value_or(1) > 1;
   const bool chunked = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
@@ -243,7 +245,7 @@ void map_precision(const Settings& settings, Report& report) {
   if (fp4)
     report.map("precision", "nvfp4", settings.find({"FP4"})->from);
   else if (!fp8)
-    report.assume("precision", "bf16", "FP8 is off");
+    report.assume("precision", "bf16", kWithoutFp8);
   if (fp8 && !fp4) {
     const auto recipe = settings.find({"FP8_RECIPE"});
     const std::string word = recipe ? recipe->value : "delayed";
@@ -292,13 +294,48 @@ void map_runtime(const std::string& path, Report& report) {
   report.assume("runtime", runtime, "the software of the round; state another with --set runtime=NAME");
 }
 
+// Asks for what the file that is not there may state, in the place of the defaults that are assumed.
+void ask_for_missing(const std::string& file, Report& report) {
+  const auto assumed = [&](std::string_view key) {
+    return std::ranges::find(report.assumed, key, &Assumed::key) != report.assumed.end();
+  };
+  // Others than degrees of one: they follow from the model, or stand in files that are there.
+  const auto is_open = [&](std::string_view key) {
+    return std::ranges::any_of(report.assumed, [&](const Assumed& one) {
+      return one.key == key &&
+             (one.because.ends_with(" is not set") || one.because == kWithoutFp8 || one.because == kDefaultOfRecipe);
+    });
+  };
+  std::vector<std::string> open;
+  for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context", "parallelism.expert",
+                          "parallelism.virtual_pipeline", "parallelism.sequence_parallel", "batch.micro", "precision",
+                          "recompute.granularity"})
+    if (is_open(key)) open.emplace_back(key);
+  const auto holds = [&](const char* key) { return std::ranges::find(open, key) != open.end(); };
+  const auto follow = [&](bool from, const char* key) {
+    if (from && assumed(key) && !holds(key)) open.emplace_back(key);
+  };
+  follow(holds("parallelism.pipeline"), "parallelism.virtual_pipeline");
+  follow(holds("parallelism.tensor"), "parallelism.sequence_parallel");
+  if (holds("parallelism.tensor") || holds("parallelism.pipeline") || holds("parallelism.context"))
+    if (report.has("batch.global")) open.emplace_back("batch.global");
+  for (const std::string& key : open) {
+    report.forget(key);
+    report.ask(key, printable(file, 80) + ", which is not there, may state it");
+  }
+  if (holds("parallelism.sequence_parallel")) report.forget("overlap.tensor_parallel");
+  if (holds("parallelism.virtual_pipeline")) report.forget("overlap.p2p");
+}
+
 void refuse_missing(const shell::Script& script, Report& report) {
   for (const std::string& missing : script.missing) {
     const std::string name = std::filesystem::path(missing).filename().string();
-    if (name.find("mount") != name.npos || name.find("data") != name.npos)
+    if (name.find("mount") != name.npos || name.find("data") != name.npos) {
       report.ignore(printable(name, 80), "not there");
-    else
+    } else {
       report.refuse(printable(name, 80), "incomplete: the script reads this file, and it is not there");
+      ask_for_missing(name, report);
+    }
   }
 }
 

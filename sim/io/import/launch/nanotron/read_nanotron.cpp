@@ -262,6 +262,25 @@ void map_software(const Section& model, const Section& parallel, const Section& 
   report.assume("runtime", "nanotron", "the only one of this framework");
 }
 
+// Lists the sections that no rule reads. Those of forks change the model or the training: infini_attention.
+void sort_sections(const Document& document, Report& report) {
+  constexpr std::string_view kRead[] = {"model", "parallelism", "tokens", "optimizer", "doremi"};
+  constexpr std::string_view kNoEffectSections[] = {"checkpoints",       "data_stages",     "data",     "general",
+                                                    "lighteval",         "logging",         "profiler", "tokenizer",
+                                                    "s3_upload",         "metrics_logging", "slurm",    "lr_scheduler",
+                                                    "experiment_logger", "kill_switch_path"};
+  for (const auto& [name, content] : document.items()) {
+    const std::string section = printable(name, 80);
+    if (std::ranges::find(kRead, name) != std::end(kRead)) continue;
+    if (content.is_null() || std::ranges::find(kNoEffectSections, name) != std::end(kNoEffectSections))
+      report.ignore(section, "");
+    else if (is_harmless_name(name))
+      report.approximate(section, kHarmlessByName);
+    else
+      report.refuse(section, "an unknown section; if it changes neither time nor memory, allow it");
+  }
+}
+
 }  // namespace
 
 bool is_nanotron(const Document& document) {
@@ -290,9 +309,7 @@ void read_nanotron(const Document& document, Report& report) {
     config.sort_rest(report);
   else
     note_rest_of_model(config, report);
-  for (const char* section : {"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
-                              "tokenizer", "s3_upload", "metrics_logging", "experiment_logger", "slurm"})
-    if (document.contains(section)) report.ignore(section, "");
+  sort_sections(document, report);
 }
 
 }  // namespace foretoken::io::launch::nanotron

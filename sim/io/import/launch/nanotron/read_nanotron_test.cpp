@@ -125,5 +125,21 @@ TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   for (const char* part : {"model ", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
 }
 
+TEST(ReadNanotron, UnknownSectionsAreRefused) {
+  const auto with = [](const std::string& section) {
+    Report report;
+    nanotron::read_nanotron(Json::parse(R"({"model": {"model_config": {"is_llama_config": "true"}}, "tokens": {},
+                                            "parallelism": {}, )" +
+                                        section + "}"),
+                            report);
+    std::string refused;
+    for (const Refused& one : report.refused) refused += one.setting + ";";
+    return refused;
+  };
+  EXPECT_EQ(with(R"("infini_attention": {"segment_length": "1024"})"), "infini_attention;");
+  EXPECT_EQ(with(R"("infini_attention": null)"), "") << "it is not there";
+  EXPECT_EQ(with(R"("lighteval": {"tasks": "a"}, "dataset_logs": {"a": "1"})"), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

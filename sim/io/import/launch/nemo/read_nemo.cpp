@@ -61,7 +61,8 @@ constexpr Word kNemoWords[] = {
 
 constexpr KeyRule kNemoKeys[] = {
     {"run.* exp_manager.* hydra.* defaults name restore_from_path trainer.* model.data.* model.tokenizer.* "
-     "model.optim.* model.nsys_profile.* model.native_amp* model.hysteresis model.seed model.resume_from_checkpoint "
+     "model.optim.* model.nsys_profile.* model.chakra_profile.* model.native_amp* model.hysteresis model.seed "
+     "model.resume_from_checkpoint "
      "model.relative_attention_max_distance model.arch model.mcore_t5 model.init_method* model.use_scaled_init_method "
      "model.layernorm_* model.do_layer_norm_weight_decay "
      "model.apply_query_key_layer_scaling model.make_vocab_size_divisible_by model.pre_process model.post_process "

@@ -42,8 +42,10 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
   // NAME=$OTHER, where nothing sets OTHER: nothing sets NAME either.
   const bool copies = !appends && value.find('$') != value.npos && texts.size() == 1 && texts[0].empty() &&
                       !script_.variables.fixed.contains(name);
-  if (copies && is_unset(expander_.known_text(value))) {
-    script_.variables.values.erase(std::string(script_.variables.meant_by(name)));
+  if (const std::string known = copies ? expander_.known_text(value) : ""; is_unset(known)) {
+    const std::string meant(script_.variables.meant_by(name));
+    script_.variables.values.erase(meant);
+    if (const std::string other = name_of_unset(known); other != meant) script_.variables.copies[meant] = other;
     return;
   }
   const bool is_emptied = copies && is_empty_default(expander_.tested_text(value));

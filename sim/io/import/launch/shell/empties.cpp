@@ -23,7 +23,7 @@ Texts Interpreter::unset_in(std::string_view word) {
     if (braced && (end == name.end() || *end != '}')) continue;  // it may have a default
     name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
     if (is_name(name) && script_.variables.table(name) == nullptr && expander_.is_set(name) == false)
-      reasons.push_back(std::string(name) + std::string(kUnset));
+      reasons.push_back(std::string(script_.variables.source_of(name)) + std::string(kUnset));
   }
   return reasons;
 }
@@ -50,7 +50,7 @@ Texts Interpreter::empties_among(const Texts& raw) {
         reasons.emplace_back("the arguments of the script");
     } else if (is_name(name) && (array || !raw[i - 1].starts_with('-')) && variables.table(name) == nullptr &&
                expander_.is_set(name) == false) {
-      reasons.push_back(std::string(name) + std::string(kUnset));
+      reasons.push_back(std::string(variables.source_of(name)) + std::string(kUnset));
     }
   }
   return reasons;

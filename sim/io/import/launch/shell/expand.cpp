@@ -87,6 +87,7 @@ void Expander::parts(std::string_view word, bool quoted, Builder& out) {
   if (depth_ > kDeepestExpansion) return;
   ++depth_;
   for (std::size_t at = 0; at < word.size() && !budget_.spent;) {
+    if (!quoted && word.substr(at).starts_with("$\"")) ++at;  // a text to translate
     const bool plain = quoted && (word[at] == '"' || word[at] == '\'');
     const bool place = !quoted && word[at] == '<';
     std::size_t end = plain ? at + 1 : end_of_part(word, at);
@@ -176,10 +177,17 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
 std::string Expander::number(std::string_view expression) {
   const std::string known = known_text(expression);
   Assigned assigned;
+  std::string why;  // a name in it has no known value
   const auto value = while_on(asks_, [&]() -> std::optional<std::int64_t> {
     if (is_unknown(known)) return std::nullopt;
     return arithmetic(
-        known, [this](std::string_view name) { return value_of(name); }, &assigned);
+        known,
+        [&](std::string_view name) {
+          std::string text = value_of(name);
+          if (why.empty()) why = why_unknown(text);
+          return text;
+        },
+        &assigned);
   });
   if (value) {
     for (const auto& [name, number] : assigned) variables_.set(name, {fmt::format("{}", number)});
@@ -187,6 +195,7 @@ std::string Expander::number(std::string_view expression) {
   }
   forget_assigned(expression);
   if (is_unknown(known)) return unknown_because(why_unknown(known));
+  if (!why.empty()) return unknown_because(why);
   return unknown_because(fmt::format("$(({}))", known));
 }
 
@@ -208,7 +217,7 @@ Expander::Value Expander::special(std::string_view name) {
     return {{found->second}, true};
   if (variables_.under_slurm && name.starts_with("SLURM_")) return {{unknown_because(name)}, true};
   if (name.find_first_not_of("0123456789") != name.npos || name.empty() || name.size() > 4)
-    return asks_ && !name.empty() ? Value{{unset_variable(name)}, false} : Value{};
+    return asks_ && !name.empty() ? Value{{unset_variable(variables_.source_of(name))}, false} : Value{};
   const auto number = static_cast<std::size_t>(std::stoi(std::string(name)));
   if (number == 0) return {{variables_.script}, true};
   if (number <= arguments.size()) return {{arguments[number - 1]}, true};

@@ -66,6 +66,46 @@ bool is_launcher(std::string_view name) {
   return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
 }
 
+// Returns \n and \t of a format as the characters that they stand for.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    if (next == 'n' || next == 't' || next == '\\')
+      plain += next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+    else
+      plain += text[i];
+    if (next == 'n' || next == 't' || next == '\\') ++i;
+  }
+  return plain;
+}
+
+// printf FORMAT WORD... with %s, %d and %%. The format is used anew until all words are printed.
+std::optional<std::string> printed(const Texts& words) {
+  if (words.size() < 2 || words[1] == "-v" || words[1] == "--") return std::nullopt;
+  const std::string format = unescaped(words[1]);
+  std::string text;
+  std::size_t next = 2;
+  do {
+    const std::size_t begin = next;
+    for (std::size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        text += format[i];
+        continue;
+      }
+      const char kind = ++i < format.size() ? format[i] : '\0';
+      if (kind == '%')
+        text += '%';
+      else if (kind == 's' || kind == 'd')
+        text += next < words.size() ? words[next++] : kind == 'd' ? "0" : "";
+      else
+        return std::nullopt;  // widths and other kinds
+    }
+    if (next == begin) break;
+  } while (next < words.size());
+  return text;
+}
+
 // A command at the beginning of a pipeline.
 std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
                                            std::string& folder, const TextOfFile& text_of) {
@@ -86,6 +126,7 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   const bool looks_up =
       (name == "which" && words.size() == 2) || (name == "command" && words.size() == 3 && words[1] == "-v");
   if (looks_up && is_launcher(last)) return last;
+  if (name == "printf") return printed(words);
   if (name == "seq") return sequence_of(words);
   if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 1) return document;

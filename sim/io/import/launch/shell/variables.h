@@ -23,6 +23,7 @@ struct Variables {
   std::set<std::string, std::less<>> fixed{};  ///< what the user states; assignments leave it unchanged
   std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
   std::set<std::string, std::less<>> emptied{};                 ///< D after D=${DATA:-}, where nothing sets DATA
+  std::map<std::string, std::string, std::less<>> copies{};     ///< N and NHOSTS after N=$NHOSTS, where nothing sets it
   bool lacks_options = false;     ///< getopts or getopt had no arguments, which nobody stated
   bool under_slurm = false;       ///< then any other SLURM_ variable is set, but unknown
   Texts arguments{};              ///< $1, $2, ...
@@ -36,6 +37,17 @@ struct Variables {
     for (int i = 0; i < kLongestChain; ++i) {
       const auto found = references.find(name);
       if (found == references.end()) break;
+      name = found->second;
+    }
+    return name;
+  }
+
+  /// Returns the variable that the environment must set for one without a value: NHOSTS for N after N=$NHOSTS.
+  [[nodiscard]] std::string_view source_of(std::string_view name) const {
+    constexpr int kLongestChain = 8;
+    for (int i = 0; i < kLongestChain; ++i) {
+      const auto found = copies.find(meant_by(name));
+      if (found == copies.end()) break;
       name = found->second;
     }
     return name;

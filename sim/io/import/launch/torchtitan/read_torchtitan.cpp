@@ -302,6 +302,8 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
       report.ignore(printable(path, 80), "");
     } else if (key == "enable_fsdp_float8_all_gather") {
       report.approximate(path, "weights are gathered in 16 bit");
+    } else if (key == "force_recompute_fp8_weight_in_bwd") {
+      report.approximate(path, "weights are cast to 8 bits once a step");
     } else if (key.ends_with("_stage_less_layers") || key == "module_fqns_per_model_part" ||
                key == "pipeline_parallel_split_points") {
       if (!value.empty()) report.approximate(path, "layers are dealt evenly over the stages");
