@@ -303,25 +303,32 @@ bool names_module(const std::vector<std::string>& words, std::size_t at) {
     const std::string name = fs::path(word).filename().string();
     return name.starts_with("python") || name == "torchrun" || name == "accelerate" || name == "deepspeed";
   });
-  return python &&
-         std::ranges::none_of(std::array{"torch.", "accelerate.", "deepspeed", "pip", "venv", "http.", "json.tool"},
-                              [&](const char* begin) { return words[at].starts_with(begin); });
+  const std::string package = words[at].substr(0, words[at].find('.'));
+  return python && std::ranges::none_of(std::array{"torch", "accelerate", "deepspeed", "pip", "venv", "http", "json"},
+                                        [&](const char* tool) { return package == tool; });
 }
 
 }  // namespace
 
 std::string unstated_configuration(const shell::Script& script) {
-  for (const shell::Command& command : script.commands)
-    for (std::size_t i = 1; i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      const bool program = command.words[i - 1].ends_with(".py") || names_module(command.words, i - 1);
-      const bool flag = command.words[i - 1] == "--config" || word.starts_with("--config=");
-      if ((!program && !flag) || !shell::is_unknown(word)) continue;
-      const std::string reason = shell::why_unknown(word);
+  // Commands before the last program prepare, so that one trains.
+  for (auto command = script.commands.rbegin(); command != script.commands.rend(); ++command) {
+    const std::vector<std::string>& words = command->words;
+    std::string program;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const bool starts = words[i].ends_with(".py") || names_module(words, i);
+      if (starts) program = words[i].ends_with(".py") ? fs::path(words[i]).filename().string() : words[i];
+      const std::size_t value = starts || words[i] == "--config" ? i + 1 : words[i].starts_with("--config=") ? i : 0;
+      if (program.empty() || value == 0 || value >= words.size() || !shell::is_unknown(words[value])) continue;
+      const std::string reason = shell::why_unknown(words[value]);
       if (shell::is_unstated_argument(reason))
-        return fmt::format("{} starts a program with {}, which nobody states; write it behind --", command.place(),
-                           reason);
+        return fmt::format(
+            "{} starts {}, which no reader here knows, with {}; if that is its configuration, state it after "
+            "--",
+            command->place(), printable(program, 60), reason);
     }
+    if (!program.empty()) return "";
+  }
   return "";
 }
 

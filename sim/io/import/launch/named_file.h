@@ -42,8 +42,9 @@ void note_configuration(const NamedFile& named, Report& report);
 /// no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
-/// Words the complaint where nobody states the configuration of a program: "run.sh:3 starts a program with argument 1
-/// of the script, which nobody states; write it behind --". Empty where none is left open.
+/// Words the complaint where nobody states an argument of the training program that may be its configuration: "run.sh:3
+/// starts own.py, which no reader here knows, with argument 1 of the script; if that is its configuration, state it
+/// after --". Empty where none is left open.
 [[nodiscard]] std::string unstated_configuration(const shell::Script& script);
 
 /// Words the complaint where a script that is started is not there, or where nobody sets a variable of its name:

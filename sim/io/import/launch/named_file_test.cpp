@@ -226,7 +226,12 @@ TEST_F(NamedFiles, FilesOfNoFrameworkAndMissingOnesAreRefusedInOneLine) {
   (void)read("accelerate launch -m own.sft --steps 4\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts own.sft, which no reader here knows"));
   (void)read("set -e\naccelerate launch --num_processes 4 -m own.sft \"$1\"\n");
-  EXPECT_THAT(complaints_, HasSubstr("run.sh:2 starts a program with argument 1 of the script, which nobody states"));
+  EXPECT_THAT(complaints_,
+              HasSubstr("run.sh:2 starts own.sft, which no reader here knows, with argument 1 of the script"));
+  (void)read("python prepare.py \"$1\"\ntorchrun --nproc_per_node 8 own_main.py --steps 4\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts prepare.py, own_main.py, which no reader here knows"));
+  (void)read("python -m pipeline.train --steps 4\n");
+  EXPECT_THAT(complaints_, HasSubstr("the script starts pipeline.train, which no reader here knows"));
   (void)read("colossalai run --nproc_per_node 8 train.py --tp 2 --plugin hybrid\n");
   EXPECT_THAT(complaints_, HasSubstr("the script starts ColossalAI; expected a launch"));
 }

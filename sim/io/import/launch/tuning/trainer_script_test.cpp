@@ -186,6 +186,10 @@ TEST(TrainerScript, RecomputingOfFsdpIsThatOfItsFiles) {
       folder.read(file + "accelerate launch --config_file acc.yaml train.py" + std::string(kArguments));
   EXPECT_EQ(written.at("recompute.granularity"), Json("full"));
   EXPECT_EQ(written.whole("gpus"), 8);
+  const Report module =
+      folder.read(file + "accelerate launch --config_file acc.yaml -m trl.scripts.sft" + std::string(kArguments));
+  EXPECT_EQ(module.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(module.whole("gpus"), 8);
   folder.write("fsdp.json", R"({"activation_checkpointing": true})");
   const std::string launch = std::string("torchrun --nproc_per_node 8 train.py") + kArguments + " --fsdp full_shard ";
   EXPECT_EQ(folder.read(launch + "--fsdp_config fsdp.json").at("recompute.granularity"), Json("full"));
