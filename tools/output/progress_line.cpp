@@ -46,8 +46,10 @@ std::string progress_text(std::size_t done, std::size_t total, const std::string
       fmt::format("{:3.0f} %  {} of {} {}, ", 100 * part / all, report::whole(part), report::whole(all), things);
   if (done == 0) return counted + so_far;
   const double rate = part / counted_s;
-  const std::string speed = counted + report::whole(rate) + "/s";
-  return part < kLeastPart * all ? speed : speed + fmt::format(", {:.0f} s left", (all - part) / rate);
+  const std::string speed = rate < 1 ? so_far : report::whole(rate) + "/s";
+  const std::string left = fmt::format("{:.0f} s left", (all - part) / rate);
+  if (part < kLeastPart * all) return counted + speed;
+  return counted + (rate < 1 ? left : speed + ", " + left);
 }
 
 bool redraws(double elapsed_s, double since_shown_s) {

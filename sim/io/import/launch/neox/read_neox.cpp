@@ -85,13 +85,14 @@ std::int64_t gated_width(std::int64_t stated, std::int64_t multiple) {
 void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
   const std::string activation = settings.text({"activation"}).value_or("gelu");
   const std::string kind = settings.text({"mlp_type"}).value_or("regular");
-  const bool llama = activation == "silu" && (kind == "llama" || kind == "gated");
+  const bool llama = (activation == "silu" || activation == "gelu") && (kind == "llama" || kind == "gated");
   const bool gated = llama || activation == "swiglu" || activation == "geglu" ||
                      (activation == "silu" && settings.text({"norm"}).value_or("") == "rmsnorm");
   const auto hidden = settings.whole({"hidden_size"});
   const auto stated = settings.whole({"intermediate_size"});
   const auto multiple = settings.whole({"mlp_multiple_of"});
-  if (gated) arguments.push_back({activation == "geglu" ? "geglu" : "swiglu", {}, "activation"});
+  const bool by_gelu = activation == "geglu" || activation == "gelu";
+  if (gated) arguments.push_back({by_gelu ? "geglu" : "swiglu", {}, "activation"});
   if (activation != "gelu" && !gated)
     settings.report().refuse("activation", "the activation " + in_quotes(activation) + " is not modelled");
   if (!hidden) return;

@@ -32,6 +32,7 @@ TEST(NeoxMlp, OfALlamaBlockIsTwoThirdsWide) {
     EXPECT_EQ(report.at("model.activation"), Json("swiglu")) << kind;
     EXPECT_EQ(report.whole("model.ffn_hidden_size"), 5632) << kind;
   }
+  EXPECT_EQ(neox_with("\"activation\": \"gelu\", \"mlp_type\": \"llama\"").at("model.activation"), Json("geglu"));
   EXPECT_THAT(refused_lines(neox_with("\"activation\": \"silu\"")), HasSubstr("\"silu\" is not modelled"));
   EXPECT_THAT(refused_lines(neox_with("\"attention_head_type\": \"groupedquery\"")), HasSubstr("attention_head_type"));
 }

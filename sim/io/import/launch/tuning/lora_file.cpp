@@ -54,7 +54,7 @@ void take_lora_file(const shell::Script& script, const std::string& folder, Json
   const auto file = object_of(script, name, folder);
   if (!file)
     return report.ask("training.rank", "the file of --" + flag + ", " + printable(name, 80) +
-                                           ", is not there; state --set training.rank=N");
+                                           ", is not there or cannot be read; state --set training.rank=N");
   for (const auto& [theirs, value] : file->items()) {
     const std::string own = name_of_programs(theirs);
     const bool says_nothing = value.is_null() || value == "" || value == "null" || value.empty();

@@ -170,6 +170,7 @@ TEST(OwnPrograms, AFileThatMergesAdaptersTrainsNothing) {
   const std::string merge = "model_name_or_path: huggyllama/llama-7b\nfinetuning_type: lora\ntemplate: llama2\n";
   EXPECT_THAT(refused_lines(read_test_launch(merge + "export_dir: out\n", "merge.yaml")),
               HasSubstr("export_dir: adapters are merged"));
+  EXPECT_EQ(refused_lines(read_test_launch(merge + "stage: sft\ndo_train: true\nexport_dir: out\n", "train.yaml")), "");
 }
 
 // TRL's SFTConfig, written out whole.

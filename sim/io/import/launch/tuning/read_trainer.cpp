@@ -94,7 +94,8 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   if (stage != "sft" && stage != "pt")
     report.refuse("stage " + printable(stage, 20), "preference, reward or RL stage, not plain training", "stage");
   const auto stands = [&](const char* key) { return settings.document().contains(key); };
-  if (stands("export_dir") && !stands("per_device_train_batch_size") && !stands("learning_rate"))
+  if (stands("export_dir") && !stands("per_device_train_batch_size") && !stands("learning_rate") &&
+      !settings.on({"do_train"}))
     report.refuse("export_dir", "adapters are merged into the weights, and nothing trains");
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
   if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
