@@ -60,11 +60,11 @@ bool is_job_of_mosaic(const Json& document) {
 void read_job(const fs::path& path, const Json& document, const Launch& launch, Report& report, Findings& findings) {
   Launch inner = launch;
   const Json& gpus = document.at("compute").at("gpus");
-  const auto count = gpus.is_string() ? whole_of(gpus.get<std::string>()) : std::nullopt;
+  const auto count = whole_of(gpus.is_string() ? gpus.get<std::string>() : std::string());
   if (count && !stated_gpus(launch)) inner.sets.push_back(fmt::format("gpus={}", *count));
   read_script_file(path, document.at("command").get<std::string>(), inner, report, findings);
   if (!count || stated_gpus(launch) || !findings.complaints.empty()) return;
-  report.map("gpus", *count, "compute.gpus");
+  report.map("gpus", count.value_or(0), "compute.gpus");
 }
 
 void read_yaml_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
