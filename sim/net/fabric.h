@@ -70,8 +70,8 @@ struct NodeGraph {
 /// (NVIDIA, "NVIDIA DGX-1 With Tesla V100 System Architecture", WP-08437, figure 4). Cables that the cluster states
 /// replace these.
 ///
-/// PCIe is pcie_trees() of every host. Sockets are joined pair by pair with the rate of a PCIe link. No source of such a
-/// tree states this rate; it is assumed that a link between sockets carries as much as a x16 slot.
+/// PCIe is pcie_trees() of every host. Sockets are joined pair by pair with the rate of a PCIe link. No source of such
+/// a tree states this rate; it is assumed that a link between sockets carries as much as a x16 slot.
 ///
 /// Precondition: without stated cables, "hybrid-cube-mesh" has 8 GPUs.
 void build_node(const Cluster& cluster, NodeGraph& node);
