@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,29 +162,35 @@ void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) 
 // (docs/modeller/experts.md, peaks with natural routing).
 constexpr double kUnevenRouting = 1.9;
 
-// Warns of a job that fits with even routing only, or only up to an imbalance that published tests exceed.
+// Returns the peak of the job at an imbalance, when there it fits as `fits` says. Returns nothing otherwise.
+std::optional<Bytes> peak_at(double imbalance, bool fits, Job job) {
+  job.routing.imbalance = imbalance;
+  const Bytes peak = search::peak_memory(job);
+  return search::fits(job, peak) == fits ? std::optional(peak) : std::nullopt;
+}
+
+// Warns of a job that does not fit as uneven as published tests are, and of one that fits with even routing only.
 void warn_of_uneven_routing(const Job& job, const report::Memory& memory, std::vector<std::string>& warnings) {
   if (!job.model.experts || job.routing.capacity_factor || !job.groups.empty()) return;
-  const double counted = job.imbalance_at_peak();
-  Job other = job;
-  other.routing.imbalance =
-      memory.fits ? std::min(kUnevenRouting, model::most_imbalance(*job.model.experts, job.parallelism.expert))
-                  : job.routing.imbalance_in_times();
-  if (memory.fits ? *other.routing.imbalance <= counted : *other.routing.imbalance == counted) return;
-  const Bytes peak = search::peak_memory(other);
-  if (search::fits(other, peak) == memory.fits) return;
-  const std::string held = fmt::format("{} of {}", report::binary_bytes(peak + memory.outside_allocator),
-                                       report::binary_bytes(memory.capacity));
-  if (memory.fits)
-    warnings.push_back(fmt::format(
-        "memory: {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before routing is trained",
-        held, *other.routing.imbalance, counted, kUnevenRouting));
-  else
-    warnings.push_back(
-        fmt::format("memory: the fullest expert rank is taken to hold {:g} times the mean rows. With even routing the "
-                    "job fits: {}. "
-                    "Where routing is balanced, state moe.imbalance 1",
-                    counted, held));
+  const double counted = job.imbalance_at_peak(), even = job.routing.imbalance_in_times();
+  const double uneven = std::min(kUnevenRouting, model::most_imbalance(*job.model.experts, job.parallelism.expert));
+  const auto held = [&](Bytes peak) {
+    return fmt::format("{} of {}", report::binary_bytes(peak + memory.outside_allocator),
+                       report::binary_bytes(memory.capacity));
+  };
+  if (memory.fits && uneven > counted) {
+    if (const auto peak = peak_at(uneven, false, job))
+      warnings.push_back(fmt::format(
+          "memory: {} at moe.imbalance {:.3g}; it fits at {:g}. Megatron-LM's tests reach {:g} before routing is "
+          "trained",
+          held(*peak), uneven, counted, kUnevenRouting));
+  } else if (!memory.fits && even < counted) {
+    if (const auto peak = peak_at(even, true, job))
+      warnings.push_back(fmt::format(
+          "memory: the fullest expert rank is taken to hold {:g} times the mean rows. With even routing the "
+          "job fits: {}. Where routing is balanced, state moe.imbalance 1",
+          counted, held(*peak)));
+  }
 }
 
 // Says where a ZeRO stage needs more memory than the one below, beyond a trifle. Stages 2 and 3 have no pipeline.

@@ -101,7 +101,7 @@ TEST(Caveats, CopiesThroughTheHostAreABestCase) {
   EXPECT_THAT(warnings_of(1, "false"), Not(HasSubstr("p2p"))) << "one GPU exchanges nothing";
 }
 
-// What a job with experts fits, and the warnings about it.
+// The memory of a job with experts: it says whether the job fits, and holds the warnings.
 struct Held {
   bool fits;
   std::string warnings;

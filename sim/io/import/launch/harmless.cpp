@@ -139,23 +139,26 @@ bool is_rate_or_limit(std::string_view name) {
   return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
 }
 
+// Returns true for a name of several words, one of them `word`, that are all among `known`.
+bool consists_of(std::string_view known, std::string_view word, std::string_view name) {
+  const auto words = words_of_name(name);
+  return words.size() > 1 && std::ranges::find(words, word) != words.end() &&
+         std::ranges::all_of(words, [&](const std::string& one) { return holds_word(known, one); });
+}
+
 // Returns true for groups of data and of runs: sft_group, wandb_group.
 bool is_group_of_data(std::string_view name) {
-  constexpr std::string_view kOfData =
-      " data dataset datasets exp experiment group id log logger mlflow name project run sft task wandb ";
-  const auto words = words_of_name(name);
-  return words.size() > 1 && std::ranges::find(words, "group") != words.end() &&
-         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kOfData, word); });
+  return consists_of(
+      " data dataset datasets exp experiment group id log logger mlflow name project run sft task wandb ", "group",
+      name);
 }
 
 // Returns true for a way to choose data or to save: instruction_strategy, mixing_strategy. Others are of the training.
 bool is_strategy_of_data(std::string_view name) {
-  constexpr std::string_view kOfData =
+  return consists_of(
       " answer checkpoint chat data dataset datasets instruction log logging mix mixing prompt save saving strategy "
-      "template ";
-  const auto words = words_of_name(name);
-  return words.size() > 1 && std::ranges::find(words, "strategy") != words.end() &&
-         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kOfData, word); });
+      "template ",
+      "strategy", name);
 }
 
 }  // namespace

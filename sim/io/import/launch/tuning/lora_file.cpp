@@ -2,8 +2,6 @@
 #include "sim/io/import/launch/tuning/lora_file.h"
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <string_view>
 
 #include "sim/base/text.h"

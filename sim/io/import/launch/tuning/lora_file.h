@@ -9,8 +9,8 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Moves rank and products of the file into `document`, beside a switch of LoRA (--use_lora). Asks for the rank where
-/// the file is not there. `folder` is that of the script.
+/// Adds the keys of the file to `document`, where they count as flags do, if LoRA is switched on (--use_lora). Asks for
+/// the rank where the file is not there. `folder` is that of the script.
 void take_lora_file(const shell::Script& script, const std::string& folder, Json& document, Report& report);
 
 }  // namespace foretoken::io::launch::tuning
