@@ -93,7 +93,7 @@ class GanttDrawing {
 
   // Draws the legend in as many lines as it needs.
   void legend(const std::vector<Gantt>& charts) {
-    constexpr double kSquare = 12, kBetween = 18, kLetter = 6.5;
+    constexpr double kSquare = 12, kBetween = 18;
     double x = kLeft;
     y_ = 6;
     const auto place = [&](double squares, std::string_view words) {

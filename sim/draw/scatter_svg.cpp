@@ -14,7 +14,7 @@
 namespace foretoken::draw {
 namespace {
 
-constexpr double kSquareLeft = 70, kSquareTop = 40, kSide = 520, kNames = 190;
+constexpr double kSquareLeft = 70, kSquareTop = 40, kSide = 520, kLeastNames = 190, kBeforeName = 30;
 constexpr double kSquareRight = kSquareLeft + kSide, kSquareBottom = kSquareTop + kSide;
 
 // Converts a value to pixels.
@@ -91,8 +91,15 @@ std::string mark(std::size_t series, double x, double y, std::string_view hint =
   }
 }
 
-std::string start(const std::string& title) {
-  const double width = kSquareRight + kNames, height = kSquareBottom + 50;
+// Returns the room beside the square that the longest name of a series needs, behind its mark.
+double room_for_names(const std::vector<Series>& series) {
+  double room = kLeastNames;
+  for (const Series& one : series) room = std::max(room, kBeforeName + kLetter * static_cast<double>(one.name.size()));
+  return room;
+}
+
+std::string start(const std::string& title, double names) {
+  const double width = kSquareRight + names, height = kSquareBottom + 50;
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
                         {"width", width},
                         {"height", height},
@@ -118,7 +125,7 @@ std::string scatter_svg(const std::string& title, const ScatterAxis& x, const Sc
   constexpr double kRow = 16;
   expects(series.size() <= kMostSeries, "a plot has at most 35 series");
   const ToPixels to_x(x, kSquareLeft, kSquareRight), to_y(y, kSquareBottom, kSquareTop);
-  std::string svg = start(title) + x_axis(x, to_x) + y_axis(y, to_y) + titles(x.title, y.title);
+  std::string svg = start(title, room_for_names(series)) + x_axis(x, to_x) + y_axis(y, to_y) + titles(x.title, y.title);
 
   for (const auto& [from, to] : guides)
     svg += element("line", {{"x1", to_x(from.first), 1},
@@ -134,7 +141,8 @@ std::string scatter_svg(const std::string& title, const ScatterAxis& x, const Sc
       svg += mark(s, to_x(px), to_y(py), series[s].labels.empty() ? "" : series[s].labels[p]);
     }
     const double row = kSquareTop + 14 + kRow * static_cast<double>(s);
-    svg += mark(s, kSquareRight + 18, row) + text({{"x", kSquareRight + 30}, {"y", row + 4}}, series[s].name) + "\n";
+    svg += mark(s, kSquareRight + 18, row) + text({{"x", kSquareRight + kBeforeName}, {"y", row + 4}}, series[s].name) +
+           "\n";
   }
   return svg + "</svg>\n";
 }

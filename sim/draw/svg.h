@@ -13,6 +13,10 @@ namespace foretoken::draw {
 inline constexpr std::array<std::string_view, 8> kPalette{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                           "#e69f00", "#56b4e9", "#000000", "#999933"};
 
+/// Room for a letter of the drawings' text (12 pixels high, sans-serif), in pixels. A legend of several words needs
+/// less.
+inline constexpr double kLetter = 6.5;
+
 /// Escapes `text` for content or for an attribute in double quotes. Markup characters become entities. Control
 /// characters, except newlines, become blanks.
 [[nodiscard]] std::string escaped(std::string_view text);

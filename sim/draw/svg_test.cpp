@@ -51,5 +51,15 @@ TEST(Scatter, PointsLieWhereTheirValuesSay) {
   EXPECT_THAT(svg, HasSubstr(">1000</text>"));
 }
 
+TEST(Scatter, LongNamesHaveRoomBesideTheSquare) {
+  const ScatterAxis axis{.title = "x", .low = 0, .high = 10, .logarithmic = false, .tick = 1};
+  const auto drawn = [&](const std::string& name) {
+    return scatter_svg("t", axis, axis, {{name, {{1, 1}}}, {"s", {{2, 2}}}}, {});
+  };
+  EXPECT_THAT(drawn("a"), HasSubstr("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"780\""));
+  const std::string name = "tensor 2 x pipeline 2, 2 instances";  // ends at 590 + 30 + 34 x 6.5
+  EXPECT_THAT(drawn(name), HasSubstr("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"841\""));
+}
+
 }  // namespace
 }  // namespace foretoken::draw
