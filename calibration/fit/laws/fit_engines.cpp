@@ -27,6 +27,9 @@ constexpr std::size_t kMostFitted = 600;
 constexpr cost::CacheWrite kFirstWrite{Seconds(5e-6), BytesPerSecond(3e12)};
 /// AttentionKernels that ignore their windows have an overhang as long as any sequence.
 constexpr double kMostOverhang = 131072, kMostFactor = 10;
+/// A kernel this many times as slow or as fast as the law's is another kernel, so it has a rate of its own.
+constexpr double kOtherKernel = 2;
+constexpr double kFirstHalfLength = 50, kFirstTail = 0.1;  // a fit moves logarithms, so it cannot begin at 0
 constexpr int kSteps = 4000;
 
 /// Returns the outcomes of an engine's kernels under its constants.
@@ -37,18 +40,35 @@ std::vector<Outcome> outcomes_of(const AttentionKernels& samples, const EnginePr
   return all;
 }
 
-/// The constants that the fit of one engine moves: those of the cache, the kernel's factor, the overhang.
+/// The constants that the fit of one engine moves: those of the cache, the kernel's factor or its rate, the overhang.
 struct EngineFit {
   cost::EngineAttention of{};
   bool cached = false, by_factor = true;
   FittedCacheWrite write{.by_token = true};
+  cost::CacheWrite first_write = kFirstWrite;
+  std::optional<cost::AttentionRate> first_rate{};  ///< where the fit of the kernel's own rate begins; none: a factor
 
   [[nodiscard]] std::size_t of_cache() const { return cached ? (write.with_queries ? 4 : 3) : 0; }
-  [[nodiscard]] std::size_t constants() const { return of_cache() + (by_factor ? 1 : 0) + (of.windowed ? 1 : 0); }
+  [[nodiscard]] std::size_t of_kernel() const { return first_rate ? 3 : by_factor ? 1 : 0; }
+  [[nodiscard]] std::size_t constants() const { return of_cache() + of_kernel() + (of.windowed ? 1 : 0); }
+  [[nodiscard]] Arguments start(double overhang) const {
+    Arguments start;
+    if (cached) write.start(start, first_write);
+    if (first_rate)
+      for (const double first : {first_rate->peak.value(), first_rate->half_length, first_rate->tail})
+        start.push_back(std::log(first));
+    else if (by_factor)
+      start.push_back(0);
+    if (of.windowed) start.push_back(std::log(overhang));
+    return start;
+  }
   [[nodiscard]] cost::EngineAttention at(const Arguments& at) const {
     cost::EngineAttention engine = of;
     if (cached) engine.cache_write = write.at(at, 0);
-    if (by_factor) {
+    if (first_rate) {
+      const auto constant = [&](std::size_t i) { return rounded(std::exp(at[of_cache() + i])); };
+      engine.own_rate = {FlopPerSecond(constant(0)), constant(1), constant(2)};
+    } else if (by_factor) {
       const double factor = std::exp(at[of_cache()]);
       engine.kernel_factor = rounded(std::clamp(factor, 1 / kMostFactor, kMostFactor));
     }
@@ -71,11 +91,7 @@ cost::EngineAttention best_of(const EngineFit& fit, const cost::AttentionLaw& la
   cost::EngineAttention best;
   double least = std::numeric_limits<double>::infinity();
   for (const double overhang : {30.0, 300.0, 8192.0}) {
-    Arguments start;
-    if (fit.cached) fit.write.start(start, kFirstWrite);
-    if (fit.by_factor) start.push_back(0);
-    if (fit.of.windowed) start.push_back(std::log(overhang));
-    const Arguments found = minimise(objective, minimise(objective, start, 0.4, kSteps), 0.4, kSteps);
+    const Arguments found = minimise(objective, minimise(objective, fit.start(overhang), 0.4, kSteps), 0.4, kSteps);
     if (const double value = objective(found); value < least) {
       least = value;
       best = fit.at(found);
@@ -107,6 +123,16 @@ std::optional<EngineFit> engine_fit(const cost::EngineAttention& of, const Atten
   return fit;
 }
 
+/// Returns the fit of a rate of the engine's own, or nothing where its kernel is about as fast as the law's.
+std::optional<EngineFit> own_rate_fit(EngineFit fit, const cost::EngineAttention& by_factor,
+                                      const cost::AttentionRate& of_law) {
+  if (std::abs(std::log(by_factor.kernel_factor)) < std::log(kOtherKernel)) return std::nullopt;
+  fit.first_rate = {of_law.peak / by_factor.kernel_factor, std::max(of_law.half_length, kFirstHalfLength),
+                    std::max(of_law.tail, kFirstTail)};
+  if (by_factor.cache_write) fit.first_write = *by_factor.cache_write;
+  return fit;
+}
+
 }  // namespace
 
 void fit_engines(cost::AttentionLaws& attention, const measured::Samples& samples) {
@@ -130,6 +156,9 @@ void fit_engines(cost::AttentionLaws& attention, const measured::Samples& sample
     const auto fit = engine_fit({.engine = engine, .windowed = windowed}, fitted, found[law]);
     if (!fit) continue;
     cost::EngineAttention best = best_of(*fit, *law, attention, fitted);
+    if (const auto own = own_rate_fit(*fit, best, law->forward);
+        own && fitted.size() >= kKernelsForEach * own->constants())
+      best = best_of(*own, *law, attention, fitted);
     best.evidence = evidence(source_of(samples, tables[engine]), fitted.size(),
                              outcomes_of(left_out, EnginePrediction(*law, best, attention)));
     best.evidence.provenance = cost::Provenance::kFitted;

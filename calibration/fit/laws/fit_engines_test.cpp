@@ -65,6 +65,21 @@ TEST(FitEngines, OneLawMeetsTheTablesOfSeveralEngines) {
   EXPECT_LT(median_error(profile, samples), 0.01);
 }
 
+// A factor cannot follow such a kernel: it is five times slower at 8,192 tokens, and twice at 1,024.
+TEST(FitEngines, AKernelUnlikeTheLawsHasARateOfItsOwn) {
+  cost::Profile profile = known_profile();
+  const cost::AttentionRate slow{.peak = causal_law(profile).forward.peak / 5, .half_length = 100, .tail = 0.7};
+  const cost::EngineAttention truth{
+      .engine = cost::InferenceEngine::kTensorRtLlm, .own_rate = slow, .cache_write = kRotates};
+  const measured::Samples samples = table_of("torch_flow", truth, profile);
+  fit_engines(profile.attention, samples);
+  const cost::EngineAttention& found = causal_law(profile).engines.at(0);
+  ASSERT_TRUE(found.own_rate);
+  EXPECT_EQ(found.kernel_factor, 1);
+  EXPECT_NEAR(found.own_rate->peak / slow.peak, 1, 0.02);
+  EXPECT_LT(median_error(profile, samples), 0.01);
+}
+
 TEST(FitEngines, WindowsHaveConstantsOfTheirOwn) {
   cost::Profile profile = known_profile();
   const cost::EngineAttention truth{.engine = cost::InferenceEngine::kSglang,

@@ -144,11 +144,13 @@ TEST(ReadProfile, ATokenInACacheTakesNoTimeUnlessStated) {
 TEST(ReadProfile, EnginesStandOnceForEachKindOfTheirKernels) {
   nlohmann::json value = shipped("a100-sxm4-80gb");
   const nlohmann::json evidence = value["attention"]["laws"][0]["evidence"];
-  const nlohmann::json engine = {{"engine", "tensorrt-llm"},
-                                 {"windowed", false},
-                                 {"kernel_factor", 1.25},
-                                 {"cache_write", {{"launch_us", 1}, {"gb_per_s", 1000}, {"query_gb_per_s", 500}}},
-                                 {"evidence", evidence}};
+  const nlohmann::json engine = {
+      {"engine", "tensorrt-llm"},
+      {"windowed", false},
+      {"kernel_factor", 1.25},
+      {"forward", {{"peak_tflops", 190}, {"half_length", 150}, {"tail", 0.7}, {"sharpness", 1}}},
+      {"cache_write", {{"launch_us", 1}, {"gb_per_s", 1000}, {"query_gb_per_s", 500}}},
+      {"evidence", evidence}};
   value["attention"]["laws"][0]["engines"] = nlohmann::json::array({engine, engine});
   EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("/attention/laws/0/engines: expected one entry")));
   value["attention"]["laws"][0]["engines"][1]["engine"] = "orca";
@@ -160,6 +162,7 @@ TEST(ReadProfile, EnginesStandOnceForEachKindOfTheirKernels) {
   const cost::EngineAttention& read = profile.attention.laws[0].engines.at(0);
   EXPECT_EQ(read.engine, cost::InferenceEngine::kTensorRtLlm);
   EXPECT_DOUBLE_EQ(read.cache_write->queries.value(), 500e9);
+  EXPECT_DOUBLE_EQ(read.own_rate->peak.value(), 190e12);
   EXPECT_THAT(to_json_text(profile), HasSubstr("\"query_gb_per_s\": 500"));
 }
 
