@@ -132,15 +132,15 @@ TEST(DiagnoseCommand, TheBarOfAnEvaluationIsNoTraining) {
       << "no bar has the stated number of steps";
 }
 
-TEST(DiagnoseCommand, ATimeWithoutEndIsShort) {
+TEST(DiagnoseCommand, ALongTimeIsShort) {
   const TemporaryFolder folder;
   std::string lines;
   for (int step = 1; step < 10; ++step)
     lines += " iteration " + std::to_string(step) +
-             "/ 100 | elapsed time per iteration (ms): 1e300 | global batch size: 8 |\n";
+             "/ 100 | elapsed time per iteration (ms): 8.9e9 | global batch size: 8 |\n";
   const Ran ran = run_foretoken({"diagnose", folder.put("big.log", lines)});
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("1e+297 s"));
+  EXPECT_THAT(ran.out, HasSubstr("8,900,000 s"));
   for (const std::string& line : lines_of(ran.out)) EXPECT_LE(line.size(), 100U) << line;
 }
 
@@ -173,6 +173,9 @@ TEST(DiagnoseCommand, OtherFilesAreOneLine) {
            {"no file",
             {"diagnose", folder.file("none.log")},
             "cannot be read: No such file or directory; expected the log"},
+           {"a name that is too long",
+            {"diagnose", std::string(300, 'x')},
+            "cannot be read: File name too long; expected the log"},
            {"a device without end", {"diagnose", "/dev/zero"}, "/dev/zero: its first 256 MiB state no step"},
            {"RLHF", {"diagnose", kLogFolder + "rlhf.log"}, "reinforcement learning"},
            {"a key without a scenario",
@@ -185,6 +188,33 @@ TEST(DiagnoseCommand, OtherFilesAreOneLine) {
     EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
   }
+}
+
+TEST(DiagnoseCommand, TimesAndRatesThatNoStepCanHaveDoNotCount) {
+  const TemporaryFolder folder;
+  const auto diagnosed = [&](const std::vector<std::string>& times) {
+    std::string text;
+    for (std::size_t at = 0; at < times.size(); ++at)
+      text += fmt::format(" iteration {}/ 100 | elapsed time per iteration (ms): {} | global batch size: 8 |\n", at + 1,
+                          times[at]);
+    return run_foretoken({"diagnose", folder.put("train.log", text), "--json"});
+  };
+  for (const char* impossible : {"1e300", "1e-320", "1e13"}) {
+    SCOPED_TRACE(impossible);
+    const Ran alone = diagnosed(std::vector<std::string>(20, impossible));
+    EXPECT_EQ(alone.status, 2) << alone.out;
+    EXPECT_THAT(alone.err, HasSubstr("none of 20 lines states the time of a step"));
+    std::vector<std::string> times(20, "100.0");
+    times[15] = impossible;
+    const Ran among = diagnosed(times);
+    ASSERT_EQ(among.status, 0) << among.err;
+    const json answer = json::parse(among.out);
+    EXPECT_DOUBLE_EQ(answer.at("steady").at("step_time_s").get<double>(), 0.1);
+    EXPECT_DOUBLE_EQ(answer.at("steady").at("lost_s").get<double>(), 0);
+    EXPECT_THAT(answer.at("notes").dump(), HasSubstr("1 line states a time or a rate that no step can have"));
+  }
+  const std::string rates = "{'train_runtime': 1e-320, 'train_samples_per_second': 1e-320}\n";
+  EXPECT_EQ(run_foretoken({"diagnose", folder.put("trainer.log", rates)}).status, 2);
 }
 
 // FORETOKEN_TRAINING_LOGS names a folder of real logs with an index.json: a list of {"file", "measured": {"step_s"}}.

@@ -161,7 +161,7 @@ std::string remarks_text(const std::vector<std::string>& remarks, std::size_t mo
     }
   }
   if (narrow && static_cast<std::size_t>(std::ranges::count(whole, '\n')) <= most) return whole;
-  const std::size_t shown = remarks.size() <= most ? remarks.size() : most - 1;
+  const std::size_t shown = remarks.size() <= most ? remarks.size() : std::max<std::size_t>(most, 1) - 1;
   std::string text;
   for (std::size_t at = 0; at < shown; ++at)
     text += "  " + paint(Ink::kOrange, one_line(remarks[at], kScreenColumns - 2)) + '\n';
@@ -224,7 +224,8 @@ std::string summary_text(const job::Job& job, const observe::Observations& obser
   std::string below = parts_text(observed.busiest_stage, metrics, paint);
   if (!notes.hints.empty()) below += '\n' + hints_text(notes.hints, paint);
   const auto used = static_cast<std::size_t>(std::ranges::count(above + below, '\n'));
-  return above + remarks_text(remarks_of(metrics, notes), kSummaryLines - used, paint) + below;
+  const std::size_t left = kSummaryLines - std::min(used, kSummaryLines);
+  return above + remarks_text(remarks_of(metrics, notes), left, paint) + below;
 }
 
 }  // namespace foretoken::report

@@ -133,6 +133,11 @@ TEST(Summary, EverythingAtOnceFitsTheScreen) {
   EXPECT_THAT(text, HasSubstr(" others "));
 }
 
+TEST(Summary, RemarksWithoutRoomAreCounted) {
+  EXPECT_EQ(remarks_text({"one", "two"}, 0, Paint(false)), "  and 2 more remarks: --details\n");
+  EXPECT_EQ(remarks_text({"one", "two"}, 1, Paint(false)), "  and 2 more remarks: --details\n");
+}
+
 TEST(Summary, LongTextsEndAtAClauseOrAWord) {
   EXPECT_EQ(one_line("short", 5), "short");
   EXPECT_EQ(one_line("a warning that is long: its reason is longer", 30), "a warning that is long ...");

@@ -13,24 +13,23 @@ constexpr std::int64_t kSpareOrder = 64;  // entries that may have ended
 
 std::int64_t modulo(std::int64_t value, std::int64_t base) { return ((value % base) + base) % base; }
 
-/// Pages that the shared beginning of all prompts takes.
+}  // namespace
+
 std::int64_t shared_pages(const std::vector<Request>& requests, std::int64_t block) {
   std::int64_t longest = 0;
   for (const Request& request : requests) longest = std::max<std::int64_t>(longest, request.prefix);
   return (longest + block - 1) / block;
 }
 
-}  // namespace
-
 Instance::Instance(const Service& service, Role role, const Memory& memory, PassTimes& times,
-                   std::vector<Request>& requests, const Degrees& degrees)
+                   std::vector<Request>& requests, std::int64_t shared, const Degrees& degrees)
     : service_(service),
       role_(role),
       times_(times),
       requests_(requests),
       pages_(memory.pages),
       watermark_(static_cast<std::int64_t>(service.engine.watermark * real(memory.pages))),
-      used_(shared_pages(requests, service.engine.block_tokens)),
+      used_(shared),
       block_(service.engine.block_tokens),
       chunk_(group_tokens(service.engine, degrees)),
       budget_(chunk_ * degrees.attention_data),

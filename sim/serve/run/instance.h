@@ -40,10 +40,14 @@ struct InstanceCounts {
   std::int64_t passes = 0, preemptions = 0, peak_pages = 0, peak_running = 0;
 };
 
+/// Returns the pages that the shared beginning of all prompts takes.
+[[nodiscard]] std::int64_t shared_pages(const std::vector<Request>& requests, std::int64_t block);
+
 class Instance {
  public:
+  /// `shared` is the pages of the beginning that all prompts share: shared_pages().
   Instance(const Service& service, Role role, const Memory& memory, PassTimes& times, std::vector<Request>& requests,
-           const Degrees& degrees);
+           std::int64_t shared, const Degrees& degrees);
 
   /// Puts a request at the end of the queue.
   void enqueue(RequestIndex request) {

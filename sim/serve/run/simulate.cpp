@@ -32,7 +32,7 @@ struct Fleet {
   /// Returns the instance with the fewest requests. Ties go round.
   std::size_t least_loaded() {
     std::size_t best = next % instances.size();
-    for (std::size_t i = 1; i < instances.size(); ++i) {
+    for (std::size_t i = 1; i < instances.size() && load_of(best) > 0; ++i) {  // none has less than nothing to do
       const std::size_t other = (next + i) % instances.size();
       if (load_of(other) < load_of(best)) best = other;
     }
@@ -129,8 +129,9 @@ class Simulation {
   void add_fleet(Role role, const Pool& pool, PassTimes& times) {
     Fleet fleet{.role = role, .instances = {}};
     const Memory memory = memory_of(service_, pool);
+    const std::int64_t shared = shared_pages(run_.requests, service_.engine.block_tokens);
     for (int i = 0; i < pool.instances(); ++i) {
-      fleet.instances.emplace_back(service_, role, memory, times, run_.requests, pool.degrees);
+      fleet.instances.emplace_back(service_, role, memory, times, run_.requests, shared, pool.degrees);
       agenda_.add();
     }
     fleet.expected.assign(fleet.instances.size(), 0);

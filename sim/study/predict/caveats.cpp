@@ -267,6 +267,16 @@ void warn_of_more_than_the_peak(const Job& job, report::Metrics& metrics) {
                   in_quotes(job.runtime.name)));
 }
 
+// Says why MFU exceeds 1 where causal attention is nearly all of the work: by definition it counts the whole matrix of
+// scores, and kernels compute half of it.
+void warn_of_attention_counted_whole(const Job& job, report::Metrics& metrics) {
+  if (metrics.mfu <= 1 || metrics.megatron_log_tflops_per_gpu > metrics.mfu_peak_tflops) return;
+  metrics.warnings.push_back(
+      fmt::format("MFU counts the full s x s attention, of which causal kernels compute half, so it can exceed 100 % "
+                  "with sequences of {} tokens; with that half counted once it is {:.1f} %",
+                  job.batch.sequence_length, 100 * metrics.megatron_log_tflops_per_gpu / metrics.mfu_peak_tflops));
+}
+
 }  // namespace
 
 void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
@@ -282,6 +292,7 @@ void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   warn_of_recomputation_that_saves_nothing(job, metrics.warnings);
   warn_of_unfused_softmax(job, metrics.warnings);
   warn_of_more_than_the_peak(job, metrics);
+  warn_of_attention_counted_whole(job, metrics);
 }
 
 }  // namespace foretoken::study

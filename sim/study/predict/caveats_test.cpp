@@ -200,5 +200,16 @@ TEST(Caveats, NoStepIsFasterThanThePeakOfItsGpus) {
   EXPECT_TRUE(warned("0.01"));
 }
 
+TEST(Caveats, MoreThanAllOfThePeakIsExplained) {
+  const auto with = [](std::int64_t tokens) {
+    return all_warnings(fmt::format(
+        R"({{"model": "llama-2-7b", "cluster": "dgx-a100-80gb-hdr", "gpus": 8, "parallelism": {{"context": 8}},
+             "batch": {{"micro": 1, "global": 1, "sequence_length": {}}}, "attention": "flash"}})",
+        tokens));
+  };
+  EXPECT_THAT(with(1 << 22), HasSubstr("MFU counts the full s x s attention, of which causal kernels compute half"));
+  EXPECT_THAT(with(8192), Not(HasSubstr("MFU")));
+}
+
 }  // namespace
 }  // namespace foretoken::study

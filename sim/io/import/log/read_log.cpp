@@ -113,8 +113,32 @@ void find_global_batch(TrainingLog& log) {
   log.notes.push_back(fmt::format("The global batch of {} follows from its rates and clocks.", *log.global_batch));
 }
 
+// Takes times and rates out that no step can have. A broken counter, or a division by a clock that stood still, writes
+// them. A step takes a microsecond at least and less than the 104 days of the longest simulated one.
+void drop_impossible(TrainingLog& log) {
+  constexpr double kShortest = 1e-6, kLongest = 9e6, kLeastRate = 1e-9, kMostRate = 1e12;
+  std::int64_t dropped = 0;
+  const auto drop = [](std::optional<double>& value, double least, double most) {
+    const bool impossible = value && !(*value >= least && *value <= most);
+    if (impossible) value.reset();
+    return impossible;
+  };
+  for (Entry& entry : log.entries) {
+    const bool time = drop(entry.seconds, kShortest, kLongest);
+    const bool samples = drop(entry.samples_per_s, kLeastRate, kMostRate);
+    const bool tokens = drop(entry.tokens_per_s_per_gpu, kLeastRate, kMostRate);
+    if (time || samples || tokens) ++dropped;
+  }
+  for (Timer& timer : log.timers)
+    std::erase_if(timer.readings, [](const TimerReading& reading) { return !(reading.most_s <= kLongest); });
+  if (dropped > 0)
+    log.notes.push_back(fmt::format("{} a time or a rate that no step can have; it does not count.",
+                                    dropped == 1 ? "1 line states" : fmt::format("{} lines state", dropped)));
+}
+
 // Turns rates into times of a step where the log states the batch.
 void complete(TrainingLog& log) {
+  drop_impossible(log);
   find_global_batch(log);
   const bool timed =
       std::any_of(log.entries.begin(), log.entries.end(), [](const Entry& entry) { return entry.seconds.has_value(); });
@@ -185,7 +209,9 @@ std::optional<TrainingLog> read_log_text(std::string_view text, const std::strin
 std::optional<TrainingLog> read_log_file(const std::filesystem::path& path, Findings& findings) {
   const std::string name = printable(path.string());
   std::ifstream in(path, std::ios::binary);
-  const int defect = std::filesystem::is_directory(path) ? EISDIR : errno;
+  int defect = errno;
+  std::error_code unknown;  // a name that is too long has no status
+  if (std::filesystem::is_directory(path, unknown)) defect = EISDIR;
   if (!in || defect == EISDIR) {
     findings.complaints.push_back(
         {name, "", fmt::format("cannot be read: {}; expected the log of a training run", std::strerror(defect))});
