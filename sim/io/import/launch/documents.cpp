@@ -8,6 +8,7 @@
 #include "sim/io/import/launch/bridge/read_bridge.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
+#include "sim/io/import/launch/megatron/flagscale.h"
 #include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/nanotron/read_nanotron.h"
@@ -53,6 +54,10 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { megatron::read_primus_megatron(one.content, one.path, report); }},
     {megatron::is_yaml_arguments,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
+    {megatron::is_flagscale_experiment,
+     [](const Document& one, Report& report) {
+       megatron::read_flagscale_experiment(one.content, one.path, one.gpus, report);
+     }},
     {megatron::is_flagscale,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
     {nanotron::is_nanotron, read_nanotron_file},
