@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/nanotron/read_nanotron.h"
+#include "sim/io/import/launch/nemo/automodel.h"
 #include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/olmo/read_olmo.h"
@@ -62,6 +63,8 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
     {nanotron::is_nanotron, read_nanotron_file},
     {nemo::is_nemo, [](const Document& one, Report& report) { nemo::read_nemo(one.content, one.place(), report); }},
+    {nemo::is_automodel,
+     [](const Document& one, Report& report) { nemo::read_automodel(one.content, one.gpus, report); }},
     {bridge::is_bridge,
      [](const Document& one, Report& report) {
        bridge::read_bridge(one.content, one.path.stem().string(), one.row, report);
