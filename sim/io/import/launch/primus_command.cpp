@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {

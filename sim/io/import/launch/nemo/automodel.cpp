@@ -44,10 +44,12 @@ constexpr KeyRule kKeys[] = {
     {"fp8.*", "weights are gathered in 16 bit"},
     {"packed_sequence.*", "attention sees the whole sequence"},
     {"benchmark.* checkpoint.* ci.* clip_grad_norm.* comet.* dataloader.* dataset.* dist_env.* logger.* lr_scheduler.* "
-     "max_grad_norm mlflow.* model._target_ model.config._target_ model.is_meta_device model.load_base_model  "
+     "max_grad_norm mlflow.* model._target_ model.config._target_ model.is_meta_device model.load_base_model "
+     "model.output_hidden_states "
      "model.trust_remote_code "
      "model.config.trust_remote_code "
      "optimizer.* peft._target_ peft.alpha peft.dropout* peft.lora_* recipe recipe.* rng.* seed slurm.* "
+     "tool_call_eval.* "
      "step_scheduler.* tokenizer.* validation* wandb.*"}};
 
 bool names_other_task(const std::string& target) {
