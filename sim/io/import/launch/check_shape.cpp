@@ -41,16 +41,26 @@ void check_heads(Report& report, const Degrees& degrees) {
                                        degrees.tensor));
 }
 
-// Megatron-LM and DeepSpeed take one micro-batch a replica where no global batch is stated.
+// Megatron-LM and DeepSpeed take one micro-batch a replica where neither a global batch nor accumulation is stated.
 void check_batch(Report& report, const Degrees& degrees) {
   const auto gpus = report.whole("gpus"), micro = report.whole("batch.micro"), global = report.whole("batch.global");
   if (!gpus || *gpus < 1) return;
+  // Ranks that a degree is asked for are not counted.
+  const auto is_degree = [](const Asked& one) {
+    return one.key == "parallelism.tensor" || one.key == "parallelism.pipeline" || one.key == "parallelism.context";
+  };
+  if (std::ranges::any_of(report.asked, [&](const Asked& one) { return is_degree(one) && !report.has(one.key); }))
+    return;
   if (*gpus % degrees.replica() != 0)
     return report.refuse(
         "gpus", fmt::format("{} GPUs are no multiple of tensor x pipeline x context, {}", *gpus, degrees.replica()));
   const std::int64_t data = *gpus / degrees.replica();
   if (!micro || *micro < 1 || *micro > (1 << 20)) return;
   const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.global"; });
+  const std::int64_t accumulation = report.accumulation;
+  if (!global && !open && accumulation > 1 && accumulation <= (1 << 20))
+    return report.map("batch.global", *micro * accumulation * data,
+                      fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, accumulation, data));
   if (!global && !open)
     return report.assume("batch.global", *micro * data, "no global batch is stated: one micro-batch for each replica");
   if (global && *global % (*micro * data) != 0)
@@ -77,7 +87,11 @@ void complete_scenario(Report& report) {
   if (!report.has("cluster"))
     report.ask("cluster", "launch files do not name the machine; state it with --cluster NAME or --set cluster=NAME");
   if (!report.has("gpus")) report.ask("gpus", "state the number of GPUs with --gpus N");
-  if (!report.has("batch.global")) report.ask("batch.global", "state the sequences of a step with --global-batch N");
+  if (!report.has("batch.global"))
+    report.ask("batch.global",
+               report.accumulation > 1
+                   ? fmt::format("{} micro-batches for each data rank; it follows from --gpus", report.accumulation)
+                   : "state the sequences of a step with --global-batch N");
   if (!report.has("batch.sequence_length"))
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();

@@ -8,9 +8,11 @@
 #include "sim/io/import/launch/bridge/read_bridge.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
+#include "sim/io/import/launch/megatron/flagscale.h"
 #include "sim/io/import/launch/megatron/key_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/nanotron/read_nanotron.h"
+#include "sim/io/import/launch/nemo/automodel.h"
 #include "sim/io/import/launch/nemo/read_nemo.h"
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/olmo/read_olmo.h"
@@ -53,10 +55,16 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { megatron::read_primus_megatron(one.content, one.path, report); }},
     {megatron::is_yaml_arguments,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
+    {megatron::is_flagscale_experiment,
+     [](const Document& one, Report& report) {
+       megatron::read_flagscale_experiment(one.content, one.path, one.gpus, report);
+     }},
     {megatron::is_flagscale,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
     {nanotron::is_nanotron, read_nanotron_file},
     {nemo::is_nemo, [](const Document& one, Report& report) { nemo::read_nemo(one.content, one.place(), report); }},
+    {nemo::is_automodel,
+     [](const Document& one, Report& report) { nemo::read_automodel(one.content, one.gpus, report); }},
     {bridge::is_bridge,
      [](const Document& one, Report& report) {
        bridge::read_bridge(one.content, one.path.stem().string(), one.row, report);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/test_launch.h"
 #include "sim/io/json/test_text.h"
 
 namespace foretoken::io::launch {
@@ -593,6 +594,27 @@ TEST(Overrides, OtherWordsAreComplainedAbout) {
   }
   EXPECT_THAT([&] { (void)overridden("a.yaml", "MODEL_ARGS: {--num-layers: 2}\n", {"num-layers=4"}); },
               testing::ThrowsMessage<ConfigError>(HasSubstr("takes no words behind --")));
+}
+
+TEST(Frameworks, AReferenceMayChooseAMemberOfATable) {
+  const Report report = read_test_launch(
+      "size: 3.2-3B\nsizes:\n  3.1-8B: {builder: torchtune.models.llama3_1.llama3_1_8b}\n"
+      "  3.2-3B: {builder: torchtune.models.llama3_2.llama3_2_3b, tokens: 2048}\n"
+      "model: {_component_: '${sizes[${size}].builder}'}\n"
+      "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, max_seq_len: '${sizes[3.2-3B].tokens}'}\n"
+      "batch_size: 2\ngradient_accumulation_steps: 1\ndtype: bf16\n",
+      "a.yaml");
+  EXPECT_EQ(refused_lines(report), "") << "the sizes that are not chosen change nothing";
+  EXPECT_EQ(report.at("model.num_hidden_layers"), 28);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+}
+
+TEST(Frameworks, DoraIsNamed) {
+  const Report report = read_test_launch(
+      "base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nmicro_batch_size: 1\nadapter: lora\nlora_r: 8\n"
+      "lora_target_linear: true\npeft_use_dora: true\n",
+      "a.yaml");
+  EXPECT_TRUE(report.json().at("assumed").dump().find("DoRA is taken as LoRA") != std::string::npos);
 }
 
 }  // namespace

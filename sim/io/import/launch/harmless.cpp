@@ -161,10 +161,22 @@ bool is_strategy_of_data(std::string_view name) {
       "strategy", name);
 }
 
+// Returns true for a place from which weights or tokens are loaded: model_path, init_checkpoint_dir, model_files.
+bool is_place_of_files(std::string_view name) {
+  constexpr std::string_view kPlaces[] = {"path", "paths", "file", "files", "dir", "folder"};
+  const auto words = words_of_name(name);
+  return !words.empty() && std::ranges::find(kPlaces, words.back()) != std::end(kPlaces) &&
+         consists_of(
+             " base checkpoint ckpt dir file files folder hf init initial load model path paths pretrained safetensors "
+             "tokenizer weights ",
+             words.back(), name);
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name))
+  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
+      is_place_of_files(name))
     return false;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
@@ -173,7 +185,7 @@ bool names_something_costly(std::string_view name) {
 
 bool is_harmless_name(std::string_view name) {
   if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name) ||
-      is_strategy_of_data(name) || is_group_of_data(name))
+      is_strategy_of_data(name) || is_group_of_data(name) || is_place_of_files(name))
     return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {

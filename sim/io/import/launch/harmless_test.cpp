@@ -71,5 +71,14 @@ TEST(Harmless, TracersAreBesideTraining) {
     EXPECT_FALSE(is_harmless_name(name)) << name;
 }
 
+TEST(Harmless, PlacesOfWeightsAreHarmlessUnlessTheyAreOfAnotherModel) {
+  for (const char* name : {"model_path", "model.model_files", "init_checkpoint_dir", "pretrained_model_path"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"teacher_model_path", "draft_model_dir", "model"})
+    EXPECT_TRUE(names_something_costly(name)) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

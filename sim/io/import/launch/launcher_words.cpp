@@ -249,6 +249,18 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
   return counts;
 }
 
+void ask_for_open_counts(const std::vector<Argument>& counts, Report& report) {
+  const bool asked = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "gpus"; });
+  if (asked || report.has("gpus")) return;
+  for (const Argument& count : counts) {
+    if (!count.values.empty() && !shell::is_unknown(count.values.front())) continue;
+    const std::string why = count.values.empty() ? "" : shell::why_unknown(count.values.front());
+    return report.ask(
+        "gpus", fmt::format("--{} {}; state it {}, or --gpus N", count.name,
+                            why.empty() ? "has no value" : "depends on " + printable(why, 120), way_to_state(why)));
+  }
+}
+
 void ask_for_row(std::int64_t all, Report& report) {
   report.ask("row", all == 1 ? std::string("the script starts one training; leave --row out")
                              : fmt::format("the script starts {} trainings; choose one with --row 1 to {}", all, all));

@@ -36,6 +36,9 @@ struct LaunchedProgram {
 /// starts has one process.
 [[nodiscard]] std::vector<Argument> counts_of(const shell::Command& command, const LaunchedProgram& launched);
 
+/// Asks for the GPUs where a count of a launcher has no value: --num_nodes $NODES.
+void ask_for_open_counts(const std::vector<Argument>& counts, Report& report);
+
 /// Asks for the number of one of the `all` trainings that a script starts.
 void ask_for_row(std::int64_t all, Report& report);
 

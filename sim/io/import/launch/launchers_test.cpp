@@ -388,6 +388,27 @@ TEST_F(LaunchFolders, AnExperimentOfPrimusIsNamedByAVariable) {
   EXPECT_EQ(report.at("batch.global"), 64) << "the default of the file";
 }
 
+TEST_F(LaunchFolders, AJobStartsInTheFolderOfItsScript) {
+  write("sizes.sh", "SIZES='--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512'\n");
+  for (const char* folder : {"#PBS -l select=2\nsource $PBS_O_WORKDIR", "#SBATCH -N 2\nsource ${SLURM_SUBMIT_DIR}"}) {
+    write("job.sh", std::string("#!/bin/bash\n") + folder +
+                        "/sizes.sh\ntorchrun --nnodes 2 --nproc_per_node 4 pretrain_gpt.py $SIZES --bf16 "
+                        "--micro-batch-size 1 --max-position-embeddings 512\n");
+    EXPECT_EQ(read("job.sh").whole("model.num_layers"), 4) << folder;
+  }
+}
+
+TEST_F(LaunchFolders, AFrontOfSlurmCountsTheGpusOfANode) {
+  write("job.sh",
+        "run=\"python -u pretrain_gpt.py $OPTIONS --sequence-parallel --micro-batch-size 1 --global-batch-size 2\"\n"
+        "submit_job --gpu 8 --nodes 4 --image $IMAGE -c \"$LAUNCH ${run}\" -n name --duration 4\n");
+  const Report report = read("job.sh");
+  EXPECT_EQ(report.whole("gpus"), 8 * 4);
+  EXPECT_EQ(refused_lines(report), "") << "2 sequences may do with the tensor ranks that are asked for";
+  EXPECT_FALSE(report.has("parallelism.tensor"));
+  EXPECT_EQ(report.at("parallelism.sequence_parallel"), true);
+}
+
 constexpr const char* kOfExperts =
     "export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=2\nexport MICRO_BATCH_SIZE=1\n"
     "export TENSOR_MODEL_PARALLEL=2\nexport EXPERT_PARALLEL=4\nexport EXPERT_TENSOR_PARALLEL=1\n"

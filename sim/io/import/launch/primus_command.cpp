@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {
@@ -43,13 +44,24 @@ std::optional<std::int64_t> gpus_of_primus(const shell::Script& script) {
   return each && nodes ? std::optional(*each * *nodes) : std::nullopt;
 }
 
+std::optional<Json> trainer_of_primus(const Json& document) {
+  if (!document.is_object() || !document.contains("modules") || !document.at("modules").is_object())
+    return std::nullopt;
+  const Json& modules = document.at("modules");
+  const auto trains = [](const Json& module) { return module.is_object() && module.contains("framework"); };
+  const auto found = std::ranges::find_if(modules, trains);
+  if (found == modules.end()) return std::nullopt;
+  Json trainer = *found;
+  // The words of a command stand in pre_trainer, whatever the module is called.
+  if (modules.contains("pre_trainer") && !trains(modules.at("pre_trainer")) && modules.at("pre_trainer").is_object() &&
+      modules.at("pre_trainer").contains("overrides"))
+    trainer["overrides"].merge_patch(modules.at("pre_trainer").at("overrides"));
+  return trainer;
+}
+
 std::string framework_of_primus(const Json& document) {
-  const Json* place = &document;
-  for (const char* key : {"modules", "pre_trainer", "framework"}) {
-    if (!place->is_object() || !place->contains(key)) return "";
-    place = &place->at(key);
-  }
-  return place->is_string() ? place->get<std::string>() : "";
+  const auto trainer = trainer_of_primus(document);
+  return trainer && trainer->at("framework").is_string() ? trainer->at("framework").get<std::string>() : "";
 }
 
 }  // namespace foretoken::io::launch

@@ -22,7 +22,11 @@ namespace foretoken::io::launch {
 /// Returns the product of GPUS_PER_NODE and NNODES, where the script sets both.
 [[nodiscard]] std::optional<std::int64_t> gpus_of_primus(const shell::Script& script);
 
-/// Returns the framework of an experiment of Primus; empty for other documents.
+/// Returns the module of an experiment of Primus that trains: pre_trainer, post_trainer or another with a framework.
+/// Nothing for other documents.
+[[nodiscard]] std::optional<Json> trainer_of_primus(const Json& document);
+
+/// Returns the framework of that module; empty for other documents.
 [[nodiscard]] std::string framework_of_primus(const Json& document);
 
 }  // namespace foretoken::io::launch

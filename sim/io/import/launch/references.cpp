@@ -4,6 +4,7 @@
 // resolvers multiply and divide_floor; AMD-AGI/Primus, ${NAME:default}.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/io/import/launch/settings.h"
@@ -80,13 +81,26 @@ class Resolver {
     std::vector<std::string> target;
     if (dots > 0 && dots <= path.size()) target.assign(path.begin(), path.end() - static_cast<std::ptrdiff_t>(dots));
     const Json* place = &document_;
+    std::string table;  // models[7b].size: the other members of models are choices that were not taken
+    std::size_t keys_of_table = 0;
     for (std::size_t begin = dots; begin <= name.size() && begin != name.npos;) {
-      const std::size_t end = std::min(name.find('.', begin), name.size());
-      target.push_back(name.substr(begin, end - begin));
+      const std::size_t end = std::min(name.find_first_of(".[", begin), name.size());
+      if (end > begin || end == name.size()) target.push_back(name.substr(begin, end - begin));
       begin = end + 1;
+      if (end == name.size() || name[end] != '[') continue;
+      const std::size_t close = name.find(']', end);
+      if (close == name.npos) return std::nullopt;
+      if (table.empty()) {
+        table = name.substr(dots, end - dots);
+        keys_of_table = target.size();
+      }
+      target.push_back(name.substr(end + 1, close - end - 1));
+      begin = close + 1 == name.size() ? name.npos : close + 2;
     }
     for (const std::string& key : target) {
       if (!place->is_object() || !place->contains(key)) return std::nullopt;
+      const bool choices = std::ranges::all_of(*place, [](const Json& one) { return one.is_object(); });
+      if (!table.empty() && keys_of_table-- == 0 && choices) used_.insert(table);
       place = &place->at(key);
     }
     used_.insert(name.substr(dots));

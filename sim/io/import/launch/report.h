@@ -44,7 +44,8 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
-  bool unread = false;  ///< refused before any of its settings is read: no fact would help
+  std::int64_t accumulation = 1;  ///< micro-batches of a step, where a flag states them in the place of a global batch
+  bool unread = false;            ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);

@@ -58,7 +58,9 @@ void fill_from_config(const Settings& settings, Report& report) {
        {std::pair("train_micro_batch_size_per_gpu", "batch.micro"), std::pair("train_batch_size", "batch.global")})
     if (const auto value = settings.whole({name}); value && *value > 0 && !report.has(key))
       report.map(key, *value, std::string(name) + " of the DeepSpeed configuration");
-  (void)settings.at("gradient_accumulation_steps");
+  const Names kSteps = {"gradient_accumulation_steps"};
+  if (const auto steps = settings.whole(kSteps); steps && *steps > 1 && !report.has("batch.global"))
+    report.accumulation = *steps;
   const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});
   if (report.at("precision") == "fp32" && half != brain)
     report.map("precision", half ? "fp16" : "bf16",

@@ -29,7 +29,8 @@ constexpr std::string_view kReadFlags =
     "decoder-first-pipeline-num-layers "
     "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
-    "batch-size global-batch-size seq-length encoder-seq-length decoder-seq-length step-batch-size-schedule bf16 fp16 "
+    "batch-size global-batch-size gas gradient-accumulation-steps seq-length encoder-seq-length decoder-seq-length "
+    "step-batch-size-schedule bf16 fp16 "
     "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format "
     "accumulate-allreduce-grads-in-fp32 grad-reduce-in-bf16 use-precision-aware-optimizer main-grads-dtype "
     "main-params-dtype exp-avg-dtype exp-avg-sq-dtype recompute-granularity recompute-method recompute-num-layers "
@@ -129,8 +130,7 @@ constexpr Row kNoted[] = {
      "parts of a layer that would be computed again are kept, which takes more memory"},
     {"enable-recompute-layers-per-pp-rank recompute-in-advance",
      "the layers that are computed again are counted for each chunk"},
-    {"vocab-extra-ids no-rope-freq gas add-dense-bias add-output-layer-bias",
-     "it changes the model by less than 0.1 %"},
+    {"vocab-extra-ids no-rope-freq add-dense-bias add-output-layer-bias", "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "

@@ -473,5 +473,15 @@ TEST(OtherPrograms, ThatShareSwitchesWithMegatronAreNoMegatron) {
   EXPECT_THAT(lines_of(findings.complaints), HasSubstr("the script starts train.py, which no reader here knows"));
 }
 
+TEST(Forks, MicroBatchesOfAStepStandInPlaceOfAGlobalBatch) {
+  const std::string flags =
+      "deepspeed --num_gpus 8 pretrain_gpt2.py --model-parallel-size 1 --pipe-parallel-size 2 --num-layers 24 "
+      "--hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --batch-size 4 "
+      "--vocab-size 50304 --fp16 --deepspeed --zero-stage 1 ";
+  EXPECT_EQ(read_text_of_fork(flags + "--gas 16").whole("batch.global"), 4 * 16 * (8 / 2));
+  EXPECT_EQ(read_text_of_fork(flags).whole("batch.global"), 4 * (8 / 2)) << "one micro-batch a replica";
+  EXPECT_EQ(read_text_of_fork(flags + "--gas 16 --global-batch-size 32").whole("batch.global"), 32);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

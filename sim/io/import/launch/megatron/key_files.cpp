@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/words.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -42,6 +43,10 @@ constexpr Word kOtherNames[] = {
 
 /// Keys of the code, of Primus and of ROCm that no flag has. The last * stands for any end.
 constexpr KeyRule kCodeKeys[] = {
+    {"enable_odc odc_*", "ranks that fetch gradients on demand in the place of collectives", true},
+    {"enable_odc_lb_mini", "micro-batches that are dealt out by their lengths", true},
+    {"use_packed_attention enable_packed_sequences", "attention sees the whole sequence"},
+    {"use_sink_attention sink_*", "all layers have full attention"},
     {"yaml_cfg spec params_dtype pipeline_dtype autocast_dtype activation_func layernorm_epsilon "
      "layernorm_zero_centered_gamma init_method output_layer_init_method perform_initialization use_cpu_initialization "
      "enable_autocast timers finalize_model_grads_func no_sync_func grad_sync_func param_sync_func "
@@ -63,7 +68,8 @@ constexpr KeyRule kCodeKeys[] = {
      "create_attention_mask* data_* decoupled_* lr* min_* eval_* exit_* adam_* sgd_* hysteresis seed no_* async_* "
      "norm_* query_* beta_* mscale* original_* rope_* world_size rank local_rank "
      "transformer_pipeline_model_parallel_size "
-     "include_* use_checkpoint* use_mp_args* standalone_* start_* end_* weight_decay* untie_* te_* empty_* "
+     "include_* sft_* lora_dropout pretrained_checkpoint lb_mini_* use_checkpoint* use_mp_args* standalone_* start_* "
+     "end_* weight_decay* untie_* te_* empty_* "
      "dist_* ckpt_* non_persistent_* one_logger* app_tag* enable_* nccl_* moe_use_fused* moe_router* external_* "
      "inprocess_* error_* rerun_*"}};
 
@@ -103,15 +109,6 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
     arguments.push_back({"squared-relu", {}, "activation_func"});
   read_arguments(std::move(arguments), report);
   settings.sort_rest(kCodeKeys);
-}
-
-const Json* trainer_in(const Json& document) {
-  const Json* place = &document;
-  for (const char* key : {"modules", "pre_trainer"}) {
-    if (!place->is_object() || !place->contains(key)) return nullptr;
-    place = &place->at(key);
-  }
-  return place->is_object() ? place : nullptr;
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -180,6 +177,19 @@ class PrimusFiles {
   Report& report_;
 };
 
+// Takes the section of LoRA of Primus's fine-tuning out, as the flags of Megatron-LM's forks.
+void take_adapter(Json& section, Json& keys) {
+  const auto found = section.find("lora");
+  if (found == section.end() || !found->is_object()) return;
+  const Json adapter = *found;
+  section.erase("lora");
+  const auto enabled = adapter.find("enabled");
+  if (enabled == adapter.end() || !enabled->is_string() || !switch_of(enabled->get<std::string>()).value_or(false))
+    return;
+  if (adapter.contains("dim")) keys["lora_r"] = adapter.at("dim");
+  if (adapter.contains("target_modules")) keys["lora_target_modules"] = adapter.at("target_modules");
+}
+
 void refuse_primus_model(const std::string& model, const std::string& path, Report& report) {
   for (const char* word : {"diffusion", "flux", "wan", "vit", "dit"})
     if (model.find(word) != model.npos || path.find(std::string("/") + word + "/") != path.npos)
@@ -220,20 +230,21 @@ void read_yaml_arguments(const Json& document, Report& report) {
   read_keys(keys, Json::object(), report);
 }
 
-bool is_primus_megatron(const Json& document) {
-  const Json* const trainer = trainer_in(document);
-  return trainer != nullptr && text_at(*trainer, "framework") == "megatron";
-}
+bool is_primus_megatron(const Json& document) { return framework_of_primus(document) == "megatron"; }
 
 void read_primus_megatron(const Json& document, const fs::path& path, Report& report) {
-  Json trainer = *trainer_in(document);
+  Json trainer = trainer_of_primus(document).value_or(Json::object());
   resolve_references(trainer);
   PrimusFiles files(path, report);
   const std::string model = text_at(trainer, "model");
   Json basis = files.keys_of("modules", text_at(trainer, "config"));
   basis.update(files.keys_of("models", model));
   Json keys = Json::object();
-  if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) flatten(*own, keys);
+  if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) {
+    take_adapter(*own, keys);
+    flatten(*own, keys);
+  }
+  take_adapter(basis, basis);
   resolve_references(basis);
   resolve_references(keys);
   read_keys(keys, basis, report);

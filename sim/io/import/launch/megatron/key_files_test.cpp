@@ -59,5 +59,36 @@ TEST(KeyFiles, WhatAnAbsentFileOfPrimusMayStateIsAsked) {
   EXPECT_EQ(whole.whole("parallelism.pipeline"), 1) << "no other file is named";
 }
 
+constexpr const char* kOfPrimus =
+    "      num_layers: 4\n      hidden_size: 512\n      num_attention_heads: 8\n      seq_length: 512\n      bf16: "
+    "true\n"
+    "      micro_batch_size: 1\n      global_batch_size: 8\n";
+
+Report read_post_trainer(const std::string& overrides) {
+  return read_test_launch(
+      std::string("modules:\n  post_trainer:\n    framework: megatron\n    overrides:\n") + kOfPrimus + overrides,
+      "a.yaml");
+}
+
+TEST(KeyFiles, PrimusFineTunesInAModuleOfAnotherName) {
+  const Report report = read_post_trainer(
+      "      stage: sft\n      sft_dataset_name: a\n"
+      "      lora: {enabled: true, dim: 16, alpha: 32, target_modules: [linear_qkv, linear_proj]}\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.framework, "Megatron-LM by Primus");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 16);
+  EXPECT_EQ(report.at("training.targets"), Json::array({"linear_qkv", "linear_proj"}));
+  EXPECT_FALSE(read_post_trainer("      lora: {enabled: false, dim: 16}\n").has("training"));
+}
+
+TEST(KeyFiles, PrimusNamesRanksThatFetchGradientsAndTakesSinksAsAttention) {
+  EXPECT_NE(refused_lines(read_post_trainer("      enable_odc: true\n")).find("on demand"), std::string::npos);
+  EXPECT_EQ(refused_lines(read_post_trainer("      enable_odc: false\n")), "");
+  const Report sink = read_post_trainer("      use_sink_attention: true\n      sink_sliding_window: 0\n");
+  EXPECT_EQ(refused_lines(sink), "");
+  EXPECT_TRUE(sink.names("use_sink_attention")) << "all layers have full attention";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

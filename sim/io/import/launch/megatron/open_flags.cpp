@@ -8,6 +8,7 @@
 
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
@@ -62,6 +63,12 @@ void ask_for_defaults(const std::string& because, Report& report) {
     report.forget(key);
     report.ask(key, because);
   }
+  // The flag stands in the command, and counts with the tensor ranks that are asked for.
+  const bool stated = std::ranges::any_of(report.assumed, [](const Assumed& one) {
+    return one.key == "parallelism.sequence_parallel" && one.because == kOffWithoutTensor;
+  });
+  if (stated && !report.has("parallelism.tensor"))
+    report.map("parallelism.sequence_parallel", true, "--sequence-parallel");
 }
 
 void ask_for_open_flags(Report& report) {

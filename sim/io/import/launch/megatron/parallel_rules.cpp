@@ -223,7 +223,7 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   if (asked && useful)
     report.map("parallelism.sequence_parallel", true, flags.from("sequence-parallel"));
   else if (asked)
-    report.assume("parallelism.sequence_parallel", false, "--sequence-parallel is off with one tensor rank");
+    report.assume("parallelism.sequence_parallel", false, kOffWithoutTensor);
   else
     report.assume("parallelism.sequence_parallel", false, kDefault);
   if (era == Era::kDeepSpeed && flags.find("pp-partition-method") != nullptr) {
@@ -250,6 +250,10 @@ void map_batch(const Flags& flags) {
     return report.ask("batch.global", "the batch grows during the run: " + printable(*schedule, 60));
   }
   if (flags.find("global-batch-size") != nullptr) flags.map_whole("global-batch-size", "batch.global");
+  // DeepSpeed's first examples state the micro-batches of a step: Megatron-LM-v1.1.5-3D_parallelism.
+  for (const char* name : {"gas", "gradient-accumulation-steps"})
+    if (const auto steps = flags.whole(name, "batch.global"); steps && *steps > 0 && !report.has("batch.global"))
+      report.accumulation = *steps;
   if (const Argument* const grows = flags.find("rampup-batch-size"); grows != nullptr && !grows->values.empty())
     report.approximate("--rampup-batch-size", "the step is one of the whole global batch, at the end of the ramp");
 }

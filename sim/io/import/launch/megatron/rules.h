@@ -9,6 +9,9 @@ namespace foretoken::io::launch::megatron {
 /// The reason for a default.
 inline constexpr const char* kDefault = "Megatron-LM's default (megatron/training/arguments.py)";
 
+/// The reason why --sequence-parallel does not count.
+inline constexpr const char* kOffWithoutTensor = "--sequence-parallel is off with one tensor rank";
+
 /// The generation of the code, which decides defaults that no flag states.
 enum class Era : std::uint8_t { k2021, k2022, kCore, kDeepSpeed, kMegatronFsdp, kTorchFsdp };
 

@@ -246,6 +246,11 @@ void map_precision(const Settings& settings, Report& report) {
     report.map("precision", "nvfp4", settings.find({"FP4"})->from);
   else if (!fp8)
     report.assume("precision", "bf16", kWithoutFp8);
+  // LoRA of Blackwell's submissions ends in a wider format: conf/megatron_gpt_peft_tuning_config.yaml, healing_iter.
+  if (const auto healing = settings.find({"HEALING_ITER"}); fp4 && healing && whole_of(healing->value).value_or(0) > 0)
+    report.approximate(healing->from, fmt::format("the first {} steps are in nvfp4, later ones in fp8; the step is one "
+                                                  "of the first",
+                                                  printable(healing->value, 20)));
   if (fp8 && !fp4) {
     const auto recipe = settings.find({"FP8_RECIPE"});
     const std::string word = recipe ? recipe->value : "delayed";

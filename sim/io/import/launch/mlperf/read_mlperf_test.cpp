@@ -36,5 +36,13 @@ TEST(ReadMlperf, WhereAllFilesAreThereDefaultsHold) {
   EXPECT_EQ(report.whole("batch.global"), 2 * 16);
 }
 
+TEST(ReadMlperf, FormatsThatChangeDuringTheRunAreNamed) {
+  const Report report = read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=350\n", kName);
+  EXPECT_EQ(report.at("precision"), Json("nvfp4"));
+  EXPECT_TRUE(report.names("HEALING_ITER"));
+  EXPECT_FALSE(read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=0\n", kName)
+                   .names("HEALING_ITER"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::mlperf

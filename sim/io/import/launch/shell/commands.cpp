@@ -264,11 +264,10 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     return Outcome::kOpen;
   }
   // ssh host "torchrun ...": a shell there reads the last word.
-  if (is_one_of(fs::path(name).filename().string(), {"ssh", "pdsh", "clush"}) &&
-      words.back().find(' ') != std::string::npos) {
+  if (const auto elsewhere = text_elsewhere(words)) {
     const auto outer_job = job_;
-    job_.insert_or_assign(std::string(kStartedBy), name);
-    inner_text(words.back(), mode, true);
+    for (const auto& [option, value] : elsewhere->job) job_.insert_or_assign(option, value);
+    inner_text(words[elsewhere->word], mode, true);
     job_ = outer_job;
     return Outcome::kOpen;
   }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
+
+#include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::shell {
 namespace {
@@ -33,6 +36,27 @@ std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell) 
     i += static_cast<std::size_t>(std::ranges::count(word, 'o') + std::ranges::count(word, 'O'));
   }
   return std::nullopt;
+}
+
+// submit_job is a front of sbatch that scripts of NVIDIA's research branches call. It counts the GPUs of a node.
+std::optional<TextElsewhere> text_elsewhere(const Texts& words) {
+  if (words.empty()) return std::nullopt;
+  const std::string program = file_name(words[0]);
+  if (program == "ssh" || program == "pdsh" || program == "clush") {
+    if (words.back().find(' ') == std::string::npos) return std::nullopt;
+    return TextElsewhere{words.size() - 1, {{std::string(kStartedBy), words[0]}}};
+  }
+  if (program != "submit_job") return std::nullopt;
+  std::optional<TextElsewhere> found;
+  std::map<std::string, std::string> job;
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    const std::string &option = words[i], &value = words[i + 1];
+    if (option == "-c" || option == "--command") found = TextElsewhere{i + 1, {}};
+    if (option == "--nodes") job.insert_or_assign("--nodes", value);
+    if (option == "--gpu" || option == "--gpus") job.insert_or_assign("--gpus-per-node", value);
+  }
+  if (found) found->job = std::move(job);
+  return found;
 }
 
 std::string_view process_launcher(const Texts& words) {

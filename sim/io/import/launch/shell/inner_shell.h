@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,15 @@ namespace foretoken::io::shell {
 /// Returns the place of the text behind the shell at words[shell]: bash -c TEXT, bash -x -c TEXT, bash -lc TEXT,
 /// bash -eo pipefail -c TEXT, bash --rcfile FILE -c TEXT. Nothing where the shell runs a file.
 [[nodiscard]] std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell);
+
+/// A text that a shell on another machine reads, with the options of its job.
+struct TextElsewhere {
+  std::size_t word = 0;
+  std::map<std::string, std::string> job{};
+};
+
+/// Returns the text of `ssh HOST TEXT` and of `submit_job --gpu 8 --nodes 4 -c TEXT`; nothing for other commands.
+[[nodiscard]] std::optional<TextElsewhere> text_elsewhere(const Texts& words);
 
 /// Returns the name of the launcher that the words begin with: "mpirun" for MPI's commands, "flux run". Empty for
 /// others.

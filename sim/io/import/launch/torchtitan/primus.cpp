@@ -2,6 +2,7 @@
 #include "sim/io/import/launch/torchtitan/primus.h"
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -10,15 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Document = nlohmann::ordered_json;
-
-const Document* trainer_of(const Document& document) {
-  const Document* place = &document;
-  for (const char* key : {"modules", "pre_trainer"}) {
-    if (!place->is_object() || !place->contains(key)) return nullptr;
-    place = &place->at(key);
-  }
-  return place->is_object() ? place : nullptr;
-}
 
 std::string text_of(const Document& trainer, const char* key) {
   const auto found = trainer.find(key);
@@ -52,13 +44,10 @@ void resolve(Document& value) {
 
 }  // namespace
 
-bool is_primus(const Document& document) {
-  const Document* const trainer = trainer_of(document);
-  return trainer != nullptr && text_of(*trainer, "framework") == "torchtitan";
-}
+bool is_primus(const Document& document) { return framework_of_primus(document) == "torchtitan"; }
 
 Document unwrapped(const Document& document, const fs::path& path, Report& report) {
-  const Document& trainer = *trainer_of(document);
+  const Document trainer = trainer_of_primus(document).value_or(Document::object());
   const std::string name = text_of(trainer, "model");
   auto sections = model_sections(name, path);
   if (!sections)

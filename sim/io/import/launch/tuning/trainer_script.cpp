@@ -338,6 +338,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (shared) gpus.reset();
   const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
+  if (!stated) ask_for_open_counts(counts, report);
   if (type_of_chat && report.at("precision") == "fp16")
     report.assume("precision", "fp16", "DeepSpeed-Chat's default (training/utils/ds_utils.py)");
   ask_open_flags(script, launched.program, kDecisive, report);

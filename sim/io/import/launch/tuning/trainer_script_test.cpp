@@ -736,5 +736,14 @@ TEST(TrainerScript, ARankWithoutASwitchIsLora) {
   EXPECT_FALSE(with(" --use_lora False").has("training"));
 }
 
+TEST(TrainerScript, AnOpenCountOfALauncherIsNamed) {
+  const Report report = read_test_launch(
+      "deepspeed --num_nodes $NODES --num_gpus 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+      "--per_device_train_batch_size 2 --bf16 True --model_max_length 2048 --deepspeed ds_z2.json",
+      "train.sh");
+  EXPECT_FALSE(report.has("gpus"));
+  EXPECT_NE(report.json().at("asked").dump().find("--num-nodes has no value"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
