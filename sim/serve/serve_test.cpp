@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <numeric>
 #include <vector>
 
@@ -682,17 +681,6 @@ TEST(Serve, TheHostWorksForSequencesNotForTokensThatAreChecked) {
   const double device = time();
   service.engine.sequence = Seconds(0.5);
   EXPECT_NEAR(time(), device + 2, 1e-9);
-}
-
-// A search of the whole fleet for each request, or of all requests for each instance, took minutes.
-TEST(Serve, AFleetThatIsMostlyIdleIsQuick) {
-  Service service = small_service();
-  service.pool.gpus = 1 << 17;
-  service.requests.count = 10'000;
-  service.requests.rate_per_s = 5;
-  const std::clock_t begin = std::clock();
-  EXPECT_FALSE(predict(service).queue_grows);
-  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 5);
 }
 
 }  // namespace

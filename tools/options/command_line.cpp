@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "sim/base/text.h"
 
 namespace foretoken::tools {
@@ -21,14 +19,13 @@ std::string words_of(const CLI::Option& option) {
   return words;
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
-
 // Returns $'a\x0ab': a word that stays on one line and sends nothing to a terminal. bash, zsh and ksh read it.
 std::string escaped_word(const std::string& text) {
   std::string quoted = "$'";
   for (const char c : text) {
-    if (is_control(c))
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte > '~')
+      quoted += fmt::format("\\x{:02x}", byte);
     else
       quoted += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
   }
@@ -40,7 +37,7 @@ std::string escaped_word(const std::string& text) {
 std::string shell_word(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@";
   if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  if (std::ranges::any_of(text, is_control)) return escaped_word(text);
+  if (printable(text, kAnyLength) != text) return escaped_word(text);
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";

@@ -178,11 +178,11 @@ TEST(UnsafeText, AddsNothingToAGraphOrADrawing) {
 TEST(UnsafeText, OfAFileNameStaysInTheCommandsToRunNext) {
   const TemporaryFolder folder;
   const std::string scenario = contents(FORETOKEN_SOURCE_DIR "/scenarios/llama-3-70b-256-h100.json");
-  const Ran ran = run_foretoken({"simulate", folder.put("a\nb\x1b[31m'c\n.json", scenario)});
+  const Ran ran = run_foretoken({"simulate", folder.put("a\nb\x1b[31m'c\u202e\n.json", scenario)});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, Not(HasSubstr("\x1b")));
   EXPECT_LE(lines_of(ran.out).size(), 25U);
-  EXPECT_THAT(ran.out, HasSubstr("/a\\x0ab\\x1b[31m\\'c\\x0a.json'"));
+  EXPECT_THAT(ran.out, HasSubstr("/a\\x0ab\\x1b[31m\\'c\\xe2\\x80\\xae\\x0a.json'"));
 }
 
 }  // namespace

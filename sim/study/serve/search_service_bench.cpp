@@ -23,6 +23,14 @@ void requests_of_a_run(benchmark::State& state) {
 }
 BENCHMARK(requests_of_a_run)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
+// Llama 3 70B on a fleet that is mostly idle.
+void requests_of_a_fleet(benchmark::State& state) {
+  const serve::Service service =
+      service_of("llama-3-70b-8-h100", {"requests.count=10000", "gpus=" + std::to_string(state.range(0))});
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(serve::predict(service));
+}
+BENCHMARK(requests_of_a_fleet)->Arg(1 << 17)->Unit(benchmark::kMillisecond);
+
 // The chat of Llama 3 70B on 8 H100.
 void configurations_of_a_search(benchmark::State& state) {
   const serve::Service service = service_of("llama-3-70b-chat-8-h100", {});

@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/nemo/automodel_parts.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
 
 namespace foretoken::io::launch::nemo {
 namespace {
@@ -27,7 +28,7 @@ constexpr KeyRule kKeys[] = {
     {"freeze_config.* processor.*", "a multimodal model", true},
     {"model.backend.te_fp8*", "products of these layers in fp8 are not modelled", true},
     {"peft.moe_rank_scaling", "adapters of experts have a rank of their own", true},
-    {"peft.use_dora", "DoRA is taken as LoRA, without the norms of its columns"},
+    {"peft.use_dora", tuning::kDora, true},
     {"distributed.pipeline.module_fqns_per_model_part autopipeline.module_fqns_per_model_part",
      "layers are dealt evenly over the stages"},
     {"distributed.pipeline.* autopipeline.* distributed.dp_size distributed._target_ distributed_config._target_ "

@@ -39,7 +39,7 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "
      "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",
      "sequences are taken as whole ones"},
-    {"peft_use_dora lora_use_dora", kDoraAsLora},
+    {"peft_use_dora lora_use_dora", kDora, true},
     {kNoEffectKeys}};
 
 void map_axolotl_sharding(const Settings& settings, Report& report) {

@@ -28,7 +28,7 @@ constexpr KeyRule kTorchtuneKeys[] = {
     {"data_parallel_shard_dim", "weights are sharded over all data ranks"},
     {"ac_mode ac_option", "enable_activation_checkpointing decides about recomputation"},
     {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap"},
-    {"model.use_dora", kDoraAsLora},
+    {"model.use_dora", kDora, true},
     {kNoEffectKeys}};
 
 // Sections whose component makes a dataset, such as the validation of a recipe of one's own.

@@ -25,7 +25,7 @@ constexpr KeyRule kTrainerKeys[] = {
      "optim_target_modules",
      "an optimizer with other costs and memory", true},
     {"modules_to_save* lora_modules_to_save* additional_target", "weights that train whole beside the adapter", true},
-    {"use_dora dora peft_use_dora lora_dora", "DoRA, which scales the columns of each weight", true},
+    {"use_dora dora peft_use_dora lora_dora", kDora, true},
     {"layers_to_transform layers_pattern rank_pattern alpha_pattern lora_layers*", "adapters in some layers only",
      true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},

@@ -63,7 +63,7 @@ inline constexpr std::string_view kNoEffectKeys =
     "use_swanlab use_tensorboard use_trackio use_wandb val_set_size val_size validation_* video_* wandb_* warmup_* "
     "weight_decay xpu_backend";
 
-/// DoRA beside adapters: arXiv 2402.09353.
-inline constexpr const char* kDoraAsLora = "DoRA is taken as LoRA, without the norms of its columns";
+/// DoRA beside adapters takes norms of weights in every pass: arXiv 2402.09353.
+inline constexpr const char* kDora = "DoRA, which scales the columns of each weight";
 
 }  // namespace foretoken::io::launch::tuning
