@@ -53,11 +53,11 @@ enum class InferenceEngine : std::uint8_t { kVllm, kSglang, kTensorRtLlm };
 /// compares the engine's table with the law and these constants.
 struct EngineAttention {
   InferenceEngine engine = InferenceEngine::kVllm;
-  bool windowed = false;       ///< of its kernels with a window
-  double kernel_factor = 1;    ///< time of its attention kernel over the law's: some engines have kernels of their own
+  bool windowed = false;     ///< of its kernels with a window
+  double kernel_factor = 1;  ///< time of its attention kernel over the law's: some engines have kernels of their own
   /// Of its forward kernel, at the clock of the table, in the place of the law's. None: the law's.
   std::optional<AttentionRate> own_rate{};
-  double window_overhang = 0;  ///< in the place of the law's
+  double window_overhang = 0;               ///< in the place of the law's
   std::optional<CacheWrite> cache_write{};  ///< none: its times hold attention alone
   Evidence evidence{};
 };

@@ -295,13 +295,15 @@ int run(const Options& options) {
   }
   std::optional<ProgressLine> line;
   if (options.threads > 1 && questions.count() > 0) line.emplace("scenarios");
-  std::size_t done = 0;
+  constexpr std::size_t kMostLines = Complaints::kMost + 1;  // of one scenario, and of all together
+  std::size_t done = 0, complaints = 0;
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
       [&](const Question& question) { return answer(options, question, evidence, paint); },
       [&](const Answer& answer) {
         if (line) line->clear();
-        for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
+        for (const Complaint& complaint : answer.complaints)
+          if (++complaints <= kMostLines) print_error(complaint.line());
         wrong = wrong || (!answer.complaints.empty() && !answer.refused);
         refused = refused || answer.refused;
         fits = fits && answer.fits;
@@ -311,6 +313,8 @@ int run(const Options& options) {
         first = first && answer.output.empty();
         if (line) line->show(++done, questions.count());
       });
+  if (complaints > kMostLines)
+    print_error(fmt::format("foretoken simulate: and {} more complaints", complaints - kMostLines));
   return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
 }
 

@@ -1,4 +1,5 @@
 // Tests limits of input, complaints, lists, memory and threads, names that are not UTF-8, and empty words.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -50,6 +51,14 @@ TEST(Limits, OfComplaintsAreAHundredAndACount) {
   EXPECT_EQ(lines_of(ran.err).back(), "-:1: and 19900 more complaints");
   const Ran as_json = run_foretoken({"simulate", "-", "--json"}, scenario.dump() + "\n");
   EXPECT_EQ(json::parse(as_json.out)["complaints"].size(), 101U);
+
+  std::string scenarios;
+  for (int i = 0; i < 300; ++i) scenarios += "{}\n";
+  const Ran many = run_foretoken({"simulate", "-"}, scenarios);
+  const Ran one = run_foretoken({"simulate", "-"}, "{}\n");
+  EXPECT_EQ(lines_of(many.err).size(), 102U);
+  EXPECT_EQ(lines_of(many.err).back(),
+            fmt::format("foretoken simulate: and {} more complaints", 300 * lines_of(one.err).size() - 101));
 
   const TemporaryFolder folder;
   std::string table = "m,n,k,time_us\n";
