@@ -56,7 +56,7 @@ struct EngineAttention {
   bool windowed = false;     ///< of its kernels with a window
   double kernel_factor = 1;  ///< time of its attention kernel over the law's: some engines have kernels of their own
   /// Of its forward kernel, at the clock of the table, in the place of the law's. None: the law's.
-  std::optional<AttentionRate> own_rate{};
+  std::optional<AttentionRate> forward{};
   double window_overhang = 0;               ///< in the place of the law's
   std::optional<CacheWrite> cache_write{};  ///< none: its times hold attention alone
   Evidence evidence{};

@@ -87,7 +87,7 @@ EnginePrediction::EnginePrediction(cost::AttentionLaw law, const cost::EngineAtt
                                    const cost::AttentionLaws& frame)
     : engine_(engine) {
   if (engine.windowed) law.window_overhang = engine.window_overhang;
-  if (engine.own_rate) law.forward = *engine.own_rate;
+  if (engine.forward) law.forward = *engine.forward;
   law.engines.clear();
   law.evidence = {};
   sustained_.attention = {.laws = {law},
@@ -102,7 +102,7 @@ EnginePrediction::EnginePrediction(cost::AttentionLaw law, const cost::EngineAtt
 Seconds EnginePrediction::operator()(const measured::AttentionSample& sample) const {
   const Seconds brief = engine_.kernel_factor * cost::attention_time(sample.shape, brief_);
   Seconds kernel = brief;
-  if (!engine_.own_rate && brief > kFullClockAttention)
+  if (!engine_.forward && brief > kFullClockAttention)
     kernel = in_table(brief, engine_.kernel_factor * cost::attention_time(sample.shape, sustained_),
                       kFullClockAttention, sample.shape.precision);
   return engine_.cache_write ? kernel + cache_time(cache_work(sample), *engine_.cache_write) : kernel;

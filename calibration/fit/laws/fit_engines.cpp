@@ -27,7 +27,8 @@ constexpr std::size_t kMostFitted = 600;
 constexpr cost::CacheWrite kFirstWrite{Seconds(5e-6), BytesPerSecond(3e12)};
 /// AttentionKernels that ignore their windows have an overhang as long as any sequence.
 constexpr double kMostOverhang = 131072, kMostFactor = 10;
-/// A kernel this many times as slow or as fast as the law's is another kernel, so it has a rate of its own.
+/// A kernel this many times as slow or as fast as the law's is another kernel, so it has a rate of its own. Kernels of
+/// one kind differ by up to 1.4 in the tables of seven GPUs, a fallback kernel by 3.6 to 4.5.
 constexpr double kOtherKernel = 2;
 constexpr double kFirstHalfLength = 50, kFirstTail = 0.1;  // a fit moves logarithms, so it cannot begin at 0
 constexpr int kSteps = 4000;
@@ -67,7 +68,7 @@ struct EngineFit {
     if (cached) engine.cache_write = write.at(at, 0);
     if (first_rate) {
       const auto constant = [&](std::size_t i) { return rounded(std::exp(at[of_cache() + i])); };
-      engine.own_rate = {FlopPerSecond(constant(0)), constant(1), constant(2)};
+      engine.forward = {FlopPerSecond(constant(0)), constant(1), constant(2)};
     } else if (by_factor) {
       const double factor = std::exp(at[of_cache()]);
       engine.kernel_factor = rounded(std::clamp(factor, 1 / kMostFactor, kMostFactor));
@@ -118,19 +119,29 @@ std::optional<EngineFit> engine_fit(const cost::EngineAttention& of, const Atten
     fit.cached = fit.by_factor = false;
     fit.of.cache_write = other->cache_write;
     fit.of.kernel_factor = other->kernel_factor;
+    fit.of.forward = other->forward;
   }
   if (fitted.size() < kKernelsForEach * fit.constants()) return std::nullopt;
   return fit;
 }
 
 /// Returns the fit of a rate of the engine's own, or nothing where its kernel is about as fast as the law's.
-std::optional<EngineFit> own_rate_fit(EngineFit fit, const cost::EngineAttention& by_factor,
-                                      const cost::AttentionRate& of_law) {
+std::optional<EngineFit> fit_of_own_rate(EngineFit fit, const cost::EngineAttention& by_factor,
+                                         const cost::AttentionRate& of_law) {
   if (std::abs(std::log(by_factor.kernel_factor)) < std::log(kOtherKernel)) return std::nullopt;
   fit.first_rate = {of_law.peak / by_factor.kernel_factor, std::max(of_law.half_length, kFirstHalfLength),
                     std::max(of_law.tail, kFirstTail)};
   if (by_factor.cache_write) fit.first_write = *by_factor.cache_write;
   return fit;
+}
+
+/// Returns the constants that meet the kernels better.
+cost::EngineAttention closer(cost::EngineAttention one, cost::EngineAttention other, const cost::AttentionLaw& law,
+                             const cost::AttentionLaws& frame, const AttentionKernels& kernels) {
+  const auto error = [&](const cost::EngineAttention& engine) {
+    return mean_log_error(outcomes_of(kernels, EnginePrediction(law, engine, frame)));
+  };
+  return error(other) < error(one) ? std::move(other) : std::move(one);
 }
 
 }  // namespace
@@ -156,9 +167,9 @@ void fit_engines(cost::AttentionLaws& attention, const measured::Samples& sample
     const auto fit = engine_fit({.engine = engine, .windowed = windowed}, fitted, found[law]);
     if (!fit) continue;
     cost::EngineAttention best = best_of(*fit, *law, attention, fitted);
-    if (const auto own = own_rate_fit(*fit, best, law->forward);
-        own && fitted.size() >= kKernelsForEach * own->constants())
-      best = best_of(*own, *law, attention, fitted);
+    const auto own = fit_of_own_rate(*fit, best, law->forward);
+    if (own && fitted.size() >= kKernelsForEach * own->constants())
+      best = closer(std::move(best), best_of(*own, *law, attention, fitted), *law, attention, fitted);
     best.evidence = evidence(source_of(samples, tables[engine]), fitted.size(),
                              outcomes_of(left_out, EnginePrediction(*law, best, attention)));
     best.evidence.provenance = cost::Provenance::kFitted;

@@ -70,13 +70,13 @@ TEST(FitEngines, AKernelUnlikeTheLawsHasARateOfItsOwn) {
   cost::Profile profile = known_profile();
   const cost::AttentionRate slow{.peak = causal_law(profile).forward.peak / 5, .half_length = 100, .tail = 0.7};
   const cost::EngineAttention truth{
-      .engine = cost::InferenceEngine::kTensorRtLlm, .own_rate = slow, .cache_write = kRotates};
+      .engine = cost::InferenceEngine::kTensorRtLlm, .forward = slow, .cache_write = kRotates};
   const measured::Samples samples = table_of("torch_flow", truth, profile);
   fit_engines(profile.attention, samples);
   const cost::EngineAttention& found = causal_law(profile).engines.at(0);
-  ASSERT_TRUE(found.own_rate);
+  ASSERT_TRUE(found.forward);
   EXPECT_EQ(found.kernel_factor, 1);
-  EXPECT_NEAR(found.own_rate->peak / slow.peak, 1, 0.02);
+  EXPECT_NEAR(found.forward->peak / slow.peak, 1, 0.02);
   EXPECT_LT(median_error(profile, samples), 0.01);
 }
 

@@ -180,7 +180,7 @@ void engine_attention_fields(Fields& f, cost::EngineAttention& engine) {
                                   {{"vllm", kVllm}, {"sglang", kSglang}, {"tensorrt-llm", kTensorRtLlm}});
   f.boolean("windowed", engine.windowed);
   f.number("kernel_factor", engine.kernel_factor, kFactor);
-  f.optional_object("forward", engine.own_rate, attention_rate_fields);
+  f.optional_object("forward", engine.forward, attention_rate_fields);
   f.number_or("window_overhang", engine.window_overhang, 0, kTokens);
   f.optional_object("cache_write", engine.cache_write, cache_write_fields);
   f.object("evidence", engine.evidence, evidence_fields);

@@ -162,7 +162,7 @@ TEST(ReadProfile, EnginesStandOnceForEachKindOfTheirKernels) {
   const cost::EngineAttention& read = profile.attention.laws[0].engines.at(0);
   EXPECT_EQ(read.engine, cost::InferenceEngine::kTensorRtLlm);
   EXPECT_DOUBLE_EQ(read.cache_write->queries.value(), 500e9);
-  EXPECT_DOUBLE_EQ(read.own_rate->peak.value(), 190e12);
+  EXPECT_DOUBLE_EQ(read.forward->peak.value(), 190e12);
   EXPECT_THAT(to_json_text(profile), HasSubstr("\"query_gb_per_s\": 500"));
 }
 

@@ -32,7 +32,7 @@ struct Fleet {
   /// Returns the instance with the fewest requests. Ties go round.
   std::size_t least_loaded() {
     std::size_t best = next % instances.size();
-    for (std::size_t i = 1; i < instances.size() && load_of(best) > 0; ++i) {  // none has less than nothing to do
+    for (std::size_t i = 1; i < instances.size() && load_of(best) > 0; ++i) {  // an idle one is found
       const std::size_t other = (next + i) % instances.size();
       if (load_of(other) < load_of(best)) best = other;
     }

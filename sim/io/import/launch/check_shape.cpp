@@ -45,7 +45,7 @@ void check_heads(Report& report, const Degrees& degrees) {
 void check_batch(Report& report, const Degrees& degrees) {
   const auto gpus = report.whole("gpus"), micro = report.whole("batch.micro"), global = report.whole("batch.global");
   if (!gpus || *gpus < 1) return;
-  // Ranks that a degree is asked for are not counted.
+  // No batch is judged while a degree is asked for.
   const auto is_degree = [](const Asked& one) {
     return one.key == "parallelism.tensor" || one.key == "parallelism.pipeline" || one.key == "parallelism.context";
   };

@@ -161,7 +161,7 @@ bool is_strategy_of_data(std::string_view name) {
       "strategy", name);
 }
 
-// Returns true for a place from which weights or tokens are loaded: model_path, init_checkpoint_dir, model_files.
+// Returns true for a place from which weights or a tokenizer are loaded: model_path, init_checkpoint_dir, model_files.
 bool is_place_of_files(std::string_view name) {
   constexpr std::string_view kPlaces[] = {"path", "paths", "file", "files", "dir", "folder"};
   const auto words = words_of_name(name);

@@ -396,6 +396,11 @@ TEST_F(LaunchFolders, AJobStartsInTheFolderOfItsScript) {
                         "--micro-batch-size 1 --max-position-embeddings 512\n");
     EXPECT_EQ(read("job.sh").whole("model.num_layers"), 4) << folder;
   }
+  write("job.sh",
+        "if [ -n \"$PBS_O_WORKDIR\" ]; then N=4; else N=1; fi\ntorchrun --nnodes $N --nproc_per_node 8 "
+        "pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+        "--micro-batch-size 1\n");
+  EXPECT_EQ(read("job.sh").whole("gpus"), 8) << "no job of PBS";
 }
 
 TEST_F(LaunchFolders, AFrontOfSlurmCountsTheGpusOfANode) {
@@ -407,6 +412,38 @@ TEST_F(LaunchFolders, AFrontOfSlurmCountsTheGpusOfANode) {
   EXPECT_EQ(refused_lines(report), "") << "2 sequences may do with the tensor ranks that are asked for";
   EXPECT_FALSE(report.has("parallelism.tensor"));
   EXPECT_EQ(report.at("parallelism.sequence_parallel"), true);
+  const auto gpus = [&](const std::string& options, const std::string& command) {
+    write("job.sh", "submit_job " + options + " " + command +
+                        "'python -u pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+                        "--seq-length 512 --micro-batch-size 1'\n");
+    return read("job.sh").whole("gpus");
+  };
+  EXPECT_EQ(gpus("--gpu=8 --nodes=4", "--command="), 32);
+  EXPECT_EQ(gpus("--gpus 8 -N 4", "-c "), 32);
+  EXPECT_EQ(gpus("--gpu 8", "-c "), 8);
+  EXPECT_FALSE(gpus("--nodes 4", "-c "));
+  EXPECT_FALSE(gpus("--image a", "-c ")) << "the front decides about GPUs";
+}
+
+TEST_F(LaunchFolders, TheAdapterOfPrimusIsThatOfAllItsFiles) {
+  const auto read_with = [&](const std::string& base, const std::string& own) {
+    write("primus/configs/modules/megatron/sft.yaml", "bf16: true\nmicro_batch_size: 1\n" + base);
+    write("conf/a.yaml",
+          "modules:\n  post_trainer:\n    framework: megatron\n    config: sft.yaml\n    overrides:\n"
+          "      num_layers: 4\n      hidden_size: 512\n      num_attention_heads: 8\n      seq_length: 512\n" +
+              own);
+    return read("conf/a.yaml");
+  };
+  const std::string off = "lora: {enabled: false, dim: 32, target_modules: [linear_qkv]}\n";
+  const std::string on = "lora: {enabled: true, dim: 16}\n";
+  EXPECT_EQ(read_with(off, "      lora: {enabled: true}\n").whole("training.rank"), 32);
+  EXPECT_EQ(read_with(off, "      lora: {enabled: true, dim: 8}\n").whole("training.rank"), 8);
+  EXPECT_EQ(read_with(on, "").whole("training.rank"), 16);
+  EXPECT_FALSE(read_with(on, "      lora: {enabled: false}\n").has("training"));
+  EXPECT_FALSE(read_with(off, "").has("training"));
+  EXPECT_THAT(refused_lines(read_with(on, "      lora: {use_dora: true}\n")), HasSubstr("DoRA"));
+  EXPECT_THAT(refused_lines(read_with(on, "      lora: {quantise_base: true}\n")), HasSubstr("lora_quantise_base"));
+  EXPECT_THAT(refused_lines(read_with("", "      lora: {enabled: true}\n")), HasSubstr("LoRA without a rank"));
 }
 
 constexpr const char* kOfExperts =

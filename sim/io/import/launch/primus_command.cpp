@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"

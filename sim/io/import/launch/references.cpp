@@ -95,12 +95,14 @@ class Resolver {
         keys_of_table = target.size();
       }
       target.push_back(name.substr(end + 1, close - end - 1));
-      begin = close + 1 == name.size() ? name.npos : close + 2;
+      const std::size_t next = close + 1;
+      begin = next == name.size() ? name.npos : next + (name[next] == '.' ? 1 : 0);
     }
-    for (const std::string& key : target) {
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      const std::string& key = target[i];
       if (!place->is_object() || !place->contains(key)) return std::nullopt;
       const bool choices = std::ranges::all_of(*place, [](const Json& one) { return one.is_object(); });
-      if (!table.empty() && keys_of_table-- == 0 && choices) used_.insert(table);
+      if (!table.empty() && i == keys_of_table && choices) used_.insert(table);
       place = &place->at(key);
     }
     used_.insert(name.substr(dots));

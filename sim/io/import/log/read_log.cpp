@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -113,8 +115,8 @@ void find_global_batch(TrainingLog& log) {
   log.notes.push_back(fmt::format("The global batch of {} follows from its rates and clocks.", *log.global_batch));
 }
 
-// Takes times and rates out that no step can have. A broken counter, or a division by a clock that stood still, writes
-// them. A step takes a microsecond at least and less than the 104 days of the longest simulated one.
+// Takes times and rates out that no step can have, as a broken counter writes them. A step takes a microsecond at least,
+// as one kernel does, and less than the 104 days of the longest simulated one.
 void drop_impossible(TrainingLog& log) {
   constexpr double kShortest = 1e-6, kLongest = 9e6, kLeastRate = 1e-9, kMostRate = 1e12;
   std::int64_t dropped = 0;
@@ -210,8 +212,8 @@ std::optional<TrainingLog> read_log_file(const std::filesystem::path& path, Find
   const std::string name = printable(path.string());
   std::ifstream in(path, std::ios::binary);
   int defect = errno;
-  std::error_code unknown;  // a name that is too long has no status
-  if (std::filesystem::is_directory(path, unknown)) defect = EISDIR;
+  std::error_code error;  // a name that is too long has no status
+  if (std::filesystem::is_directory(path, error)) defect = EISDIR;
   if (!in || defect == EISDIR) {
     findings.complaints.push_back(
         {name, "", fmt::format("cannot be read: {}; expected the log of a training run", std::strerror(defect))});

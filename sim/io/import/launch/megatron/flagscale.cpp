@@ -3,8 +3,12 @@
 // Layout: FlagOpen/FlagScale, examples/*/conf/*.yaml; counts of GPUs: flagscale/runner/runner_train.py.
 #include "sim/io/import/launch/megatron/flagscale.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <system_error>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/key_files.h"
@@ -52,21 +56,24 @@ std::optional<Json> training_beside(const fs::path& experiment, const std::strin
   return document && document->is_object() ? document : std::nullopt;
 }
 
-// A node has the processes of nproc_per_node, or one for each visible device. Without a list of hosts there is one
-// node.
+// A node has the processes of nproc_per_node, but no more than visible devices. Without a list of hosts FlagScale
+// starts one node, whatever nnodes says.
 void map_runner(const Json& document, Report& report) {
   const auto each = whole_of(text_in(document, {"experiment", "runner", "nproc_per_node"}));
   const std::string devices = text_in(document, {"experiment", "envs", "CUDA_VISIBLE_DEVICES"});
   const std::string hosts = text_in(document, {"experiment", "runner", "hostfile"});
-  auto nodes = whole_of(text_in(document, {"experiment", "runner", "nnodes"}));
+  const auto stated = whole_of(text_in(document, {"experiment", "runner", "nnodes"}));
   const bool listed = !hosts.empty() && hosts != "null" && hosts != "None";
-  if (!nodes && !listed) nodes = 1;
+  if (listed && !stated) return report.ask("gpus", "the nodes stand in " + printable(hosts, 80));
+  if (!listed && stated && *stated != 1)
+    return report.ask("gpus", fmt::format("nnodes is {}, but without a hostfile FlagScale starts one node", *stated));
   constexpr std::int64_t kMost = 1 << 20;
-  const std::int64_t visible = devices.empty() ? 0 : 1 + std::ranges::count(devices, ',');
-  const std::int64_t processes = each.value_or(visible);
-  if (!nodes) return report.ask("gpus", "the nodes stand in " + printable(hosts, 80));
-  if (processes < 1 || *nodes < 1 || processes > kMost || *nodes > kMost) return;
-  report.map("gpus", *nodes * processes, each ? "experiment.runner" : "experiment.envs.CUDA_VISIBLE_DEVICES");
+  const std::int64_t nodes = stated.value_or(1);
+  const std::int64_t visible = devices.empty() ? kMost : 1 + std::ranges::count(devices, ',');
+  const std::int64_t processes = std::min(each.value_or(kMost), visible);
+  if (processes < 1 || nodes < 1 || processes >= kMost || nodes > kMost) return;
+  report.map("gpus", nodes * processes,
+             processes == each ? "experiment.runner" : "experiment.envs.CUDA_VISIBLE_DEVICES");
 }
 
 void refuse_whole(const std::string& setting, const std::string& because, Report& report) {

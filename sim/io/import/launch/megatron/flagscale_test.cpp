@@ -42,7 +42,7 @@ TEST_F(FlagScaleFolder, AnExperimentNamesItsTrainingAndItsGpus) {
   write("train/small.yaml", kTraining);
   const Report report = read(
       "defaults: [_self_, {train: small}]\nexperiment:\n  micro: 2\n  task: {type: train, backend: megatron}\n"
-      "  runner: {nnodes: 4, nproc_per_node: 8}\n");
+      "  runner: {hostfile: /share/hosts, nnodes: 4, nproc_per_node: 8}\n");
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(report.whole("model.num_layers"), 24);
   EXPECT_EQ(report.whole("parallelism.tensor"), 2);
@@ -56,6 +56,11 @@ TEST_F(FlagScaleFolder, VisibleDevicesAreTheGpusOfOneNode) {
       "defaults: [{train: small}]\nexperiment:\n  micro: 2\n  task: {type: train}\n"
       "  envs: {CUDA_VISIBLE_DEVICES: '0,1,2,3'}\n";
   EXPECT_EQ(read(experiment + "  runner: {hostfile: null}\n").whole("gpus"), 4);
+  EXPECT_EQ(read(experiment + "  runner: {nnodes: 1, nproc_per_node: 8}\n").whole("gpus"), 4);
+  EXPECT_EQ(read(experiment + "  runner: {nnodes: 1, nproc_per_node: 2}\n").whole("gpus"), 2);
+  const Report alone = read(experiment + "  runner: {nnodes: 4, nproc_per_node: 8}\n");
+  EXPECT_FALSE(alone.has("gpus"));
+  EXPECT_THAT(alone.json().dump(), HasSubstr("nnodes is 4, but without a hostfile FlagScale starts one node"));
   const Report listed = read(experiment + "  runner: {hostfile: /share/hosts}\n");
   EXPECT_FALSE(listed.has("gpus")) << "the hosts are not known";
   EXPECT_THAT(listed.json().dump(), HasSubstr("the nodes stand in /share/hosts"));

@@ -481,6 +481,10 @@ TEST(Forks, MicroBatchesOfAStepStandInPlaceOfAGlobalBatch) {
   EXPECT_EQ(read_text_of_fork(flags + "--gas 16").whole("batch.global"), 4 * 16 * (8 / 2));
   EXPECT_EQ(read_text_of_fork(flags).whole("batch.global"), 4 * (8 / 2)) << "one micro-batch a replica";
   EXPECT_EQ(read_text_of_fork(flags + "--gas 16 --global-batch-size 32").whole("batch.global"), 32);
+  for (const char* wrong : {"0", "2000000"})
+    EXPECT_NE(refused_lines(read_text_of_fork(flags + "--gas " + wrong)).find("micro-batches a step"),
+              std::string::npos)
+        << wrong;
 }
 
 }  // namespace

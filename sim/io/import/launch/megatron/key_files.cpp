@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/primus_command.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
 #include "sim/io/import/launch/words.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -47,6 +49,9 @@ constexpr KeyRule kCodeKeys[] = {
     {"enable_odc_lb_mini", "micro-batches that are dealt out by their lengths", true},
     {"use_packed_attention enable_packed_sequences", "attention sees the whole sequence"},
     {"use_sink_attention sink_*", "all layers have full attention"},
+    {"lora_use_dora", tuning::kDora, true},
+    {"lora_alpha lora_dropout_position lora_a_init_method lora_b_init_method lora_A_init_method lora_B_init_method "
+     "lora_dropout_recompute"},
     {"yaml_cfg spec params_dtype pipeline_dtype autocast_dtype activation_func layernorm_epsilon "
      "layernorm_zero_centered_gamma init_method output_layer_init_method perform_initialization use_cpu_initialization "
      "enable_autocast timers finalize_model_grads_func no_sync_func grad_sync_func param_sync_func "
@@ -85,6 +90,20 @@ void flatten(const Json& section, Json& keys) {
     else
       keys[key] = value;
   }
+}
+
+// A section of LoRA keeps its own keys, because they mean something only where it is enabled.
+constexpr const char* kAdapter = "lora";
+
+// Puts the keys of a file or of overrides on top of those that they extend.
+void put_on_top(Json section, Json& keys) {
+  const auto adapter = section.find(kAdapter);
+  if (adapter != section.end() && adapter->is_object()) {
+    if (!keys.contains(kAdapter)) keys[kAdapter] = Json::object();
+    keys[kAdapter].update(*adapter);
+    section.erase(kAdapter);
+  }
+  flatten(section, keys);
 }
 
 // Keys of `basis` hold where `keys` states none. They are defaults: only rules that read them see them.
@@ -143,11 +162,11 @@ class PrimusFiles {
     for (const char* list : {"extends", "includes", "bases"}) {
       if (!read->contains(list) || !read->at(list).is_array()) continue;
       for (const Json& base : read->at(list))
-        if (base.is_string()) keys.update(keys_of(kind, base.get<std::string>(), depth + 1));
+        if (base.is_string()) put_on_top(keys_of(kind, base.get<std::string>(), depth + 1), keys);
     }
     Json own = *read;
     for (const char* list : {"extends", "includes", "bases"}) own.erase(list);
-    flatten(own, keys);
+    put_on_top(std::move(own), keys);
     return keys;
   }
 
@@ -177,17 +196,18 @@ class PrimusFiles {
   Report& report_;
 };
 
-// Takes the section of LoRA of Primus's fine-tuning out, as the flags of Megatron-LM's forks.
-void take_adapter(Json& section, Json& keys) {
-  const auto found = section.find("lora");
-  if (found == section.end() || !found->is_object()) return;
-  const Json adapter = *found;
-  section.erase("lora");
-  const auto enabled = adapter.find("enabled");
-  if (enabled == adapter.end() || !enabled->is_string() || !switch_of(enabled->get<std::string>()).value_or(false))
-    return;
-  if (adapter.contains("dim")) keys["lora_r"] = adapter.at("dim");
-  if (adapter.contains("target_modules")) keys["lora_target_modules"] = adapter.at("target_modules");
+// Names the keys of LoRA as the flags of Megatron-LM's forks. Others keep a name that says where they stand.
+void map_adapter_section(const Json& adapter, Json& keys, Report& report) {
+  const std::string enabled = text_at(adapter, "enabled");
+  if (!switch_of(enabled).value_or(false)) return;
+  if (!adapter.contains("dim"))
+    return report.refuse("lora.enabled", "LoRA without a rank: a file that is not there may state lora.dim");
+  for (const auto& [key, value] : adapter.items()) {
+    if (key == "dim")
+      keys["lora_r"] = value;
+    else if (key != "enabled")
+      keys[key == "target_modules" ? "lora_target_modules" : "lora_" + key] = value;
+  }
 }
 
 void refuse_primus_model(const std::string& model, const std::string& path, Report& report) {
@@ -238,13 +258,14 @@ void read_primus_megatron(const Json& document, const fs::path& path, Report& re
   PrimusFiles files(path, report);
   const std::string model = text_at(trainer, "model");
   Json basis = files.keys_of("modules", text_at(trainer, "config"));
-  basis.update(files.keys_of("models", model));
+  put_on_top(files.keys_of("models", model), basis);
   Json keys = Json::object();
-  if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) {
-    take_adapter(*own, keys);
-    flatten(*own, keys);
-  }
-  take_adapter(basis, basis);
+  if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) put_on_top(*own, keys);
+  Json adapter = basis.value(kAdapter, Json::object());
+  adapter.update(keys.value(kAdapter, Json::object()));
+  basis.erase(kAdapter);
+  keys.erase(kAdapter);
+  map_adapter_section(adapter, keys, report);
   resolve_references(basis);
   resolve_references(keys);
   read_keys(keys, basis, report);

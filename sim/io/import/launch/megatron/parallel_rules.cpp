@@ -12,6 +12,8 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
+constexpr std::int64_t kMostAccumulated = 1 << 20;  // micro-batches of a replica, as a scenario may have them
+
 void map_degree(const Flags& flags, std::initializer_list<const char*> names, const char* key) {
   for (const char* name : names)
     if (flags.find(name) != nullptr) return void(flags.map_whole(name, key));
@@ -252,8 +254,14 @@ void map_batch(const Flags& flags) {
   if (flags.find("global-batch-size") != nullptr) flags.map_whole("global-batch-size", "batch.global");
   // DeepSpeed's first examples state the micro-batches of a step: Megatron-LM-v1.1.5-3D_parallelism.
   for (const char* name : {"gas", "gradient-accumulation-steps"})
-    if (const auto steps = flags.whole(name, "batch.global"); steps && *steps > 0 && !report.has("batch.global"))
-      report.accumulation = *steps;
+    if (const auto steps = flags.whole(name, "batch.global"); steps && !report.has("batch.global")) {
+      if (*steps < 1 || *steps > kMostAccumulated)
+        report.refuse(std::string("--") + name,
+                      fmt::format("expected 1 to {} micro-batches a step, found {}", kMostAccumulated, *steps),
+                      flags.from(name));
+      else
+        report.accumulation = *steps;
+    }
   if (const Argument* const grows = flags.find("rampup-batch-size"); grows != nullptr && !grows->values.empty())
     report.approximate("--rampup-batch-size", "the step is one of the whole global batch, at the end of the ramp");
 }

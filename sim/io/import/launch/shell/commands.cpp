@@ -264,10 +264,10 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
     return Outcome::kOpen;
   }
   // ssh host "torchrun ...": a shell there reads the last word.
-  if (const auto elsewhere = text_elsewhere(words)) {
+  if (const auto job = text_of_job(words)) {
     const auto outer_job = job_;
-    for (const auto& [option, value] : elsewhere->job) job_.insert_or_assign(option, value);
-    inner_text(words[elsewhere->word], mode, true);
+    for (const auto& [option, value] : job->options) job_.insert_or_assign(option, value);
+    inner_text(job->text, mode, true);
     job_ = outer_job;
     return Outcome::kOpen;
   }

@@ -209,7 +209,8 @@ Expander::Value Expander::special(std::string_view name) {
   const Texts& arguments = variables_.arguments;
   if (name == "0" || name == "BASH_SOURCE") return {{variables_.script}, true};
   // Jobs start where they were submitted, which is taken for the folder of the script: sbatch(1), qsub(1).
-  const bool submitted = name == "PBS_O_WORKDIR" || (name == "SLURM_SUBMIT_DIR" && variables_.under_slurm);
+  const bool submitted =
+      (name == "PBS_O_WORKDIR" && variables_.under_pbs) || (name == "SLURM_SUBMIT_DIR" && variables_.under_slurm);
   if (name == "PWD" || submitted) return {{variables_.folder}, true};
   if (name == "@" || name == "*") return {arguments, !arguments.empty()};
   if (name == "#") return {{fmt::format("{}", arguments.size())}, true};

@@ -39,24 +39,25 @@ std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell) 
 }
 
 // submit_job is a front of sbatch that scripts of NVIDIA's research branches call. It counts the GPUs of a node.
-std::optional<TextElsewhere> text_elsewhere(const Texts& words) {
+std::optional<TextOfJob> text_of_job(const Texts& words) {
   if (words.empty()) return std::nullopt;
   const std::string program = file_name(words[0]);
   if (program == "ssh" || program == "pdsh" || program == "clush") {
     if (words.back().find(' ') == std::string::npos) return std::nullopt;
-    return TextElsewhere{words.size() - 1, {{std::string(kStartedBy), words[0]}}};
+    return TextOfJob{words.back(), {{std::string(kStartedBy), words[0]}}};
   }
   if (program != "submit_job") return std::nullopt;
-  std::optional<TextElsewhere> found;
-  std::map<std::string, std::string> job;
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    const std::string &option = words[i], &value = words[i + 1];
-    if (option == "-c" || option == "--command") found = TextElsewhere{i + 1, {}};
-    if (option == "--nodes") job.insert_or_assign("--nodes", value);
-    if (option == "--gpu" || option == "--gpus") job.insert_or_assign("--gpus-per-node", value);
+  TextOfJob job{.text = "", .options = {{"--gpus-per-node", unknown_because("submit_job without --gpu")}}};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].starts_with("--") ? words[i].find('=') : std::string::npos;
+    if (equals == std::string::npos && i + 1 == words.size()) break;
+    const std::string option = words[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? words[i + 1] : words[i].substr(equals + 1);
+    if (option == "-c" || option == "--command") job.text = value;
+    if (option == "-N" || option == "--nodes") job.options.insert_or_assign("--nodes", value);
+    if (option == "--gpu" || option == "--gpus") job.options.insert_or_assign("--gpus-per-node", value);
   }
-  if (found) found->job = std::move(job);
-  return found;
+  return job.text.empty() ? std::nullopt : std::optional(std::move(job));
 }
 
 std::string_view process_launcher(const Texts& words) {

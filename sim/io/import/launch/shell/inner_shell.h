@@ -16,13 +16,13 @@ namespace foretoken::io::shell {
 [[nodiscard]] std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell);
 
 /// A text that a shell on another machine reads, with the options of its job.
-struct TextElsewhere {
-  std::size_t word = 0;
-  std::map<std::string, std::string> job{};
+struct TextOfJob {
+  std::string text{};
+  std::map<std::string, std::string> options{};
 };
 
 /// Returns the text of `ssh HOST TEXT` and of `submit_job --gpu 8 --nodes 4 -c TEXT`; nothing for other commands.
-[[nodiscard]] std::optional<TextElsewhere> text_elsewhere(const Texts& words);
+[[nodiscard]] std::optional<TextOfJob> text_of_job(const Texts& words);
 
 /// Returns the name of the launcher that the words begin with: "mpirun" for MPI's commands, "flux run". Empty for
 /// others.

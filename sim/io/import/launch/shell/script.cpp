@@ -40,6 +40,7 @@ std::optional<Script> read_script_text(const std::string& text, const std::strin
   const std::string marked = without_marks(text);
   script.scheduler = slurm_directives(marked);
   script.variables.under_slurm = !script.scheduler.empty();
+  script.variables.under_pbs = ("\n" + marked).find("\n#PBS") != std::string::npos;
   script.variables.scheduler = slurm_variables(script.scheduler);
   Budget budget;
   Interpreter interpreter(script, budget, findings);

@@ -26,6 +26,7 @@ struct Variables {
   std::map<std::string, std::string, std::less<>> copies{};     ///< N and NHOSTS after N=$NHOSTS, where nothing sets it
   bool lacks_options = false;     ///< getopts or getopt had no arguments, which nobody stated
   bool under_slurm = false;       ///< then any other SLURM_ variable is set, but unknown
+  bool under_pbs = false;         ///< then the job starts in the folder of its script
   Texts arguments{};              ///< $1, $2, ...
   bool arguments_stated = false;  ///< else $1 is unknown, not empty
   std::string script = "";        ///< $0
