@@ -115,8 +115,8 @@ void find_global_batch(TrainingLog& log) {
   log.notes.push_back(fmt::format("The global batch of {} follows from its rates and clocks.", *log.global_batch));
 }
 
-// Takes times and rates out that no step can have, as a broken counter writes them. A step takes a microsecond at least,
-// as one kernel does, and less than the 104 days of the longest simulated one.
+// Takes times and rates out that no step can have, as a broken counter writes them. A step takes a microsecond,
+// as one kernel does, or more, and less than the 104 days of the longest simulated one.
 void drop_impossible(TrainingLog& log) {
   constexpr double kShortest = 1e-6, kLongest = 9e6, kLeastRate = 1e-9, kMostRate = 1e12;
   std::int64_t dropped = 0;
