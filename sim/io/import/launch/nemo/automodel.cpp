@@ -35,11 +35,17 @@ constexpr KeyRule kKeys[] = {
     {"peft.use_dora", tuning::kDora, true},
     {"distributed.pipeline.module_fqns_per_model_part autopipeline.module_fqns_per_model_part",
      "layers are dealt evenly over the stages"},
-    {"distributed.moe.checkpoint_moe_only", "recomputing experts alone is not modelled", true},
+    {"distributed.moe.checkpoint_moe_only distributed.moe.activation_checkpointing_modules",
+     "recomputing a part of each layer is not modelled", true},
+    {"distributed.report_nan_in_param_grad", "a check of each gradient, which slows the step", true},
+    {"distributed.megatron_fsdp_unit_modules", "weights are gathered layer by layer"},
+    {"distributed.gradient_as_bucket_view distributed.fsdp_double_buffer",
+     "buffers of gradients and weights are those of the runtime"},
     {"distributed.moe.lm_head_precision parallelizer.lm_head_precision", "the head runs in 16 bits"},
     {"distributed.moe.ignore_router_for_ac parallelizer.ignore_router_for_ac",
      "routers are recomputed with their layers"},
     {"distributed.pipeline.* autopipeline.* distributed.dp_size distributed.backend distributed.world_size "
+     "distributed.check_for_nan_in_grad distributed.calculate_per_token_loss distributed.init_fsdp_with_meta_device "
      "distributed.mp_policy._target_ distributed_config.mp_policy._target_ distributed.moe.mp_policy._target_ "
      "parallelizer.mp_policy._target_ model.backend._target_ loss_fn._target_"},
     {"model.backend.* model.attn_implementation model.use_liger_kernel model.use_sdpa_patching model.force_hf "
@@ -47,7 +53,9 @@ constexpr KeyRule kKeys[] = {
      "kernels are fused as the runtime has them"},
     {"distributed.tp_plan* distributed.use_hf_tp_plan distributed.defer_fsdp_grad_sync distributed.moe.* "
      "distributed.enable_fsdp2_prefetch distributed.fsdp2_* distributed.mp_policy.* distributed_config.mp_policy.* "
-     "distributed.overlap_* distributed.patch_* parallelizer.*",
+     "distributed.overlap_* distributed.patch_* distributed.average_in_collective distributed.disable_bucketing "
+     "distributed.nccl_ub distributed.broadcast_buffers distributed.find_unused_parameters distributed.static_graph "
+     "distributed.bucket_cap_mb parallelizer.*",
      "communication is arranged as the runtime does it"},
     {"fp8.filter_fqns", "the usual products run in fp8, whatever this list leaves out"},
     {"fp8.emulate", "products that emulate fp8", true},

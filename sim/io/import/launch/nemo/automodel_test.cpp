@@ -271,6 +271,21 @@ TEST(AutoModel, EachKeyOfFp8HasItsOwnReason) {
   EXPECT_THAT(reason_of(report, "fp8.enable_fsdp_float8_all_gather"), HasSubstr("gathered in 16 bits"));
 }
 
+TEST(AutoModel, KeysOfDdpAndMegatronFsdpAreKnown) {
+  const Report ddp = read_llama(
+      "distributed: {strategy: ddp, broadcast_buffers: true, bucket_cap_mb: 25, gradient_as_bucket_view: true}\n");
+  EXPECT_EQ(refused_lines(ddp), "");
+  EXPECT_THAT(reason_of(ddp, "distributed.bucket_cap_mb"), HasSubstr("as the runtime does it"));
+  const Report megatron = read_llama(
+      "distributed: {strategy: megatron_fsdp, megatron_fsdp_unit_modules: [own.LlamaDecoderLayer], nccl_ub: true,\n"
+      "  check_for_nan_in_grad: true, fsdp_double_buffer: true, average_in_collective: true}\n");
+  EXPECT_EQ(refused_lines(megatron), "");
+  EXPECT_THAT(refused_lines(read_llama("distributed: {strategy: mfsdp, report_nan_in_param_grad: true}\n")),
+              HasSubstr("which slows the step"));
+  EXPECT_THAT(refused_lines(read_llama("distributed: {ep_size: 8, moe: {activation_checkpointing_modules: [attn]}}\n")),
+              HasSubstr("recomputing a part of each layer"));
+}
+
 TEST(AutoModel, OtherTasksAreRefusedWhole) {
   const Report report =
       read("step_scheduler: {local_batch_size: 1}\nmodel: {_target_: own.NeMoAutoModelForImageTextToText.from}\n");
