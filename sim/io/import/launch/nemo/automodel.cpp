@@ -7,7 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
@@ -31,33 +35,46 @@ constexpr KeyRule kKeys[] = {
     {"peft.use_dora", tuning::kDora, true},
     {"distributed.pipeline.module_fqns_per_model_part autopipeline.module_fqns_per_model_part",
      "layers are dealt evenly over the stages"},
-    {"distributed.pipeline.* autopipeline.* distributed.dp_size distributed._target_ distributed_config._target_ "
-     "distributed.strategy distributed.backend distributed.world_size distributed.mp_policy._target_ "
-     "distributed_config.mp_policy._target_ model.backend._target_ loss_fn._target_ parallelizer._target_"},
-    {"model.backend.* model.attn_implementation model.use_liger_kernel model.use_sdpa_patching loss_fn.* "
-     "model.force_hf autocast.* "
-     "optimizer.foreach optimizer.fused peft.use_triton compile.*",
+    {"distributed.moe.checkpoint_moe_only distributed.moe.activation_checkpointing_modules",
+     "recomputing a part of each layer is not modelled", true},
+    {"distributed.report_nan_in_param_grad", "a check of each gradient, which slows the step", true},
+    {"distributed.megatron_fsdp_unit_modules", "weights are gathered layer by layer"},
+    {"distributed.gradient_as_bucket_view distributed.fsdp_double_buffer",
+     "buffers of gradients and weights are those of the runtime"},
+    {"distributed.moe.lm_head_precision parallelizer.lm_head_precision", "the head runs in 16 bits"},
+    {"distributed.moe.ignore_router_for_ac parallelizer.ignore_router_for_ac",
+     "routers are recomputed with their layers"},
+    {"distributed.pipeline.* autopipeline.* distributed.dp_size distributed.backend distributed.world_size "
+     "distributed.check_for_nan_in_grad distributed.calculate_per_token_loss distributed.init_fsdp_with_meta_device "
+     "distributed.mp_policy._target_ distributed_config.mp_policy._target_ distributed.moe.mp_policy._target_ "
+     "parallelizer.mp_policy._target_ model.backend._target_ loss_fn._target_"},
+    {"model.backend.* model.attn_implementation model.use_liger_kernel model.use_sdpa_patching model.force_hf "
+     "loss_fn.* autocast.* optimizer.foreach optimizer.fused peft.use_triton compile.*",
      "kernels are fused as the runtime has them"},
     {"distributed.tp_plan* distributed.use_hf_tp_plan distributed.defer_fsdp_grad_sync distributed.moe.* "
      "distributed.enable_fsdp2_prefetch distributed.fsdp2_* distributed.mp_policy.* distributed_config.mp_policy.* "
-     "distributed.overlap_* distributed.patch_* parallelizer.*",
+     "distributed.overlap_* distributed.patch_* distributed.average_in_collective distributed.disable_bucketing "
+     "distributed.nccl_ub distributed.broadcast_buffers distributed.find_unused_parameters distributed.static_graph "
+     "distributed.bucket_cap_mb parallelizer.*",
      "communication is arranged as the runtime does it"},
-    {"fp8.*", "weights are gathered in 16 bit"},
+    {"fp8.filter_fqns", "the usual products run in fp8, whatever this list leaves out"},
+    {"fp8.emulate", "products that emulate fp8", true},
+    {"fp8.enable_fsdp_float8_all_gather fp8.precompute_float8_dynamic_scale_for_fsdp",
+     "weights are gathered in 16 bits"},
+    {"fp8.*", "weights are cast to fp8 as the runtime does it"},
     {"packed_sequence.*", "attention sees the whole sequence"},
     {"benchmark.* checkpoint.* ci.* clip_grad_norm.* comet.* dataloader.* dataset.* dist_env.* logger.* lr_scheduler.* "
-     "max_grad_norm mlflow.* model._target_ model.config._target_ model.is_meta_device model.load_base_model "
-     "model.output_hidden_states "
-     "model.trust_remote_code "
-     "model.config.trust_remote_code "
-     "optimizer.* peft._target_ peft.alpha peft.dropout* peft.lora_* recipe recipe.* rng.* seed slurm.* "
-     "tool_call_eval.* "
-     "step_scheduler.* tokenizer.* validation* wandb.*"}};
+     "max_grad_norm mlflow.* model._target_ model.config._target_ model.config.trust_remote_code model.is_meta_device "
+     "model.load_base_model model.output_hidden_states model.trust_remote_code optimizer.* peft._target_ peft.alpha "
+     "peft.dropout* peft.lora_* recipe recipe.* rng.* seed slurm.* step_scheduler.* tokenizer.* tool_call_eval.* "
+     "validation* wandb.*"}};
 
 bool names_other_task(const std::string& target) {
   const std::string lower = lower_case(target);
   return std::ranges::any_of(
       std::initializer_list<std::string_view>{"imagetext", "sequenceclassification", "multimodal", "biencoder",
-                                              "crossencoder", "diffusion", "audio", "speech", "textto", "knowledge"},
+                                              "crossencoder", "diffusion", "audio", "speech", "textto", "knowledge",
+                                              "distillation", "vlm"},
       [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
@@ -142,21 +159,20 @@ Degrees map_degrees(const Settings& settings, Report& report) {
   return degrees;
 }
 
-// The data ranks of the recipe, or the nodes of its section of Slurm, state the GPUs where no launcher does.
+// The section of Slurm, or else the data ranks of the recipe, state the GPUs where no launcher does. The mesh of
+// FSDP2Manager is pipeline x data x context x tensor.
 std::optional<std::int64_t> gpus_of(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus,
                                     Report& report) {
-  if (gpus) {
-    report.map("gpus", *gpus, "the command line");
-    return gpus;
-  }
   const std::int64_t data = settings.whole({"distributed.dp_size"}).value_or(0);
   const std::int64_t nodes = settings.whole({"slurm.nodes"}).value_or(0);
   const std::int64_t each = settings.whole({"slurm.ntasks_per_node", "slurm.gpus_per_node"}).value_or(0);
+  if (gpus) return gpus;  // the report lists what the command line states
   const auto sound = [](std::int64_t one) { return one > 0 && one <= kMost; };
   if (sound(nodes) && sound(each)) gpus = nodes * each;
   const std::string from = gpus ? "slurm.nodes, slurm.ntasks_per_node" : "distributed.dp_size";
-  if (!gpus && sound(data) && degrees.tensor <= kMost / degrees.stages && degrees.context == 1)
-    gpus = data * degrees.replica();
+  const bool few =
+      degrees.tensor <= kMost / degrees.stages && degrees.tensor * degrees.stages <= kMost / degrees.context;
+  if (!gpus && sound(data) && few) gpus = data * degrees.replica();
   if (gpus) report.map("gpus", *gpus, from);
   return gpus;
 }
@@ -169,18 +185,29 @@ constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {{"1f1b",
                                                                         {"zbvzerobubble", "zb-v"},
                                                                         {"dualpipev", "dualpipe-v"}};
 
-// The chunks of a stage follow from the layers of a chunk, rounded to a multiple of the stages.
+// The chunks of a stage follow from the layers of a chunk. Their number is rounded to a multiple of the stages where
+// the recipe says how; otherwise AutoModel does not start (pipelining/functional.py, calculate_virtual_stages).
 void map_chunks(const Settings& settings, std::int64_t layers, std::int64_t stages, Report& report) {
   const Names kPer = {"distributed.pipeline.layers_per_stage", "autopipeline.layers_per_stage"};
+  const Names kRound = {"distributed.pipeline.round_virtual_stages_to_pp_multiple",
+                        "autopipeline.round_virtual_stages_to_pp_multiple"};
   const std::int64_t per = settings.whole(kPer).value_or(0);
   if (per < 1) return report.assume("parallelism.virtual_pipeline", 2, "two chunks a stage in looped schedules");
   if (layers == 0)
     return report.ask("parallelism.virtual_pipeline",
                       fmt::format("chunks of {} layers; the layers of the model are not known", per));
   const std::int64_t chunks = (layers - 1) / per + 1;
-  const bool down = settings.text({"distributed.pipeline.round_virtual_stages_to_pp_multiple",
-                                   "autopipeline.round_virtual_stages_to_pp_multiple"}) == "down";
-  const std::int64_t each = down ? chunks / stages : (chunks - 1) / stages + 1;
+  const std::string round = settings.text(kRound).value_or("");
+  const std::int64_t each = round == "down" ? chunks / stages : (chunks - 1) / stages + 1;
+  if (chunks % stages != 0 && round != "up" && round != "down")
+    report.refuse(
+        settings.from(kPer),
+        fmt::format("{} layers make {} chunks, no multiple of {} stages, and the recipe does not say how they "
+                    "are rounded; allowed, they are rounded up",
+                    layers, chunks, stages));
+  if (each < 2)
+    report.refuse(settings.from(kPer),
+                  fmt::format("{} chunks on {} stages: this schedule takes two a stage or more", chunks, stages));
   report.map("parallelism.virtual_pipeline", std::max<std::int64_t>(1, each), settings.from(kPer));
 }
 
@@ -200,25 +227,7 @@ void map_schedule(const Settings& settings, std::int64_t layers, std::int64_t st
   if (plain != "1f1b" && plain != "gpipe") map_chunks(settings, layers, stages, report);
 }
 
-void map_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus, Report& report) {
-  const Names kPart = {"distributed.pipeline.pp_microbatch_size", "autopipeline.pp_microbatch_size"};
-  // Recipes of early 2025 state the accumulation.
-  const auto local = settings.whole({"step_scheduler.local_batch_size", "dataloader.batch_size"});
-  const auto steps = settings.whole({"step_scheduler.grad_acc_steps"});
-  const auto global = settings.whole({"step_scheduler.global_batch_size"});
-  const bool piped = degrees.stages > 1;
-  const auto micro = piped ? settings.whole(kPart).value_or(1) : local;
-  map_data_batch({.micro = micro,
-                  .accumulation = global ? std::nullopt : steps,
-                  .global = global,
-                  .from = piped ? "pp_microbatch_size" : "step_scheduler.local_batch_size",
-                  .global_from = "step_scheduler.global_batch_size"},
-                 gpus, degrees.replica(), report);
-  const std::int64_t data = gpus.value_or(0) / degrees.replica();
-  if (piped && local && global && *local > 0 && *local <= kMost && data > 0 && *global / data > *local)
-    report.refuse(
-        "step_scheduler.local_batch_size",
-        fmt::format("the pipeline is filled {} times a step, and once in the model", *global / data / *local));
+void map_sequence(const Settings& settings, Report& report) {
   const Names kPacked = {"packed_sequence.packed_sequence_size"};
   const bool packed = settings.whole(kPacked).value_or(0) > 0;
   const Names kLength = {"dataset.seq_len", "dataset.seq_length", "dataset.max_seq_length", "dataset.max_seq_len"};
@@ -230,6 +239,49 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
   const bool whole = data_set.find("mock") != data_set.npos || data_set.find("megatron") != data_set.npos ||
                      data_set.find("nanogpt") != data_set.npos;
   if (!packed && !whole) report.approximate("packed_sequence", tuning::kNotPacked);
+}
+
+// A pipeline takes the local batch in micro-batches of its own, once for each step of accumulation.
+void map_piped_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus,
+                     DataBatch batch, Report& report) {
+  const Names kPart = {"distributed.pipeline.pp_microbatch_size", "autopipeline.pp_microbatch_size"};
+  const std::optional<std::int64_t> local = batch.micro, steps = batch.accumulation;
+  const std::int64_t part = settings.whole(kPart).value_or(1);
+  const auto sound = [](std::int64_t one) { return one > 0 && one <= kMost; };
+  batch.micro = part;
+  batch.from = settings.has(kPart) ? "pp_microbatch_size" : "pp_microbatch_size, 1 by default";
+  batch.accumulation.reset();
+  if (local && sound(*local) && sound(part)) {
+    const bool whole = *local % part == 0;
+    if (!whole)
+      report.refuse("step_scheduler.local_batch_size",
+                    fmt::format("{} sequences are no multiple of the pipeline's micro-batch, {}", *local, part));
+    if (steps && whole) batch.accumulation = sound(*steps) ? *steps * (*local / part) : *steps;
+  }
+  map_data_batch(batch, gpus, degrees.replica(), report);
+  const std::int64_t data = gpus.value_or(0) / degrees.replica();
+  std::int64_t fills = batch.global ? 1 : steps.value_or(1);
+  if (batch.global && local && sound(*local) && data > 0) fills = (*batch.global / data - 1) / *local + 1;
+  if (fills > 1)
+    report.refuse(batch.global ? "step_scheduler.local_batch_size" : "step_scheduler.grad_acc_steps",
+                  fmt::format("the pipeline is filled {} times a step, and once in the model", fills));
+}
+
+void map_batch(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus, Report& report) {
+  // Recipes of early 2025 state the accumulation.
+  const auto steps = settings.whole({"step_scheduler.grad_acc_steps"});
+  const auto global = settings.whole({"step_scheduler.global_batch_size"});
+  const DataBatch batch{.micro = settings.whole({"step_scheduler.local_batch_size", "dataloader.batch_size"}),
+                        .accumulation = global ? std::nullopt : steps,
+                        .global = global,
+                        .from = "step_scheduler.local_batch_size",
+                        .global_from = "step_scheduler.global_batch_size",
+                        .accumulation_from = "step_scheduler.grad_acc_steps"};
+  if (degrees.stages > 1)
+    map_piped_batch(settings, degrees, gpus, batch, report);
+  else
+    map_data_batch(batch, gpus, degrees.replica(), report);
+  map_sequence(settings, report);
 }
 
 }  // namespace
@@ -247,10 +299,12 @@ void read_automodel(const Json& document, std::optional<std::int64_t> gpus, Repo
   const auto variables = resolve_references(resolved);
   const Settings settings(std::move(resolved), report);
   const std::string target = settings.text({"model._target_"}).value_or("");
-  const std::string recipe = settings.text({"recipe._target_"}).value_or("");
+  const bool plain = document.contains("recipe") && document.at("recipe").is_string();
+  const char* const recipe_key = plain ? "recipe" : "recipe._target_";
+  const std::string recipe = settings.text({recipe_key}).value_or("");
   for (const std::string& one : {target, recipe})
     if (names_other_task(one)) {
-      report.refuse(one == target ? "model._target_" : "recipe._target_",
+      report.refuse(one == target ? "model._target_" : recipe_key,
                     "no plain training of a language model: " + printable(one.substr(one.rfind('.') + 1), 60));
       report.unread = true;
       return;
@@ -263,9 +317,12 @@ void read_automodel(const Json& document, std::optional<std::int64_t> gpus, Repo
   const bool compiled = settings.on({"compile.enabled", "distributed.enable_compile"});
   const std::string runtime = compiled ? "torchtitan-compiled" : "torchtitan";
   report.assume("runtime", runtime, "the runtime of FSDP with DTensors");
+  Sharding sharding = sharding_of(settings, report);
+  sharding.piped = degrees.stages > 1;
+  sharding.alone = gpus == 1;
   map_automodel_method(settings, runtime, report);
-  map_automodel_precision(settings, report);
-  map_automodel_memory(settings, degrees.stages > 1, report);
+  map_automodel_precision(settings, sharding, report);
+  map_automodel_memory(settings, sharding, report);
   map_automodel_experts(settings, report);
   settings.ignore_variables(variables, kKeys);
   settings.sort_rest(kKeys, Unknown::kByName);

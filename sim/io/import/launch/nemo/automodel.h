@@ -1,6 +1,7 @@
 // Makes a scenario of a recipe of NeMo AutoModel.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "sim/io/import/launch/report.h"

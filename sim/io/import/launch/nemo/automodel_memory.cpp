@@ -1,6 +1,10 @@
-// Maps the precision, the memory, the adapters and the experts of a recipe of NeMo AutoModel.
+// Maps the memory, the adapters and the experts of a recipe of NeMo AutoModel.
+//
+// Sources: NVIDIA-NeMo/Automodel, components/distributed/{config,activation_checkpointing,model_parallelizer}.py and
+// components/moe/parallelizer.py.
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
@@ -8,56 +12,6 @@
 
 namespace foretoken::io::launch::nemo {
 namespace {
-
-std::string last_part(const std::string& name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == name.npos ? name : name.substr(dot + 1);
-}
-
-bool is_named(const std::string& type, std::string_view one, std::string_view other) {
-  return last_part(type) == one || last_part(type) == other;
-}
-
-// The strategy by its name, or by the class of its configuration.
-bool has_strategy(const Settings& settings, std::string_view word) {
-  for (const char* key : {"distributed.strategy", "distributed._target_", "distributed_config._target_"})
-    if (lower_case(settings.text({key}).value_or("")).find(word) != std::string::npos) return true;
-  return false;
-}
-
-bool is_sharded_by_fsdp2(const Settings& settings) {
-  return !has_strategy(settings, "ddp") && !has_strategy(settings, "megatron") && !has_strategy(settings, "nvfsdp");
-}
-
-// Weights in bf16 are kept without a copy in fp32, unless the optimizer has one. Gradients are cast before they are
-// reduced.
-void map_stored_bf16(const Settings& settings, const std::string& from, Report& report) {
-  if (report.has("training")) return;
-  const bool fused = is_named(settings.text({"optimizer._target_"}).value_or(""), "FusedAdam", "FusedAdam");
-  // One type stands for both moments.
-  const Names kMoments = {"optimizer.exp_avg_dtype", "optimizer.exp_avg_sq_dtype"};
-  const bool narrow = is_named(settings.text(kMoments).value_or(""), "bf16", "bfloat16");
-  if (fused)
-    report.map("precision_recipe.moments", narrow ? "bf16" : "fp32",
-               settings.has(kMoments) ? settings.from(kMoments) : "moments of FusedAdam are in fp32");
-  map_weights_of_16_bits(from, report);
-  if (fused && settings.on({"optimizer.master_weights"}))
-    report.map("precision_recipe.master", "fp32", "optimizer.master_weights");
-}
-
-void map_reduction(const Settings& settings, Report& report) {
-  const Names kReduced = {"distributed.mp_policy.reduce_dtype", "distributed_config.mp_policy.reduce_dtype"};
-  const auto stated = settings.text(kReduced);
-  if (report.has("training") || !is_sharded_by_fsdp2(settings)) return;
-  // The manager of 2025 reduced in bf16, the configuration of later versions in fp32.
-  const bool manager = is_named(settings.text({"distributed._target_"}).value_or(""), "FSDP2Manager", "FSDP2Manager");
-  const bool narrow = stated ? is_named(*stated, "bf16", "bfloat16") : manager;
-  if (stated)
-    report.map("precision_recipe.reduce", narrow ? "bf16" : "fp32", settings.from(kReduced));
-  else
-    report.assume("precision_recipe.reduce", narrow ? "bf16" : "fp32",
-                  manager ? "FSDP2Manager's default" : "FSDP2Config's default");
-}
 
 // Patterns of names: "*.q_proj", "model.layers.*.self_attn.o_proj". "*_proj" is every product.
 std::string targets_of(const std::string& patterns) {
@@ -81,58 +35,105 @@ bool leaves_out_products(const std::string& patterns) {
   return patterns.find("_proj") != patterns.npos;
 }
 
-}  // namespace
-
-void map_automodel_precision(const Settings& settings, Report& report) {
-  const Names kCompute = {"distributed.mp_policy.param_dtype", "distributed_config.mp_policy.param_dtype"};
-  const Names kStored = {"model.torch_dtype", "model.dtype"};
-  const std::string compute = settings.text(kCompute).value_or("bf16");
-  if (!is_named(compute, "bf16", "bfloat16"))
-    report.refuse(settings.from(kCompute), "passes in " + in_quotes(compute) + " are not modelled");
-  const bool eight = settings.on({"fp8.enabled"});
-  if (eight)
-    report.map("precision", "fp8", "fp8.enabled");
+// Layers of text are all layers of a language model.
+void read_recompute_scope(const Settings& settings, bool recomputes, Report& report) {
+  const Names kScope = {"distributed.activation_checkpointing_scope",
+                        "distributed_config.activation_checkpointing_scope"};
+  const auto scope = settings.text(kScope);
+  if (!scope) return;
+  std::string words = lower_case(*scope);
+  std::ranges::replace_if(
+      words, [](char c) { return c == ',' || c == '+'; }, ' ');
+  const bool whole = words == "all" || words == "default" || words == "auto" || words == "language";
+  if (whole || !recomputes)
+    report.ignore(settings.from(kScope), "");
   else
-    report.assume("precision", "bf16", "products in bf16 by default");
-  const Names kScales = {"fp8.recipe_name", "fp8.recipe"};
-  const std::string scales = settings.text(kScales).value_or("tensorwise");
-  if (eight && scales != "tensorwise")
-    report.refuse(settings.from(kScales), "float8 scales by " + in_quotes(scales) + " are not modelled");
-  if (eight) report.map("precision_recipe.fp8_recipe", "tensorwise", "fp8.recipe_name");
-  const std::string stored = settings.text(kStored).value_or("auto");
-  const bool single = is_named(stored, "fp32", "float32"), brain = is_named(stored, "bf16", "bfloat16");
-  if (!single && !brain && stored != "auto")
-    report.refuse(settings.from(kStored), "weights in " + in_quotes(stored) + " are not modelled");
-  if (eight && !single && !report.has("training"))
-    report.refuse("fp8.enabled", "weights in bf16 without a copy in fp32 beside products in fp8");
-  if (!single && !eight)
-    map_stored_bf16(settings, brain ? settings.from(kStored) : "torch_dtype is auto: as the checkpoint, mostly bf16",
-                    report);
-  map_reduction(settings, report);
+    report.refuse(settings.from(kScope), "recomputing a part of the layers is not modelled: " + printable(*scope, 40));
 }
 
-void map_automodel_memory(const Settings& settings, bool piped, Report& report) {
-  std::string mode;
+void map_recompute(const Settings& settings, const Sharding& sharding, Report& report) {
+  std::string mode = "none", from = "activation_checkpointing";
   for (const char* key : {"distributed.activation_checkpointing", "distributed_config.activation_checkpointing",
                           "parallelizer.activation_checkpointing"})
-    if (settings.on({key})) mode = settings.text({key}).value_or("");
-  report.map("recompute.granularity",
-             mode.empty()          ? "none"
-             : mode == "selective" ? "selective"
-                                   : "full",
-             "activation_checkpointing");
-  if (mode == "selective") report.map("recompute.modules", Json::array({"op"}), "activation_checkpointing");
-  const Names kKept = {"distributed.reshard_after_forward", "distributed_config.reshard_after_forward"};
-  const Names kStage = {"distributed.zero_dp_strategy", "distributed_config.zero_dp_strategy"};
-  if (has_strategy(settings, "ddp"))
-    map_sharding(0, "DDP: every rank holds everything", report);
-  else if (!is_sharded_by_fsdp2(settings))
-    map_sharding(settings.whole(kStage).value_or(3), "zero_dp_strategy, 3 by default", report);
-  else if (settings.has(kKept) ? settings.on(kKept) : !piped)
-    map_sharding(3, "FSDP shards weights, gradients and states", report);
+    if (settings.on({key})) {
+      mode = lower_case(settings.text({key}).value_or(""));
+      from = key;
+    }
+  if (switch_of(mode).value_or(false)) mode = "full";
+  read_recompute_scope(settings, mode != "none", report);
+  if (mode != "none" && mode != "full" && mode != "selective") {
+    report.refuse(from, "recomputing " + in_quotes(mode) + " is not modelled");
+    mode = "full";
+  }
+  report.map("recompute.granularity", mode, from);
+  if (mode == "selective") report.map("recompute.modules", Json::array({"op"}), from);
+  if (mode == "full" && !sharding.experts)
+    report.approximate(
+        from,
+        "one input a layer stays; AutoModel recomputes the MLP, attention and both norms each by itself, "
+        "and keeps four, unless the layers are GradientCheckpointingLayers of Hugging Face");
+}
+
+// Without resharding the gathered weights stay for the backward pass: stage 2. The parallelizer of experts does not
+// reshard by default. Later versions let FSDP2's own setting go before.
+void map_fsdp2_stage(const Settings& settings, const Sharding& sharding, Report& report) {
+  const Names kCommon = {"distributed.reshard_after_forward", "distributed_config.reshard_after_forward"};
+  const Names kOwn = {"distributed.moe.reshard_after_forward", "parallelizer.reshard_after_forward"};
+  const bool common = settings.has(kCommon), own = sharding.experts && settings.has(kOwn);
+  if (common && own && settings.on(kCommon) != settings.on(kOwn))
+    report.refuse(settings.from(kOwn), "contradicts " + settings.from(kCommon));
+  if (common || own) {
+    const Names& stated = common ? kCommon : kOwn;
+    return map_sharding(settings.on(stated) ? 3 : 2, settings.from(stated), report);
+  }
+  if (sharding.experts && !sharding.of_deepseek)
+    map_sharding(2, "the parallelizer of experts keeps gathered weights by default", report);
+  else if (sharding.piped)
+    map_sharding(2, "FSDP keeps gathered weights beside a pipeline", report);
   else
-    map_sharding(2, settings.has(kKept) ? settings.from(kKept) : "FSDP keeps gathered weights beside a pipeline",
-                 report);
+    map_sharding(3, "FSDP shards weights, gradients and states", report);
+}
+
+void map_stage(const Settings& settings, const Sharding& sharding, Report& report) {
+  const Names kStage = {"distributed.zero_dp_strategy", "distributed_config.zero_dp_strategy"};
+  if (sharding.strategy == Strategy::kDdp)
+    map_sharding(0, "DDP: every rank holds everything", report);
+  else if (sharding.strategy == Strategy::kFsdp2)
+    map_fsdp2_stage(settings, sharding, report);
+  else
+    map_sharding(settings.whole(kStage).value_or(3), "zero_dp_strategy, 3 by default", report);
+}
+
+}  // namespace
+
+std::string last_part(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == name.npos ? name : name.substr(dot + 1);
+}
+
+Sharding sharding_of(const Settings& settings, Report& report) {
+  const Names kNames = {"distributed.strategy", "distributed_config._target_", "distributed._target_"};
+  const std::string stated = settings.text(kNames).value_or("fsdp2");
+  std::string name = lower_case(last_part(stated));
+  std::erase_if(name, [](char c) { return c == '_' || c == '-'; });
+  const std::string parallelizer = settings.text({"parallelizer._target_"}).value_or("");
+  Sharding sharding{.manager = name == "fsdp2manager"};
+  if (name.starts_with("ddp"))
+    sharding.strategy = Strategy::kDdp;
+  else if (name.starts_with("megatronfsdp") || name.starts_with("nvfsdp") || name == "mfsdp")
+    sharding.strategy = Strategy::kMegatronFsdp;
+  else if (!name.starts_with("fsdp2"))
+    report.refuse(settings.from(kNames), "the strategy " + in_quotes(stated) + " is not modelled");
+  sharding.of_deepseek = parallelizer.find("deepseek_v3.parallelizer") != parallelizer.npos;
+  sharding.experts = sharding.strategy == Strategy::kFsdp2 &&
+                     (report.whole("parallelism.expert").value_or(1) > 1 || sharding.of_deepseek ||
+                      parallelizer.find("moe.parallelizer") != parallelizer.npos);
+  return sharding;
+}
+
+void map_automodel_memory(const Settings& settings, const Sharding& sharding, Report& report) {
+  map_recompute(settings, sharding, report);
+  map_stage(settings, sharding, report);
   for (const char* key : {"distributed.offload_policy", "distributed_config.offload_policy"})
     if (const Json* const policy = settings.at(key); policy != nullptr && policy->is_object() && !policy->empty())
       map_offload("parameters", "cpu", key, report);
@@ -152,15 +153,16 @@ void map_automodel_method(const Settings& settings, const std::string& runtime, 
   const std::string excluded = settings.text({"peft.exclude_modules"}).value_or("");
   if (leaves_out_products(excluded))
     report.refuse("peft.exclude_modules", "adapters beside some products alone: " + printable(excluded, 60));
+  int base_bits = 16;
+  if (eight) base_bits = 8;
+  if (four) base_bits = 4;
   const bool all = stated || (named.empty() && !excluded.empty());
   if (!all && named.empty()) report.ask("training.targets", "peft has neither match_all_linear nor target_modules");
   map_adapter({.method = four ? "qlora" : "lora",
                .from = "peft",
                .rank = settings.whole({"peft.dim"}),
                .targets = all ? "all" : targets_of(named),
-               .base_bits = four    ? 4
-                            : eight ? 8
-                                    : 16,
+               .base_bits = base_bits,
                .runtime = runtime},
               report);
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -102,6 +103,187 @@ TEST(AutoModel, ExpertsAndOptimizersAreReadByName) {
   EXPECT_THAT(refused_lines(read_llama("optimizer: {_target_: flashoptim.FlashAdamW}\n")), HasSubstr("FlashAdamW"));
   EXPECT_THAT(refused_lines(read_llama("fp8: {enabled: true, recipe_name: rowwise}\n")), HasSubstr("rowwise"));
   EXPECT_THAT(refused_lines(read_llama("teacher_model: {_target_: own}\n")), HasSubstr("a second model runs"));
+}
+
+// Returns the reason for an approximate line, or for an assumed key; empty without one.
+std::string reason_of(const Report& report, const std::string& key) {
+  for (const Assumed& one : report.assumed)
+    if (one.key == key) return one.because;
+  return "";
+}
+
+Report read_single(const std::string& more) {
+  return read(
+      "step_scheduler: {global_batch_size: 8, local_batch_size: 1}\ndataset: {_target_: own.MockDataset, seq_len: "
+      "512}\n"
+      "model: {_target_: own.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.1-8B,\n"
+      "  torch_dtype: torch.float32}\n" +
+      more);
+}
+
+TEST(AutoModel, DdpRunsInTheTypeOfItsWeightsUnlessAutocastIsStated) {
+  for (const char* name : {"strategy: ddp", "_target_: own.ddp.DDPManager"}) {
+    const Report report = read_single(std::string("distributed: {") + name + "}\n");
+    EXPECT_EQ(refused_lines(report), "") << name;
+    EXPECT_EQ(report.at("precision"), "fp32") << name;
+  }
+  const Report cast = read_single("distributed: {strategy: ddp, autocast_dtype: bfloat16}\n");
+  EXPECT_EQ(refused_lines(cast), "");
+  EXPECT_EQ(cast.at("precision"), "bf16");
+  EXPECT_EQ(cast.at("precision_recipe.weights"), "fp32");
+  EXPECT_EQ(cast.at("precision_recipe.master"), "none");
+  EXPECT_EQ(read_single("distributed: {strategy: fsdp2}\n").at("precision"), "bf16") << "FSDP2 casts";
+  EXPECT_EQ(read_single("distributed: {strategy: ddp}\nslurm: {nodes: 1, ntasks_per_node: 1}\n").at("precision"),
+            "bf16")
+      << "one GPU";
+  EXPECT_THAT(refused_lines(read_single("distributed: {strategy: ddp, autocast_dtype: torch.float16}\n")),
+              HasSubstr("distributed.autocast_dtype: products in \"torch.float16\""));
+  EXPECT_THAT(refused_lines(read_single("distributed: {strategy: ddp}\npeft: {match_all_linear: true}\n")),
+              HasSubstr("DDP with weights in fp32 beside adapters"));
+}
+
+TEST(AutoModel, MomentsAndCopiesOfFusedAdamAreCounted) {
+  const auto fused = [](const std::string& words) { return "optimizer: {_target_: own.FusedAdam, " + words + "}\n"; };
+  const std::string narrow = "exp_avg_dtype: torch.bfloat16, exp_avg_sq_dtype: torch.bfloat16";
+  EXPECT_EQ(read_single(fused(narrow)).at("precision_recipe.moments"), "bf16");
+  EXPECT_FALSE(read_single(fused("lr: 1e-5")).has("precision_recipe.moments")) << "they are in fp32";
+  EXPECT_EQ(read_llama(fused("exp_avg_dtype: torch.bfloat16")).at("precision_recipe.moments"), (2 + 4) / 2)
+      << "the other moment is in fp32";
+  EXPECT_THAT(refused_lines(read_llama(fused("exp_avg_dtype: torch.uint8"))), HasSubstr("moments in \"torch.uint8\""));
+  const std::string copies = "master_weights: true, store_param_remainders: true";
+  EXPECT_EQ(read_llama(fused(copies)).at("precision_recipe.master"), 2) << "the lower 16 bits";
+  EXPECT_THAT(reason_of(read_single(fused(copies)), "optimizer.master_weights"), HasSubstr("4 bytes a parameter more"));
+  EXPECT_THAT(refused_lines(read_llama(fused("master_weights: true, master_weight_dtype: torch.float16"))),
+              HasSubstr("copies of weights in \"torch.float16\""));
+}
+
+TEST(AutoModel, TheParallelizerOfExpertsKeepsGatheredWeights) {
+  const std::string manager = "distributed: {_target_: own.fsdp2.FSDP2Manager, ep_size: 8}\nparallelizer: {_target_: ";
+  const Report old = read_llama(manager + "own.moe.parallelizer.parallelize_model, activation_checkpointing: true}\n");
+  EXPECT_EQ(refused_lines(old), "");
+  EXPECT_EQ(old.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(old.at("precision_recipe.reduce"), "fp32");
+  EXPECT_EQ(reason_of(old, "parallelizer.activation_checkpointing"), "") << "whole layers are recomputed";
+  const Report deepseek = read_llama(manager + "own.moe.deepseek_v3.parallelizer.parallelize_model}\n");
+  EXPECT_EQ(deepseek.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(deepseek.at("precision_recipe.reduce"), "bf16");
+  const Report kept = read_llama("distributed: {strategy: fsdp2, ep_size: 8, moe: {wrap_outer_model: false}}\n");
+  EXPECT_EQ(kept.whole("optimizer.zero_stage"), 2);
+  const Report again = read_llama("distributed: {ep_size: 8, moe: {reshard_after_forward: true}}\n");
+  EXPECT_EQ(refused_lines(again), "");
+  EXPECT_EQ(again.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(read_llama("distributed: {ep_size: 8, moe: {mp_policy: {reduce_dtype: bfloat16}}}\n")
+                .at("precision_recipe.reduce"),
+            "bf16");
+  EXPECT_THAT(refused_lines(read_llama(
+                  "distributed: {ep_size: 8, reshard_after_forward: false, moe: {reshard_after_forward: true}}\n")),
+              HasSubstr("contradicts distributed.reshard_after_forward"));
+  EXPECT_THAT(refused_lines(read_llama("distributed: {ep_size: 8, moe: {checkpoint_moe_only: true}}\n")),
+              HasSubstr("distributed.moe.checkpoint_moe_only"));
+}
+
+TEST(AutoModel, MegatronFsdpReducesInTheTypeOfTheWeights) {
+  for (const char* name : {"mfsdp", "megatron_fsdp", "megatron-fsdp"}) {
+    const Report report = read_llama(std::string("distributed: {zero_dp_strategy: 2, strategy: ") + name + "}\n");
+    EXPECT_EQ(refused_lines(report), "") << name;
+    EXPECT_EQ(report.whole("optimizer.zero_stage"), 2) << name;
+    EXPECT_EQ(report.at("precision_recipe.reduce"), "bf16") << name;
+  }
+  const Report wide = read_llama(
+      "distributed: {_target_: own.MegatronFSDPManager, grad_reduce_in_fp32: true, preserve_fp32_weights: true}\n");
+  EXPECT_EQ(refused_lines(wide), "");
+  for (const char* part : {"gradients", "reduce", "master", "moments"})
+    EXPECT_EQ(wide.at(std::string("precision_recipe.") + part), "fp32") << part;
+  EXPECT_EQ(wide.at("precision_recipe.weights"), "bf16");
+  EXPECT_THAT(refused_lines(read_single("distributed: {strategy: mfsdp}\n")), HasSubstr("fp32 under Megatron-FSDP"));
+  EXPECT_THAT(refused_lines(read_llama("distributed: {strategy: zero9}\n")), HasSubstr("the strategy \"zero9\""));
+}
+
+TEST(AutoModel, RecomputingKeepsMoreThanOneInputALayer) {
+  const auto with = [](const std::string& words) { return read_llama("distributed: {" + words + "}\n"); };
+  const Report report = with("activation_checkpointing: true, activation_checkpointing_scope: all");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_THAT(reason_of(report, "distributed.activation_checkpointing"), HasSubstr("keeps four"));
+  EXPECT_EQ(reason_of(with("activation_checkpointing: selective"), "distributed.activation_checkpointing"), "");
+  EXPECT_THAT(refused_lines(with("activation_checkpointing: true, activation_checkpointing_scope: vision")),
+              HasSubstr("distributed.activation_checkpointing_scope"));
+  EXPECT_THAT(refused_lines(with("activation_checkpointing: moe")), HasSubstr("recomputing \"moe\""));
+}
+
+TEST(AutoModel, APipelineTakesTheLocalBatchForEachStepOfAccumulation) {
+  const auto piped = [](const std::string& batch) {
+    return read("step_scheduler: {" + batch +
+                "}\ndataset: {_target_: own.MockDataset, seq_len: 512}\n"
+                "model: {_target_: own.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.1-8B}\n"
+                "distributed: {pp_size: 2, dp_size: 4, pipeline: {pp_microbatch_size: 1}}\n");
+  };
+  const Report report = piped("local_batch_size: 8, grad_acc_steps: 2");
+  EXPECT_EQ(report.whole("batch.micro"), 1);
+  EXPECT_EQ(report.whole("batch.global"), 8 * 2 * 4);
+  EXPECT_THAT(refused_lines(report), HasSubstr("step_scheduler.grad_acc_steps: the pipeline is filled 2 times"));
+  EXPECT_THAT(refused_lines(piped("local_batch_size: 8, grad_acc_steps: 0")), HasSubstr("expected 1 or more, found 0"));
+  const Report once = piped("local_batch_size: 8, grad_acc_steps: 1");
+  EXPECT_EQ(refused_lines(once), "");
+  EXPECT_EQ(once.whole("batch.global"), 8 * 1 * 4);
+}
+
+TEST(AutoModel, ChunksAreNotRoundedWhereTheRecipeDoesNotSayHow) {
+  const auto chunks = [](int per) {
+    return read_llama(
+        "distributed: {pp_size: 4, dp_size: 32, pipeline: {pp_schedule: interleaved1f1b, layers_per_stage: " +
+        std::to_string(per) + "}}\n");
+  };
+  EXPECT_THAT(refused_lines(chunks(6)), HasSubstr("80 layers make 14 chunks, no multiple of 4 stages"));
+  EXPECT_EQ(refused_lines(chunks(10)), "");
+  EXPECT_EQ(chunks(10).whole("parallelism.virtual_pipeline"), 80 / 10 / 4);
+  EXPECT_THAT(refused_lines(chunks(20)), HasSubstr("two a stage or more"));
+}
+
+TEST(AutoModel, GpusAreThoseOfTheMeshOfSlurmOrOfTheCommandLine) {
+  EXPECT_EQ(read_llama("distributed: {dp_size: 4, cp_size: 2, tp_size: 2, pp_size: 1}\n").whole("gpus"), 4 * 2 * 2);
+  EXPECT_EQ(read_llama("distributed: {dp_size: 4}\nslurm: {nodes: 2, ntasks_per_node: 8}\n").whole("gpus"), 2 * 8);
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr", "gpus=32"};
+  const Report report =
+      read_launch_text(std::string(kLlama) + "distributed: {dp_size: 4}\n", "a.yaml", launch, findings);
+  EXPECT_EQ(report.whole("gpus"), 32);
+  EXPECT_EQ(std::ranges::count(report.mapped, "gpus", &Mapped::key), 1);
+}
+
+TEST(AutoModel, RecipesAreNamedByAWordToo) {
+  for (const char* name : {"KnowledgeDistillationRecipeForNextTokenPrediction", "DistillationRecipe",
+                           "TrainFinetuneRecipeForSequenceClassification", "FinetuneRecipeForVLM"}) {
+    const Report report = read_llama(std::string("recipe: ") + name + "\n");
+    EXPECT_TRUE(report.unread) << name;
+    EXPECT_THAT(refused_lines(report),
+                HasSubstr(std::string("recipe: no plain training of a language model: ") + name));
+  }
+  const Report plain = read_llama("recipe: TrainFinetuneRecipeForNextTokenPrediction\n");
+  EXPECT_EQ(refused_lines(plain), "");
+}
+
+TEST(AutoModel, EachKeyOfFp8HasItsOwnReason) {
+  const Report report = read_single(
+      "fp8: {enabled: true, recipe_name: tensorwise, filter_fqns: [lm_head], enable_fsdp_float8_all_gather: true}\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_THAT(reason_of(report, "fp8.filter_fqns"), HasSubstr("run in fp8"));
+  EXPECT_THAT(reason_of(report, "fp8.enable_fsdp_float8_all_gather"), HasSubstr("gathered in 16 bits"));
+}
+
+TEST(AutoModel, KeysOfDdpAndMegatronFsdpAreKnown) {
+  const Report ddp = read_llama(
+      "distributed: {strategy: ddp, broadcast_buffers: true, bucket_cap_mb: 25, gradient_as_bucket_view: true}\n");
+  EXPECT_EQ(refused_lines(ddp), "");
+  EXPECT_THAT(reason_of(ddp, "distributed.bucket_cap_mb"), HasSubstr("as the runtime does it"));
+  const Report megatron = read_llama(
+      "distributed: {strategy: megatron_fsdp, megatron_fsdp_unit_modules: [own.LlamaDecoderLayer], nccl_ub: true,\n"
+      "  check_for_nan_in_grad: true, fsdp_double_buffer: true, average_in_collective: true}\n");
+  EXPECT_EQ(refused_lines(megatron), "");
+  EXPECT_THAT(refused_lines(read_llama("distributed: {strategy: mfsdp, report_nan_in_param_grad: true}\n")),
+              HasSubstr("which slows the step"));
+  EXPECT_THAT(refused_lines(read_llama("distributed: {ep_size: 8, moe: {activation_checkpointing_modules: [attn]}}\n")),
+              HasSubstr("recomputing a part of each layer"));
 }
 
 TEST(AutoModel, OtherTasksAreRefusedWhole) {
