@@ -17,11 +17,11 @@ std::string joined(const std::vector<Complaint>& complaints) {
   return text;
 }
 
-// A place in a file, short enough to leave room for what is wrong there.
-std::string shortened(const std::string& pointer) {
+// The name of a file or a place in it, short enough to leave room for what is wrong there.
+std::string shortened(const std::string& place) {
   constexpr std::size_t kEnds = 150;
-  if (pointer.size() <= 2 * kEnds) return pointer;
-  const std::string text = pointer.substr(0, kEnds) + "..." + pointer.substr(pointer.size() - kEnds);
+  if (place.size() <= 2 * kEnds) return place;
+  const std::string text = place.substr(0, kEnds) + "..." + place.substr(place.size() - kEnds);
   return printable(text);  // the cut may stand inside a character
 }
 
@@ -29,7 +29,7 @@ std::string shortened(const std::string& pointer) {
 
 std::string Complaint::line() const {
   if (!option.empty()) return option + ": " + message;
-  std::string text = file;
+  std::string text = shortened(file);
   if (!text.empty()) text += ": ";
   if (!pointer.empty()) text += shortened(pointer) + ": ";
   return text + message;

@@ -28,5 +28,11 @@ TEST(Complaints, OfADeepPlaceStillSayWhatIsWrong) {
   EXPECT_EQ((Complaint{"f", "/a/b", "no"}.line()), "f: /a/b: no");
 }
 
+TEST(Complaints, OfAFileWithALongNameStillSayWhatIsWrong) {
+  const std::string line = Complaint{std::string(3000, 'x') + ".json", "", "no such file"}.line();
+  EXPECT_LT(line.size(), 400U);
+  EXPECT_TRUE(line.ends_with("x.json: no such file")) << line;
+}
+
 }  // namespace
 }  // namespace foretoken
