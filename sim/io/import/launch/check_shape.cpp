@@ -17,9 +17,8 @@ struct Degrees {
 
   [[nodiscard]] std::int64_t replica() const { return tensor * pipeline * context; }
   [[nodiscard]] bool positive() const {
-    constexpr std::int64_t kMost = 1 << 20;
     for (const std::int64_t degree : {tensor, pipeline, context, chunks})
-      if (degree < 1 || degree > kMost) return false;
+      if (degree < 1 || degree > kMostCount) return false;
     return true;
   }
 };
@@ -55,10 +54,10 @@ void check_batch(Report& report, const Degrees& degrees) {
     return report.refuse(
         "gpus", fmt::format("{} GPUs are no multiple of tensor x pipeline x context, {}", *gpus, degrees.replica()));
   const std::int64_t data = *gpus / degrees.replica();
-  if (!micro || *micro < 1 || *micro > (1 << 20)) return;
+  if (!micro || *micro < 1 || *micro > kMostCount) return;
   const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.global"; });
   const std::int64_t accumulation = report.accumulation;
-  if (!global && !open && accumulation > 1 && accumulation <= (1 << 20))
+  if (!global && !open && accumulation > 1 && accumulation <= kMostCount)
     return report.map("batch.global", *micro * accumulation * data,
                       fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, accumulation, data));
   if (!global && !open)

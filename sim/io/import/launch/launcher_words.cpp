@@ -192,12 +192,11 @@ void ask_for_branch(const Decisive& flag, const std::string& variable, Report& r
 
 // The processes of accelerate. Ai2's mason.py multiplies them by its own --num_nodes: allenai/open-instruct, mason.py.
 std::string processes_of(const Argument& option, const shell::Command& command, const std::vector<Argument>& counts) {
-  constexpr std::int64_t kMost = 1 << 20;
   const bool by_mason =
       std::ranges::any_of(command.words, [](const auto& word) { return is_named(word, {"mason.py"}); });
   const std::int64_t nodes = by_mason ? whole_of(value_of(counts, "num-nodes")).value_or(0) : 0;
   const std::int64_t processes = whole_of(option.values.front()).value_or(0);
-  if (nodes < 1 || processes < 1 || nodes > kMost || processes > kMost) return option.values.front();
+  if (nodes < 1 || processes < 1 || nodes > kMostCount || processes > kMostCount) return option.values.front();
   return std::to_string(nodes * processes);
 }
 

@@ -1,6 +1,7 @@
 // The report on a launch file: its scenario, and every setting as mapped, assumed, ignored, refused or asked for.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 namespace foretoken::io::launch {
 
 using Json = nlohmann::ordered_json;
+
+/// The bound of counts in launch files: the most GPUs that a scenario may have. Its other keys may have lower bounds.
+inline constexpr std::int64_t kMostCount = 1 << 20;
 
 /// A key of the scenario that a setting of the file gives.
 struct Mapped {

@@ -117,6 +117,7 @@ void find_global_batch(TrainingLog& log) {
 
 // Takes times and rates out that no step can have, as a broken counter writes them. A step takes a microsecond,
 // as one kernel does, or more, and less than the 104 days of the longest simulated one.
+// Bounds of rates are wide: they catch broken numbers alone.
 void drop_impossible(TrainingLog& log) {
   constexpr double kShortest = 1e-6, kLongest = 9e6, kLeastRate = 1e-9, kMostRate = 1e12;
   std::int64_t dropped = 0;

@@ -67,11 +67,10 @@ void map_runner(const Json& document, Report& report) {
   if (listed && !stated) return report.ask("gpus", "the nodes stand in " + printable(hosts, 80));
   if (!listed && stated && *stated != 1)
     return report.ask("gpus", fmt::format("nnodes is {}, but without a hostfile FlagScale starts one node", *stated));
-  constexpr std::int64_t kMost = 1 << 20;
   const std::int64_t nodes = stated.value_or(1);
-  const std::int64_t visible = devices.empty() ? kMost : 1 + std::ranges::count(devices, ',');
-  const std::int64_t processes = std::min(each.value_or(kMost), visible);
-  if (processes < 1 || nodes < 1 || processes >= kMost || nodes > kMost) return;
+  const std::int64_t visible = devices.empty() ? kMostCount : 1 + std::ranges::count(devices, ',');
+  const std::int64_t processes = std::min(each.value_or(kMostCount), visible);
+  if (processes < 1 || nodes < 1 || processes >= kMostCount || nodes > kMostCount) return;
   report.map("gpus", nodes * processes,
              processes == each ? "experiment.runner" : "experiment.envs.CUDA_VISIBLE_DEVICES");
 }

@@ -12,8 +12,6 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
-constexpr std::int64_t kMostAccumulated = 1 << 20;  // micro-batches of a replica, as a scenario may have them
-
 void map_degree(const Flags& flags, std::initializer_list<const char*> names, const char* key) {
   for (const char* name : names)
     if (flags.find(name) != nullptr) return void(flags.map_whole(name, key));
@@ -255,9 +253,9 @@ void map_batch(const Flags& flags) {
   // DeepSpeed's first examples state the micro-batches of a step: Megatron-LM-v1.1.5-3D_parallelism.
   for (const char* name : {"gas", "gradient-accumulation-steps"})
     if (const auto steps = flags.whole(name, "batch.global"); steps && !report.has("batch.global")) {
-      if (*steps < 1 || *steps > kMostAccumulated)
+      if (*steps < 1 || *steps > kMostCount)
         report.refuse(std::string("--") + name,
-                      fmt::format("expected 1 to {} micro-batches a step, found {}", kMostAccumulated, *steps),
+                      fmt::format("expected 1 to {} micro-batches a step, found {}", kMostCount, *steps),
                       flags.from(name));
       else
         report.accumulation = *steps;

@@ -71,8 +71,7 @@ std::int64_t map_degree(const Settings& settings, Report& report, std::string_vi
     return 1;
   }
   const auto value = whole_of(stated->value);
-  constexpr std::int64_t kMost = 1 << 20;
-  if (!value || *value < 1 || *value > kMost) {
+  if (!value || *value < 1 || *value > kMostCount) {
     report.refuse(stated->from, "expected a whole number from 1, found " + in_quotes(stated->value));
     return 1;
   }

@@ -24,8 +24,6 @@
 namespace foretoken::io::launch::nemo {
 namespace {
 
-constexpr std::int64_t kMost = 1 << 20;
-
 constexpr KeyRule kKeys[] = {
     {"teacher_model.* kd_*", "distillation: a second model runs", true},
     {"qat.*", "QAT: fake quantisation in training", true},
@@ -84,8 +82,7 @@ Json config_of_sizes(const Json& model) {
   if (section == model.end() || !section->is_object()) return {};
   const auto target = section->find("_target_");
   if (target == section->end() || !target->is_string()) return {};
-  std::string type = lower_case(target->get<std::string>());
-  type = type.substr(type.rfind('.') + 1);
+  std::string type = last_part(lower_case(target->get<std::string>()));
   type = type.substr(0, type.rfind("config"));
   constexpr std::string_view kTypes[] = {"llama", "mistral", "qwen2", "qwen3", "gpt2"};
   if (std::ranges::find(kTypes, type) == std::end(kTypes)) return {};
@@ -131,8 +128,8 @@ struct Degrees {
 
 std::int64_t map_degree(const Settings& settings, Names names, std::string_view key, Report& report) {
   const std::int64_t value = settings.whole(names).value_or(1);
-  if (value > kMost) report.refuse(settings.from(names), fmt::format("expected {} ranks at most", kMost));
-  const bool stated = value >= 1 && value <= kMost && settings.has(names);
+  if (value > kMostCount) report.refuse(settings.from(names), fmt::format("expected {} ranks at most", kMostCount));
+  const bool stated = value >= 1 && value <= kMostCount && settings.has(names);
   if (stated)
     report.map(key, value, settings.from(names));
   else
@@ -167,11 +164,11 @@ std::optional<std::int64_t> gpus_of(const Settings& settings, const Degrees& deg
   const std::int64_t nodes = settings.whole({"slurm.nodes"}).value_or(0);
   const std::int64_t each = settings.whole({"slurm.ntasks_per_node", "slurm.gpus_per_node"}).value_or(0);
   if (gpus) return gpus;  // the report lists what the command line states
-  const auto sound = [](std::int64_t one) { return one > 0 && one <= kMost; };
+  const auto sound = [](std::int64_t one) { return one > 0 && one <= kMostCount; };
   if (sound(nodes) && sound(each)) gpus = nodes * each;
   const std::string from = gpus ? "slurm.nodes, slurm.ntasks_per_node" : "distributed.dp_size";
   const bool few =
-      degrees.tensor <= kMost / degrees.stages && degrees.tensor * degrees.stages <= kMost / degrees.context;
+      degrees.tensor <= kMostCount / degrees.stages && degrees.tensor * degrees.stages <= kMostCount / degrees.context;
   if (!gpus && sound(data) && few) gpus = data * degrees.replica();
   if (gpus) report.map("gpus", *gpus, from);
   return gpus;
@@ -247,7 +244,7 @@ void map_piped_batch(const Settings& settings, const Degrees& degrees, std::opti
   const Names kPart = {"distributed.pipeline.pp_microbatch_size", "autopipeline.pp_microbatch_size"};
   const std::optional<std::int64_t> local = batch.micro, steps = batch.accumulation;
   const std::int64_t part = settings.whole(kPart).value_or(1);
-  const auto sound = [](std::int64_t one) { return one > 0 && one <= kMost; };
+  const auto sound = [](std::int64_t one) { return one > 0 && one <= kMostCount; };
   batch.micro = part;
   batch.from = settings.has(kPart) ? "pp_microbatch_size" : "pp_microbatch_size, 1 by default";
   batch.accumulation.reset();
@@ -305,7 +302,7 @@ void read_automodel(const Json& document, std::optional<std::int64_t> gpus, Repo
   for (const std::string& one : {target, recipe})
     if (names_other_task(one)) {
       report.refuse(one == target ? "model._target_" : recipe_key,
-                    "no plain training of a language model: " + printable(one.substr(one.rfind('.') + 1), 60));
+                    "no plain training of a language model: " + printable(last_part(one), 60));
       report.unread = true;
       return;
     }

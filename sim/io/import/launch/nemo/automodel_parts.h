@@ -12,7 +12,7 @@ namespace foretoken::io::launch::nemo {
 /// The classes that share a model out to the data ranks.
 enum class Strategy : std::uint8_t { kFsdp2, kMegatronFsdp, kDdp };
 
-/// How the weights stand on the data ranks.
+/// The layout of the weights on the data ranks.
 struct Sharding {
   Strategy strategy = Strategy::kFsdp2;
   bool piped = false, alone = false;

@@ -111,7 +111,7 @@ void map_run_stages(const Settings& row, const RecommendedRun& run, Report& repo
     return report.map("parallelism.layers_per_stage", *layers, "pipeline_model_parallel_layout");
   }
   const auto known = model_of_name(run.model);
-  if (!known || stages * chunks < 2 || stages * chunks > (1 << 20)) return;
+  if (!known || stages * chunks < 2 || stages * chunks > kMostCount) return;
   if (known->layers % (stages * chunks) != 0 && (known->layers + 2) % (stages * chunks) == 0)
     report.assume("parallelism.embedding_and_head_as_layers", true,
                   "the layers divide only with the embedding and the loss counted as a layer each");

@@ -36,9 +36,8 @@ void map_groups(const Settings& settings, std::int64_t heads, Json& model) {
 // A gated MLP halves its width: mlp_ratio 8 is 4 times the hidden size (olmo/model.py, SwiGLU.output_multiplier).
 std::int64_t width_of(const Settings& settings, std::int64_t hidden, bool gated) {
   const auto ratio = settings.whole({"model.mlp_ratio"}).value_or(4);
-  constexpr std::int64_t kLargest = 1 << 20;
-  const std::int64_t whole =
-      settings.whole({"model.mlp_hidden_size"}).value_or(hidden < kLargest && ratio < kLargest ? hidden * ratio : 0);
+  const std::int64_t whole = settings.whole({"model.mlp_hidden_size"})
+                                 .value_or(hidden < kMostCount && ratio < kMostCount ? hidden * ratio : 0);
   return gated ? whole / 2 : whole;
 }
 
