@@ -66,7 +66,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"fastertransformer-bert-6b", trust::Served::kLatency, 16, 0.19, 0.21, 0.45},
                                      {"fastertransformer-t5", trust::Served::kThroughput, 16, 0.19, 0.18, 0.45},
                                      {"vllm-qwen3-h100", trust::Served::kTtft, 23, 0.18, 0.16, 0.53},
-                                     {"vllm-qwen3-h100", trust::Served::kTpot, 23, 0.037, 0.02, 0.17},
+                                     {"vllm-qwen3-h100", trust::Served::kTpot, 23, 0.037, 0.02, 0.19},
                                      {"sglang-qwen3-h100", trust::Served::kTtft, 16, 0.14, 0.12, 0.38},
                                      {"sglang-qwen3-h100", trust::Served::kTpot, 16, 0.042, 0.035, 0.10},
                                      {"trt-llm-qwen3-h100", trust::Served::kTtft, 18, 0.19, 0.18, 0.55},

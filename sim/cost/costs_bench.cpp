@@ -32,7 +32,7 @@ void BM_GemmCorrected(benchmark::State& state) {
 }
 BENCHMARK(BM_GemmCorrected);
 
-/// As full tables have it: fine tiles, a soft last wave, 11 x 8 x 8 uneven knots.
+/// As full tables have it: fine tiles, a soft last wave, 11 x 8 x 8 uneven knots, lines of waves.
 void BM_GemmFullTable(benchmark::State& state) {
   Profile profile = example_a100_profile();
   GemmLaw& gemm = profile.gemm.at(Precision::kBf16);
@@ -43,6 +43,7 @@ void BM_GemmFullTable(benchmark::State& state) {
   const GemmCorrection::Axis n{.first = 5, .last = 16, .knots = 8, .places = {5, 7, 9, 10, 11, 12, 13.5, 16}};
   GemmCorrection grid{.m = m, .n = n, .k = n};
   grid.log_ratio.assign(11 * 8 * 8, 0.01);
+  grid.wave_log_ratio.assign(kWaveTiles.size() * kWaveKnots, 0.01);
   gemm.corrections[static_cast<std::size_t>(GemmPass::kForward)] = grid;
   GemmShape shape{.m = state.range(0), .n = 4096, .k = 4096};
   for (auto _ : state) {

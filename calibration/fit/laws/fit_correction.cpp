@@ -1,16 +1,17 @@
-// Fits by ridge regression on a trilinear grid, reweighted towards the mean absolute error, and makes the result
-// monotone in k.
+// Fits by ridge regression on a trilinear grid and on lines over waves, reweighted towards the mean absolute error, and
+// makes the result monotone in k.
 //
-// The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use.
-// Bending along any axis is punished, so a knot without samples continues its neighbours. Each sample's weight is
-// divided by its last residual, so the fit minimises absolute values instead of squares. A sample that the smooth grid
-// cannot meet then hardly counts.
+// The unknowns are the values at the knots, first of the grid, then of the lines. Each sample pulls at its eight knots
+// of the grid, and at two of each line, with the weights that predictions use. Bending along any axis is punished, so a
+// knot without samples continues its neighbours. Each sample's weight is divided by its last residual, so the fit
+// minimises absolute values instead of squares. A sample that the smooth grid cannot meet then hardly counts.
 #include "calibration/fit/laws/fit_correction.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "calibration/fit/numerics/monotone.h"
 #include "calibration/fit/numerics/solve.h"
@@ -40,8 +41,9 @@ constexpr double kLeastResidual = 0.01;  // below the scatter of repeated measur
 constexpr int kReweightings = 8;
 constexpr int kStepsPerCell = 8;  // points at which the law's growth with k is evaluated
 
+/// A sample's log(measured / law), and its weight at each knot that it pulls at.
 struct Pull {
-  cost::GridPlace place;
+  std::vector<std::pair<std::size_t, double>> knots{};
   double log_ratio;
 };
 
@@ -84,11 +86,11 @@ double law_seconds(const GemmShape& shape, const cost::Profile& profile) {
   return cost::gemm_time(shape, profile).value();
 }
 
-/// Punishes bending along `stride` (an axis with `knots` knots) and values far from zero.
-void add_smoothing(Matrix& normal, std::size_t stride, const Grid::Axis& axis) {
+/// Punishes bending along `stride` of the grid, whose knots are the first `all` unknowns.
+void add_smoothing(Matrix& normal, std::size_t all, std::size_t stride, const Grid::Axis& axis) {
   const auto knots = static_cast<std::size_t>(axis.knots);
   const double strength = axis.places.empty() ? kSmoothing : kFineSmoothing;
-  for (std::size_t at = 0; at < normal.size; ++at) {
+  for (std::size_t at = 0; at < all; ++at) {
     const std::size_t along = at / stride % knots;
     if (along == 0 || along + 1 == knots) continue;
     const std::size_t three[] = {at - stride, at, at + stride};
@@ -103,32 +105,57 @@ void add_smoothing(Matrix& normal, std::size_t stride, const Grid::Axis& axis) {
   }
 }
 
+/// Punishes bending of each line, whose knots begin at `first`.
+void add_smoothing_of_lines(Matrix& normal, std::size_t first) {
+  constexpr double kBend[] = {1, -2, 1};
+  for (std::size_t tile = 0; tile < cost::kWaveTiles.size(); ++tile)
+    for (int knot = 1; knot + 1 < cost::kWaveKnots; ++knot) {
+      const std::size_t before = first + tile * cost::kWaveKnots + index(knot) - 1;
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 3; ++j) normal.at(before + i, before + j) += kFineSmoothing * kBend[i] * kBend[j];
+    }
+}
+
 Matrix smoothing(const Grid& grid) {
-  Matrix normal(knots_of(grid));
-  add_smoothing(normal, 1, grid.k);
-  add_smoothing(normal, index(grid.k.knots), grid.n);
-  add_smoothing(normal, index(grid.k.knots * grid.n.knots), grid.m);
+  const std::size_t knots = knots_of(grid);
+  Matrix normal(knots + grid.wave_log_ratio.size());
+  add_smoothing(normal, knots, 1, grid.k);
+  add_smoothing(normal, knots, index(grid.k.knots), grid.n);
+  add_smoothing(normal, knots, index(grid.k.knots * grid.n.knots), grid.m);
+  if (!grid.wave_log_ratio.empty()) add_smoothing_of_lines(normal, knots);
   for (std::size_t at = 0; at < normal.size; ++at) normal.at(at, at) += kShrinking;
   return normal;
 }
 
-double value_at(const Grid& grid, const cost::GridPlace& place) {
-  double sum = 0;
+Pull pull_of(const GemmShape& shape, double log_ratio, const Grid& grid, int multiprocessors) {
+  Pull pull{.log_ratio = log_ratio};
+  const cost::GridPlace place = cost::place_on_grid(grid, shape);
   for (std::size_t corner = 0; corner < 8; ++corner)
-    sum += place.weight[corner] * grid.log_ratio[index(place.knot[corner])];
+    pull.knots.emplace_back(index(place.knot[corner]), place.weight[corner]);
+  if (grid.wave_log_ratio.empty()) return pull;
+  std::size_t line = knots_of(grid);
+  for (const auto& [knot, beyond] : cost::places_on_lines(shape, multiprocessors)) {
+    pull.knots.emplace_back(line + index(knot), 1 - beyond);
+    pull.knots.emplace_back(line + index(knot) + 1, beyond);
+    line += cost::kWaveKnots;
+  }
+  return pull;
+}
+
+double value_at(const std::vector<double>& values, const Pull& pull) {
+  double sum = 0;
+  for (const auto& [knot, weight] : pull.knots) sum += weight * values[knot];
   return sum;
 }
 
-std::vector<double> solve_once(const Grid& grid, const std::vector<Pull>& pulls, Matrix normal) {
+std::vector<double> solve_once(const std::vector<double>& values, const std::vector<Pull>& pulls, Matrix normal) {
   std::vector<double> right(normal.size, 0.0);
   for (const Pull& pull : pulls) {
-    const double residual = pull.log_ratio - value_at(grid, pull.place);
+    const double residual = pull.log_ratio - value_at(values, pull);
     const double strength = 1 / std::max(std::abs(residual), kLeastResidual);
-    for (std::size_t i = 0; i < 8; ++i) {
-      const double weight = strength * pull.place.weight[i];
-      right[index(pull.place.knot[i])] += weight * pull.log_ratio;
-      for (std::size_t j = 0; j < 8; ++j)
-        normal.at(index(pull.place.knot[i]), index(pull.place.knot[j])) += weight * pull.place.weight[j];
+    for (const auto& [knot, weight] : pull.knots) {
+      right[knot] += strength * weight * pull.log_ratio;
+      for (const auto& [other, its_weight] : pull.knots) normal.at(knot, other) += strength * weight * its_weight;
     }
   }
   return solve(std::move(normal), std::move(right));
@@ -171,31 +198,36 @@ void make_monotone(Grid& grid, const cost::Profile& law, GemmShape shape) {
 }  // namespace
 
 cost::GemmCorrection fit_correction(const std::vector<measured::GemmSample>& all, GemmPass pass, cost::GemmLaw law,
-                                    bool fine) {
+                                    CorrectionParts parts) {
   std::vector<measured::GemmSample> samples;
   std::copy_if(all.begin(), all.end(), std::back_inserter(samples), [&](const measured::GemmSample& sample) {
     return sample.shape.pass == pass && sample.shape.batch == 1;
   });
   Grid grid;
   if (!lay_grid(grid, samples)) return {};
-  if (fine) {
+  if (parts.fine) {
     place_knots(grid.m, kFineTokens);
     place_knots(grid.n, kFineWidths);
     place_knots(grid.k, kFineWidths);
   }
   law.corrections = {};
+  const auto* tiles = std::get_if<cost::TileWaveLaw>(&law.law);
+  if (parts.lines && tiles != nullptr) grid.wave_log_ratio.assign(cost::kWaveTiles.size() * cost::kWaveKnots, 0.0);
   const Precision precision = samples.front().shape.precision;
   const cost::Profile profile{.gemm = {{precision, law}}};
   std::vector<Pull> pulls;
-  for (const measured::GemmSample& sample : samples) {
-    pulls.push_back({cost::place_on_grid(grid, sample.shape),
-                     std::log(sample.time.median.value() / law_seconds(sample.shape, profile))});
-  }
+  for (const measured::GemmSample& sample : samples)
+    pulls.push_back(pull_of(sample.shape, std::log(sample.time.median.value() / law_seconds(sample.shape, profile)),
+                            grid, tiles != nullptr ? tiles->multiprocessors : 1));
   const Matrix stiff = smoothing(grid);
-  grid.log_ratio.assign(knots_of(grid), 0.0);
-  for (int round = 0; round < kReweightings; ++round) grid.log_ratio = solve_once(grid, pulls, stiff);
+  std::vector<double> values(stiff.size, 0.0);
+  for (int round = 0; round < kReweightings; ++round) values = solve_once(values, pulls, stiff);
+  const auto lines = values.begin() + static_cast<std::ptrdiff_t>(knots_of(grid));
+  grid.log_ratio.assign(values.begin(), lines);
+  grid.wave_log_ratio.assign(lines, values.end());
   make_monotone(grid, profile, {.pass = pass, .precision = precision});
-  for (double& value : grid.log_ratio) value = std::round(1e4 * value) / 1e4;
+  for (auto* numbers : {&grid.log_ratio, &grid.wave_log_ratio})
+    for (double& value : *numbers) value = std::round(1e4 * value) / 1e4;
   return grid;
 }
 

@@ -6,11 +6,16 @@
 
 namespace foretoken::fit {
 
-/// Fits a grid of log(measured / law) for the samples in the layout of `pass`. `law` counts without its corrections.
-/// The grid has at most 7 x 6 x 6 knots over the sampled range. With `fine` it has at most 11 x 8 x 8, closest at the
-/// sizes of large models. It is smooth where samples are few, and robust against single bad samples. The corrected time
-/// never falls with k. Returns an empty grid when the samples span less than an octave in m, n or k.
+/// What a correction is made of.
+struct CorrectionParts {
+  bool fine = false;   ///< at most 11 x 8 x 8 knots, closest at the sizes of large models, instead of 7 x 6 x 6
+  bool lines = false;  ///< lines over waves, too. The law has tiles
+};
+
+/// Fits a grid of log(measured / law) for the samples in the layout of `pass`, over the sampled range. `law` counts
+/// without its corrections. It is smooth where samples are few, and robust against single bad samples. The corrected
+/// time never falls with k. Returns an empty grid when the samples span less than an octave in m, n or k.
 [[nodiscard]] cost::GemmCorrection fit_correction(const std::vector<measured::GemmSample>& samples, GemmPass pass,
-                                                  cost::GemmLaw law, bool fine = false);
+                                                  cost::GemmLaw law, CorrectionParts parts = {});
 
 }  // namespace foretoken::fit

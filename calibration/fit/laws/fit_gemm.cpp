@@ -177,7 +177,8 @@ cost::GemmLaw fit_gemm(const std::vector<measured::GemmSample>& samples, const G
   law.weight_gradient_factor = weight_gradient_factor(fitted, law);
   if (fit.correct) {
     for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
-      law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law, fit.fine);
+      law.corrections[static_cast<std::size_t>(pass)] =
+          fit_correction(fitted, pass, law, {.fine = fit.fine, .lines = fit.fine && fit.lines});
   }
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(left_out, law));
   return law;

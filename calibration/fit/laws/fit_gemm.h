@@ -13,6 +13,7 @@ struct GemmFit {
   bool memory_and_launch = true;  ///< false when all samples are compute-bound and show neither
   bool correct = true;            ///< also fits a grid of the law's errors
   bool fine = false;              ///< for a full table: tries fine tiles with soft waves, and corrects on a finer grid
+  bool lines = true;              ///< beside a finer grid: corrects by waves, too
   double loyalty = 0;  ///< a change of bandwidth or launch by a factor e must lower the mean log error by this
 };
 

@@ -146,7 +146,8 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     if (!start || products.size() < kLeastProducts || steady_count(products) < kLeastSteady) continue;
     // Few products bound by memory or launches say little about either: the start counts like twenty products.
     const double loyalty = 20.0 / static_cast<double>(steady_count(products));
-    const GemmFit fit{.start = *start, .fine = products.size() >= kFullTable, .loyalty = loyalty};
+    const GemmFit fit{
+        .start = *start, .fine = products.size() >= kFullTable, .lines = request.lines, .loyalty = loyalty};
     cost::GemmLaw law = fit_gemm(products, fit, source_of(samples, samples.gemms));
     check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);

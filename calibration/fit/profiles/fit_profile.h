@@ -20,6 +20,7 @@ struct FitRequest {
   double link_gb_per_s = 0;  ///< rate of one GPU's links in one direction; 0: as `base` has it
   double nic_gb_per_s = 0;   ///< line rate of one node's NICs; 0: nothing across nodes is fitted
   int nics = 8;              ///< of one node
+  bool lines = true;         ///< corrects products of full tables by their waves, too
 };
 
 /// Fits the profile. Each part is fitted when there are enough samples (docs/modeller/calibration.md says how many).

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "calibration/fit/laws/benchmark_clock.h"
 #include "calibration/fit/laws/fit_engines.h"
 #include "calibration/fit/laws/fit_grouped.h"
 #include "calibration/fit/laws/fit_kernels.h"
@@ -188,17 +189,41 @@ void set_sustained(cost::Profile& profile, const Recipe& recipe, const Tables& t
     profile.attention.sustained_factor = factor_of(std::get<FactorOfProducts>(*attention).precision);
 }
 
-/// Returns the profile with its products, quantisation and attention replaced by fits on the recipe's kernel tables.
-cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
-  measured::Samples samples;
-  for (const Rows& rows : recipe.kernel_tables) samples.append(tables.kernels(recipe, rows));
+/// Returns the profile with the laws that the samples give. `lines`: products are corrected by their waves, too.
+cost::Profile with_samples(cost::Profile profile, measured::Samples samples, bool lines, const Recipe& recipe,
+                           const Tables& tables) {
   const std::string name = profile.name, gpu = profile.gpu;
-  profile =
-      fit_profile(std::move(samples),
-                  {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu});
+  profile = fit_profile(
+      std::move(samples),
+      {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu, .lines = lines});
   profile.name = name;
   set_sustained(profile, recipe, tables);
   return profile;
+}
+
+bool lowers_the_clock(const measured::GemmSample& product) {
+  return bits_per_element(product.shape.precision) >= 16 && product.time.median > kFullClockProduct;
+}
+
+/// Returns the profile with its products, quantisation and attention replaced by fits on the recipe's kernel tables. A
+/// first fit without the products that lower the clock gives the factor of long runs. It has no lines: these products
+/// have more waves than the others, where lines have no samples. With the factor the second fit takes the products at
+/// their time at full clocks.
+cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
+  measured::Samples samples;
+  for (const Rows& rows : recipe.kernel_tables) samples.append(tables.kernels(recipe, rows));
+  measured::Samples brief = samples;
+  std::erase_if(brief.gemms, lowers_the_clock);
+  if (brief.gemms.size() == samples.gemms.size())
+    return with_samples(std::move(profile), std::move(samples), true, recipe, tables);
+  const cost::Profile first = with_samples(profile, std::move(brief), false, recipe, tables);
+  for (auto& product : samples.gemms) {
+    const Precision precision = product.shape.precision;
+    if (!lowers_the_clock(product)) continue;
+    const double factor = std::get<cost::TileWaveLaw>(first.gemm.at(precision).law).sustained_factor;
+    product.time.median = at_full_clock(product.time.median, factor, kFullClockProduct, precision);
+  }
+  return with_samples(std::move(profile), std::move(samples), true, recipe, tables);
 }
 
 /// Adds laws of engines without a mask, for prompts that meet a cache. Their rates have the proportion to training that

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
@@ -13,7 +15,7 @@ namespace {
 
 /// A tile of the output that one multiprocessor computes. It is `halvings` times halved from 256 x 128.
 struct Tile {
-  double rows, columns;
+  std::int64_t rows, columns;
   double halvings;
 };
 
@@ -87,30 +89,39 @@ double ceiling(double value) {
 /// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
 /// Holds for: m, n, k >= 64; the library's own choice of tile may be worse than the best.
 /// Error: the profile's gemm residuals.
-/// `kSoft`: f is positive. Most laws have none, and searches time millions of products.
+/// `kSoft`: f is positive. Most laws have none, and searches time millions of products. So every shape of tile has code
+/// of its own, in which a division by its sides is a multiplication.
 template <TileSet kSet, bool kSoft>
 double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
   constexpr auto& kShapes = shapes_of<kSet>();
-  const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  const double k = static_cast<double>(shape.k);
   const double processors = std::max(1.0, std::floor(law.multiprocessors * shape.processor_share));
   const double rate = law.peak.value() / law.multiprocessors * law.efficiency;
   const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                            static_cast<double>(shape.batch) / law.memory_bandwidth.value();
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : kShapes) {
-    const double tiles = static_cast<double>(shape.batch) * ceiling(m / tile.rows) * ceiling(n / tile.columns);
-    const double unsplit = tiles / processors;  // splits are powers of two, so products with them are exact
-    const double per_k = 2.0 * tile.rows * tile.columns / (rate * (1.0 - law.small_tile_loss * tile.halvings));
-    for (int split = 1; split <= kMostSplits; split *= 2) {
+  const auto try_tile = [&]<std::size_t kIndex>(std::integral_constant<std::size_t, kIndex>) {
+    constexpr Tile kTile = kShapes[kIndex];
+    const std::int64_t tiles =
+        shape.batch * ((shape.m + kTile.rows - 1) / kTile.rows) * ((shape.n + kTile.columns - 1) / kTile.columns);
+    const double unsplit = static_cast<double>(tiles) / processors;  // splits are powers of two: products are exact
+    constexpr double kFlop = 2.0 * static_cast<double>(kTile.rows * kTile.columns);  // a step of k
+    const double per_k = kFlop / (rate * (1.0 - law.small_tile_loss * kTile.halvings));
+    double part = 1;
+    for (int split = 1; split <= kMostSplits; split *= 2, part /= 2) {
       const double full = unsplit * split, whole = ceiling(full);
       const double waves = kSoft ? std::max(1.0, whole - law.wave_softness * (whole - full)) : whole;
-      double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
+      double seconds = waves * per_k * (slowdown * k * part + law.prologue_k);
       if (split > 1) seconds += reduction * split;
       best = std::min(best, seconds);
       if (kSet == TileSet::kGrouped) break;            // grouped kernels do not split k
       if (kSet == TileSet::kFine && full >= 1) break;  // a soft wave gains nothing from further splits
     }
+  };
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    (try_tile(std::integral_constant<std::size_t, kIndex>()), ...);
   }
+  (std::make_index_sequence<kShapes.size()>());
   return best;
 }
 
@@ -162,7 +173,8 @@ Seconds law_time(const GemmShape& shape, const GemmLaw& gemm, const MisalignedRo
   const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
   if (shape.kind == BatchKind::kGrouped && gemm.grouped && tiles != nullptr)
     return time_of(shape, grouped_law(*tiles, *gemm.grouped), rows);
-  return correction_factor(gemm.correction(shape.pass), shape) *
+  const int multiprocessors = tiles != nullptr ? tiles->multiprocessors : 1;  // a roofline has no lines of waves
+  return correction_factor(gemm.correction(shape.pass), shape, multiprocessors) *
          std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
 }
 

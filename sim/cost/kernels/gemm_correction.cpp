@@ -1,9 +1,11 @@
-// Interpolates GEMM corrections linearly in the logarithms of the dimensions; clamps at the edges and fades beyond
-// them.
+// Interpolates GEMM corrections linearly in the logarithms of the dimensions, and on lines over waves. Clamps at the
+// edges and fades beyond them.
 #include "sim/cost/kernels/gemm_correction.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "sim/base/check.h"
 
@@ -50,13 +52,38 @@ GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape) {
   return place;
 }
 
-double correction_factor(const GemmCorrection& grid, const GemmShape& shape) {
+std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int multiprocessors) {
+  constexpr double kFirst = 0.5, kLast = 16;
+  constexpr int kKnotsPerOctave = 4, kFirstOctave = -1;
+  std::array<WavePlace, kWaveTiles.size()> places;
+  for (std::size_t i = 0; i < kWaveTiles.size(); ++i) {
+    const auto [rows, columns] = kWaveTiles[i];
+    const std::int64_t tiles = shape.batch * ((shape.m + rows - 1) / rows) * ((shape.n + columns - 1) / columns);
+    const double waves = std::clamp(static_cast<double>(tiles) / multiprocessors, kFirst, kLast);
+    const auto bits = std::bit_cast<std::uint64_t>(waves);  // std::log2 would cost more than the rest of a line
+    const int octave = static_cast<int>(bits >> 52) - 1023;
+    const double in_octave = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFU) | 0x3FF0000000000000U) - 1;
+    const double at = kKnotsPerOctave * (octave - kFirstOctave + in_octave);
+    const int knot = std::min(static_cast<int>(at), kWaveKnots - 2);
+    places[i] = {knot, at - knot};
+  }
+  return places;
+}
+
+double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int multiprocessors) {
   if (grid.log_ratio.empty()) return 1;
   const GridPlace place = place_on_grid(grid, shape);
   if (place.trust == 0) return 1;
   double log_ratio = 0;
   for (std::size_t corner = 0; corner < 8; ++corner)
     log_ratio += place.weight[corner] * grid.log_ratio[static_cast<std::size_t>(place.knot[corner])];
+  if (!grid.wave_log_ratio.empty()) {
+    const double* line = grid.wave_log_ratio.data();
+    for (const auto& [knot, beyond] : places_on_lines(shape, multiprocessors)) {
+      log_ratio += (1 - beyond) * line[knot] + beyond * line[knot + 1];
+      line += kWaveKnots;
+    }
+  }
   return std::exp(place.trust * log_ratio);
 }
 

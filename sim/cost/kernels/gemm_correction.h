@@ -19,7 +19,16 @@ struct GridPlace {
 /// 1.
 [[nodiscard]] GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape);
 
-/// Returns measured / law at `shape`, or 1 without a correction.
-[[nodiscard]] double correction_factor(const GemmCorrection& grid, const GemmShape& shape);
+/// A place on a line of waves: the knot before it, and the part of the way to the next knot.
+struct WavePlace {
+  int knot;
+  double beyond;
+};
+
+/// Returns the place of a shape on the line of each tile. Fewer than 1/2 or more than 16 waves count as these.
+[[nodiscard]] std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int multiprocessors);
+
+/// Returns measured / law at `shape`, or 1 without a correction. The law counts waves on `multiprocessors`.
+[[nodiscard]] double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int multiprocessors);
 
 }  // namespace foretoken::cost

@@ -12,6 +12,7 @@
 namespace foretoken::cost {
 namespace {
 
+constexpr int kProcessors = 100;
 const GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
 
 /// log ratio = 0.01 (log2 m + 2 log2 n - 3 log2 k): linear, so that interpolation must meet it everywhere.
@@ -25,7 +26,9 @@ GemmCorrection slanted_grid() {
   return grid;
 }
 
-TEST(GemmCorrection, NoValuesNoCorrection) { EXPECT_EQ(correction_factor({}, {.m = 100, .n = 100, .k = 100}), 1); }
+TEST(GemmCorrection, NoValuesNoCorrection) {
+  EXPECT_EQ(correction_factor({}, {.m = 100, .n = 100, .k = 100}, kProcessors), 1);
+}
 
 TEST(GemmCorrection, IsLinearInTheLogarithmsInside) {
   const GemmCorrection grid = slanted_grid();
@@ -33,7 +36,7 @@ TEST(GemmCorrection, IsLinearInTheLogarithmsInside) {
     const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(64, 4097)); };
     const GemmShape shape{.m = size(), .n = size(), .k = size()};
     const double expected = slanted(double(shape.m), double(shape.n), double(shape.k));
-    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape)) - expected) < 1e-12);
+    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape, kProcessors)) - expected) < 1e-12);
   }));
 }
 
@@ -47,7 +50,7 @@ TEST(GemmCorrection, KnotsMayStandUnevenly) {
     const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(64, 4097)); };
     const GemmShape shape{.m = size(), .n = size(), .k = size()};
     const double expected = slanted(double(shape.m), double(shape.n), double(shape.k));
-    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape)) - expected) < 1e-12);
+    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape, kProcessors)) - expected) < 1e-12);
   }));
 }
 
@@ -69,7 +72,34 @@ TEST(GemmCorrection, FadesOutside) {
   for (double& value : grid.log_ratio) value = 0.2;
   for (const auto& [name, shape, part] : kFades) {
     SCOPED_TRACE(name);
-    EXPECT_NEAR(std::log(correction_factor(grid, shape)), 0.2 * part, 1e-5);
+    EXPECT_NEAR(std::log(correction_factor(grid, shape, kProcessors)), 0.2 * part, 1e-5);
+  }
+}
+
+struct LineCase {
+  const char* name;
+  std::int64_t tiles;  ///< of 256 x 128
+  double expected;     ///< the line of this tile is its number of waves
+};
+constexpr LineCase kLines[] = {{"one wave", 100, 1},
+                               {"between two knots", 110, 1.1},
+                               {"at a knot of the second octave", 250, 2.5},
+                               {"one wave fewer than a knot", 1300, 13},
+                               {"more than 16 waves", 3200, 16},
+                               {"less than half a wave", 10, 0.5}};
+
+TEST(GemmCorrection, LinesAreLinearInTheWavesOfATile) {
+  GemmCorrection grid{.m = {.last = 30}, .n = {.last = 30}, .k = {.last = 30}};
+  grid.log_ratio.assign(8, 0.0);
+  grid.wave_log_ratio.assign(kWaveTiles.size() * kWaveKnots, 0.0);
+  for (int knot = 0; knot < kWaveKnots; ++knot) {
+    const int octave = knot / 4;
+    grid.wave_log_ratio[static_cast<std::size_t>(2 * kWaveKnots + knot)] = 0.5 * (1 << octave) * (1 + knot % 4 / 4.0);
+  }
+  for (const auto& [name, tiles, expected] : kLines) {
+    SCOPED_TRACE(name);
+    const GemmShape shape{.m = 256 * tiles, .n = 128, .k = 64};
+    EXPECT_NEAR(std::log(correction_factor(grid, shape, kProcessors)), expected, 1e-12);
   }
 }
 

@@ -66,11 +66,16 @@ void correction_fields(Fields& f, cost::GemmCorrection& grid) {
   f.object("n", grid.n, axis_fields);
   f.object("k", grid.k, axis_fields);
   f.ten_thousandths("log_ratio_1e4", grid.log_ratio, kLogRatio);
+  f.ten_thousandths_where(!grid.wave_log_ratio.empty(), "waves_1e4", grid.wave_log_ratio, kLogRatio);
   f.check([&](const Node& node) {
     const std::size_t knots = static_cast<std::size_t>(grid.m.knots * grid.n.knots * grid.k.knots);
     if (grid.log_ratio.size() != knots)
       node.complain("log_ratio_1e4",
                     fmt::format("expected {} values (the knots of m x n x k), found {}", knots, grid.log_ratio.size()));
+    constexpr std::size_t kLines = cost::kWaveTiles.size() * cost::kWaveKnots;
+    if (node.has("waves_1e4") && grid.wave_log_ratio.size() != kLines)
+      node.complain("waves_1e4", fmt::format("expected {} values ({} for each of {} tiles), found {}", kLines,
+                                             cost::kWaveKnots, cost::kWaveTiles.size(), grid.wave_log_ratio.size()));
   });
 }
 

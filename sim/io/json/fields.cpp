@@ -127,16 +127,33 @@ void Fields::teraflops_where(std::string_view key, std::optional<FlopPerSecond>&
   custom(key, read, [&] { return value ? short_number(value->value() / 1e12) : Json(); });
 }
 
+namespace {
+
+std::vector<double> read_ten_thousandths(const Node& node, std::string_view key, Range range) {
+  std::vector<double> values = node.numbers(key, range);
+  for (double& value : values) value *= 1e-4;
+  return values;
+}
+
+Json in_ten_thousandths(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(std::lround(1e4 * value));
+  return list;
+}
+
+}  // namespace
+
 void Fields::ten_thousandths(std::string_view key, std::vector<double>& values, Range range) {
+  custom(
+      key, [&](const Node& node) { values = read_ten_thousandths(node, key, range); },
+      [&] { return in_ten_thousandths(values); });
+}
+
+void Fields::ten_thousandths_where(bool written, std::string_view key, std::vector<double>& values, Range range) {
   const auto read = [&](const Node& node) {
-    values = node.numbers(key, range);
-    for (double& value : values) value *= 1e-4;
+    if (node.has(key)) values = read_ten_thousandths(node, key, range);
   };
-  custom(key, read, [&] {
-    Json list = Json::array();
-    for (const double value : values) list.push_back(std::lround(1e4 * value));
-    return list;
-  });
+  custom(key, read, [&] { return written ? in_ten_thousandths(values) : Json(); });
 }
 
 void Fields::known_word(std::string_view key, std::string_view word) {

@@ -61,6 +61,7 @@ class Fields {
 
   /// Writes logarithms as whole ten-thousandths, which are short and far finer than any measurement.
   void ten_thousandths(std::string_view key, std::vector<double>& values, Range range);
+  void ten_thousandths_where(bool written, std::string_view key, std::vector<double>& values, Range range);
 
   template <class T>
   void one_of(std::string_view key, T& value, Node::Choices<T> choices) {
