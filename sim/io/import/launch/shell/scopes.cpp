@@ -217,6 +217,7 @@ bool Interpreter::jump(const Texts& words) {
   levels_ = 1;
   if (name == "exit") {
     jump_ = Jump::kExit;
+    exit_fails_ = !value.empty() && value != "0";
   } else if (name == "return") {
     if (!locals_.empty() || sources_ > 0) jump_ = Jump::kReturn;
     returned_ = value.empty() || is_unknown(value) ? Outcome::kOpen : outcome_of(value == "0");
