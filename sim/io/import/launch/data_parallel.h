@@ -52,6 +52,10 @@ struct Adapter {
 /// which no adapter is modelled.
 void map_adapter(const Adapter& adapter, Report& report);
 
+/// Asks for the rank and the products of adapters, where a file that is not there decides about them, and assumes
+/// `runtime`. Does nothing without a method.
+void ask_for_adapter(const std::string& because, const std::string& runtime, Report& report);
+
 /// Maps states or parameters that stand in the host's memory: `what` is "optimizer states", "parameters" or
 /// "activations", `device` "cpu" or "nvme". DeepSpeed's settings assume its runtime. Activations are refused: no
 /// runtime of PyTorch's data parallelism moves them.
