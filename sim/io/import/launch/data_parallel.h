@@ -8,6 +8,9 @@
 
 namespace foretoken::io::launch {
 
+/// The answer says this of a SiLU without a gate.
+inline constexpr const char* kPlainSilu = "silu without a gate is taken as gelu: its kernels move the same bytes";
+
 /// A batch as data-parallel frameworks state it. Numbers that are not stated have no value.
 struct DataBatch {
   std::optional<std::int64_t> micro{}, accumulation{}, global{};

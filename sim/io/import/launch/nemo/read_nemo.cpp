@@ -119,7 +119,9 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   bool known = activation == "gelu";
   for (const auto& [theirs, flag] : kActivations)
     if (activation == theirs) arguments.push_back({flag, {}, "model.activation"}), known = true;
-  if (!known)
+  if (activation == "silu")
+    settings.report().approximate("model.activation", kPlainSilu);
+  else if (!known)
     settings.report().refuse("model.activation", "the activation " + in_quotes(activation) + " is not modelled");
   const std::string norm = settings.text({"model.normalization"}).value_or("layernorm");
   if (settings.has({"model.normalization"}))

@@ -93,7 +93,9 @@ void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
   const auto multiple = settings.whole({"mlp_multiple_of"});
   const bool by_gelu = activation == "geglu" || activation == "gelu";
   if (gated) arguments.push_back({by_gelu ? "geglu" : "swiglu", {}, "activation"});
-  if (activation != "gelu" && !gated)
+  if (activation == "silu" && !gated)
+    settings.report().approximate("activation", kPlainSilu);
+  else if (activation != "gelu" && !gated)
     settings.report().refuse("activation", "the activation " + in_quotes(activation) + " is not modelled");
   if (!hidden) return;
   const std::int64_t width = stated.value_or(4 * *hidden);
