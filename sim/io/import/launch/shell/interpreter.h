@@ -77,6 +77,7 @@ class Interpreter {
     int line = 0;
     std::string document = "";            ///< a here document
     std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
+    bool appends = false;                 ///< to the target
     std::string input = "", target = "";  ///< the files that the command reads and writes
     std::optional<std::string> here = std::nullopt;  ///< a here string
   };
@@ -118,6 +119,7 @@ class Interpreter {
   void add_counts_of_variables(std::int64_t devices, Texts& words, std::map<std::string, std::string>& options) const;
   void record(Texts words, Mode mode);
   void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
+  void write_echoed(const Simple& command);
   [[nodiscard]] std::string with_variables(const std::string& text);
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);

@@ -315,7 +315,7 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 
 // Redirections and here documents of a command.
 void Interpreter::redirection(Mode mode, Simple* command) {
-  const bool here = is("<<<"), writes = is(">") || is(">>") || is(">|"), reads = is("<");
+  const bool here = is("<<<"), appends = is(">>"), writes = is(">") || appends || is(">|"), reads = is("<");
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
@@ -326,6 +326,7 @@ void Interpreter::redirection(Mode mode, Simple* command) {
     if (command != nullptr) note_document(token, mode, *command);
     if (command != nullptr && mode != Mode::kSkip) {
       if (writes) command->target = expander_.known_text(token.text);
+      if (writes) command->appends = appends;
       if (reads) command->input = expander_.known_text(token.text);
     }
     ++at_;
