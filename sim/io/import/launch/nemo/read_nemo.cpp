@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/nemo/peft.h"

@@ -50,5 +50,11 @@ TEST(ReadNemo, ItsAdaptersHaveDefaults) {
   EXPECT_FALSE(none.has("training"));
 }
 
+TEST(ReadNemo, ASiluWithoutAGateIsTakenAsGelu) {
+  const Report report = read_nemo_with(", devices: 8, num_nodes: 1", ", activation: silu");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("model.activation"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::nemo
