@@ -205,6 +205,13 @@ void map_adapter(const Adapter& adapter, Report& report) {
   report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");
 }
 
+void ask_for_adapter(const std::string& because, const std::string& runtime, Report& report) {
+  if (!report.has("training.method")) return;
+  for (const char* key : {"training.rank", "training.targets"})
+    if (!report.has(key)) report.ask(key, because);
+  if (!report.has("runtime")) report.assume("runtime", runtime, "the runtime of LoRA in this framework");
+}
+
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report) {
   const bool states = what == "optimizer states";
   if ((!states && what != "parameters") || (device != "cpu" && device != "nvme") || report.framework == "GPT-NeoX")

@@ -8,6 +8,9 @@
 
 namespace foretoken::io::launch {
 
+/// The answer says this of a SiLU without a gate.
+inline constexpr const char* kPlainSilu = "silu without a gate is taken as gelu: its kernels move the same bytes";
+
 /// A batch as data-parallel frameworks state it. Numbers that are not stated have no value.
 struct DataBatch {
   std::optional<std::int64_t> micro{}, accumulation{}, global{};
@@ -51,6 +54,10 @@ struct Adapter {
 /// Maps LoRA and QLoRA, and assumes their runtime. Refuses other methods, frozen weights of 8 bits, and products beside
 /// which no adapter is modelled.
 void map_adapter(const Adapter& adapter, Report& report);
+
+/// Asks for the rank and the products of adapters, where a file that is not there decides about them, and assumes
+/// `runtime`. Does nothing without a method.
+void ask_for_adapter(const std::string& because, const std::string& runtime, Report& report);
 
 /// Maps states or parameters that stand in the host's memory: `what` is "optimizer states", "parameters" or
 /// "activations", `device` "cpu" or "nvme". DeepSpeed's settings assume its runtime. Activations are refused: no

@@ -550,6 +550,15 @@ TEST(Adapters, OtherWaysAndProductsAreRefused) {
   EXPECT_EQ(refused("adapter: lora\nlora_modules_to_save: []\npeft_layers_to_transform:\n"), "");
 }
 
+TEST(Axolotl, LeavesOutABatchThatItDoesNotKnow) {
+  const Report report = read_as("a.yaml",
+                                "base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nbf16: true\n"
+                                "gradient_accumulation_steps: 4\ntrain_batch_size: 16\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.whole("batch.micro"), 1) << "its default";
+  EXPECT_TRUE(report.names("train_batch_size"));
+}
+
 TEST(Adapters, BytesOnTheHostAreMapped) {
   const Report report = read_as("a.json",
                                 R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4,

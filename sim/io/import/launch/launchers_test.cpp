@@ -442,7 +442,7 @@ TEST_F(LaunchFolders, TheAdapterOfPrimusIsThatOfAllItsFiles) {
   EXPECT_FALSE(read_with(on, "      lora: {enabled: false}\n").has("training"));
   EXPECT_FALSE(read_with(off, "").has("training"));
   EXPECT_THAT(refused_lines(read_with(on, "      lora: {use_dora: true}\n")), HasSubstr("DoRA"));
-  EXPECT_THAT(refused_lines(read_with(on, "      lora: {quantise_base: true}\n")), HasSubstr("lora_quantise_base"));
+  EXPECT_THAT(refused_lines(read_with(on, "      lora: {quantise_base: true}\n")), HasSubstr("lora.quantise_base"));
   EXPECT_THAT(refused_lines(read_with("", "      lora: {enabled: true}\n")), HasSubstr("LoRA without a rank"));
 }
 

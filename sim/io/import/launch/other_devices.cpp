@@ -47,20 +47,60 @@ std::optional<Backend> other_backend_of(const shell::Command& command) {
   return std::nullopt;
 }
 
+// Returns the name of a variable of the toolkit, or of the library of modules for it; empty for none.
+std::string variable_of_ascend(const shell::Script& script) {
+  for (const auto& [name, value] : script.variables.values) {
+    if (hangs_on_condition(value)) continue;
+    for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
+      if (name.starts_with(begin)) return name;
+    const bool path = name == "PYTHONPATH" && !value.empty();
+    if (path && lower_case(value.front()).find("mindspeed") != std::string::npos) return name;
+  }
+  return "";
+}
+
+// .../Ascend/ascend-toolkit/set_env.sh, env_npu.sh
+bool is_file_of_ascend(const std::string& file) {
+  const std::filesystem::path path(file);
+  const auto words = words_of_name(path.filename().string());
+  return std::ranges::find(words, "npu") != words.end() ||
+         std::ranges::any_of(path, [](const std::filesystem::path& part) {
+           return part == "Ascend" || part == "ascend-toolkit" || part == "CANN";
+         });
+}
+
+// pip install torch-npu, python -c "import torch_npu". Other words may name folders.
+bool names_library_of_ascend(const shell::Command& command) {
+  const auto has = [&](std::string_view word) {
+    return std::ranges::any_of(command.words, [&](const std::string& one) { return one == word; });
+  };
+  const bool installs = has("install") || has("-c");
+  return installs && std::ranges::any_of(command.words, [](const std::string& word) {
+           for (const char* name : {"torch_npu", "torch-npu", "mindspeed"})
+             if (lower_case(word).find(name) != std::string::npos) return true;
+           return false;
+         });
+}
+
 }  // namespace
 
 void refuse_other_devices(const shell::Script& script, Report& report) {
-  for (const auto& [name, value] : script.variables.values)
-    for (const std::string_view begin : {"NPUS_PER_NODE", "ASCEND_", "PYTORCH_NPU_"})
-      if (name.starts_with(begin) && !hangs_on_condition(value))
-        return report.refuse("ascend", kWhy, "the variable " + printable(name, 60));
-  for (const std::string& missing : script.missing) {
-    const bool toolkit = std::ranges::any_of(std::filesystem::path(missing), [](const std::filesystem::path& part) {
-      return part == "Ascend" || part == "ascend-toolkit";
-    });
-    if (toolkit && !script.doubtful.contains(missing))
+  if (const std::string variable = variable_of_ascend(script); !variable.empty())
+    return report.refuse("ascend", kWhy, "the variable " + printable(variable, 60));
+  for (const std::string& missing : script.missing)
+    if (is_file_of_ascend(missing) && !script.doubtful.contains(missing))
       return report.refuse("ascend", kWhy, "the file " + printable(missing, 120));
-  }
+  for (const shell::Command& command : script.commands)
+    if (command.certain && names_library_of_ascend(command)) return report.refuse("ascend", kWhy, command.place());
+  // Scripts for both kinds set variables of both libraries.
+  const auto begins = [&](std::string_view begin) {
+    return std::ranges::find_if(script.variables.values, [&](const auto& one) {
+      return one.first.starts_with(begin) && !hangs_on_condition(one.second);
+    });
+  };
+  const auto none = script.variables.values.end();
+  if (const auto own = begins("HCCL_"); own != none && begins("NCCL_") == none)
+    report.refuse("hccl", kBackends[2].second, "the variable " + printable(own->first, 60));
 }
 
 bool is_branch_of_other_device(const shell::Command& command) {
@@ -70,6 +110,20 @@ bool is_branch_of_other_device(const shell::Command& command) {
 std::int64_t usual_row(const std::vector<const shell::Command*>& trainings) {
   const auto first = std::ranges::find_if(trainings, [](const auto* one) { return !is_branch_of_other_device(*one); });
   return first == trainings.end() ? 1 : first - trainings.begin() + 1;
+}
+
+std::int64_t fullest_row(const std::vector<const shell::Command*>& trainings) {
+  // The launcher's own flags say nothing of the training.
+  const auto flags = [](const shell::Command* one) {
+    const auto program =
+        std::ranges::find_if(one->words, [](const std::string& word) { return word.ends_with(".py"); });
+    const auto begin = program == one->words.end() ? one->words.begin() : program;
+    return arguments_of({begin, one->words.end()}, "").size();
+  };
+  auto best = static_cast<std::size_t>(usual_row(trainings) - 1);
+  for (std::size_t i = best + 1; i < trainings.size(); ++i)
+    if (!is_branch_of_other_device(*trainings[i]) && flags(trainings[i]) > flags(trainings[best])) best = i;
+  return static_cast<std::int64_t>(best) + 1;
 }
 
 void refuse_other_backend(const shell::Command& command, Report& report) {

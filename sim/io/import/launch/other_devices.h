@@ -20,6 +20,10 @@ void refuse_other_devices(const shell::Script& script, Report& report);
 /// Returns the number, from 1, of the first command that is in no such branch; 1 where all are.
 [[nodiscard]] std::int64_t usual_row(const std::vector<const shell::Command*>& trainings);
 
+/// Returns the number, from 1, of the command with the most flags, the first of several; those in such branches count
+/// last.
+[[nodiscard]] std::int64_t fullest_row(const std::vector<const shell::Command*>& trainings);
+
 /// Refuses the command that is read where its library of collectives is that of another device.
 void refuse_other_backend(const shell::Command& command, Report& report);
 

@@ -27,11 +27,19 @@ std::string refused_with(const std::string& lines, const char* run) {
 
 TEST(OtherDevices, ScriptsForAscendAreRefusedWhateverTheyStart) {
   for (const char* run : {kTrainerRun, kSwiftRun, kMegatronRun})
-    for (const char* line : {"NPUS_PER_NODE=8", "source /usr/local/Ascend/ascend-toolkit/set_env.sh",
-                             "source ~/ascend-toolkit/set_env.sh", "export ASCEND_RT_VISIBLE_DEVICES=0,1"}) {
+    for (const char* line :
+         {"NPUS_PER_NODE=8", "source /usr/local/Ascend/ascend-toolkit/set_env.sh", "source ~/ascend-toolkit/set_env.sh",
+          "export ASCEND_RT_VISIBLE_DEVICES=0,1", "source tests/env_npu.sh", "pip install torch-npu==2.1.0",
+          "python -c 'import torch_npu'", "export PYTHONPATH=/root/MindSpeed:$PYTHONPATH"}) {
       SCOPED_TRACE(line);
       EXPECT_THAT(refused_with(line, run), HasSubstr("ascend: the script is for Ascend NPUs"));
     }
+}
+
+TEST(OtherDevices, VariablesOfHcclAloneTellTheDevice) {
+  const std::string own = "export HCCL_CONNECT_TIMEOUT=1200";
+  EXPECT_THAT(refused_with(own, kTrainerRun), HasSubstr("hccl: the collectives of Ascend or Gaudi"));
+  EXPECT_EQ(refused_with(own + "\nexport NCCL_DEBUG=INFO", kTrainerRun), "") << "a script for both";
 }
 
 TEST(OtherDevices, LibrariesOfCollectivesTellTheDevice) {
@@ -68,7 +76,7 @@ TEST(OtherDevices, ScriptsForBothAreNot) {
   for (const char* run : {kTrainerRun, kSwiftRun, kMegatronRun})
     for (const char* line :
          {"if [ -x \"$(command -v npu-smi)\" ]; then export ASCEND_RT_VISIBLE_DEVICES=0; else export A=0; fi",
-          "source /home/ascendant/settings.sh",
+          "source /home/ascendant/settings.sh", "source /home/input/env.sh", "cd /root/MindSpeed-LLM",
           "if [ -f /usr/local/Ascend/set_env.sh ]; then source /usr/local/Ascend/set_env.sh; fi"}) {
       SCOPED_TRACE(line);
       EXPECT_THAT(refused_with(line, run), Not(HasSubstr("ascend")));

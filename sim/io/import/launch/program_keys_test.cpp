@@ -86,7 +86,8 @@ TEST(ProgramKeys, TheStageOfAdaptersBeginsKeysOfNemosLauncher) {
       "run.sh");
   EXPECT_EQ(report.framework, "NeMo");
   EXPECT_EQ(report.whole("parallelism.tensor"), 2);
-  EXPECT_NE(refused_lines(report).find("adapters"), std::string::npos);
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_FALSE(report.has("training.rank")) << "it is asked for";
 }
 
 TEST(ProgramKeys, ProfilesOfNemosLauncherAreIgnored) {
@@ -96,6 +97,46 @@ TEST(ProgramKeys, ProfilesOfNemosLauncherAreIgnored) {
       "run.sh");
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_TRUE(report.names("model.chakra_profile.start_step"));
+}
+
+TEST(ProgramKeys, FineTuningOfNemo1StatesItsLengthAndItsAdapters) {
+  const auto with = [](const std::string& words) {
+    return read_test_launch(
+        "torchrun --nproc_per_node=8 megatron_gpt_finetuning.py trainer.devices=8 trainer.num_nodes=1 "
+        "trainer.precision=bf16 model.micro_batch_size=1 model.global_batch_size=32 "
+        "model.tensor_model_parallel_size=2 model.data.train_ds.max_seq_length=512 " +
+            words,
+        "run.sh");
+  };
+  const Report whole = with("model.peft.peft_scheme=none model.restore_from_path=/a/Mistral-7B-v0.1.nemo");
+  EXPECT_EQ(refused_lines(whole), "");
+  EXPECT_EQ(whole.whole("batch.sequence_length"), 512);
+  EXPECT_EQ(whole.at("model"), Json("mistral-7b"));
+  EXPECT_FALSE(whole.has("training"));
+  const Report lora = with("model.peft.peft_scheme=lora model.peft.lora_tuning.adapter_dim=64");
+  EXPECT_EQ(refused_lines(lora), "");
+  EXPECT_EQ(lora.whole("training.rank"), 64);
+  EXPECT_FALSE(lora.has("training.targets")) << "they are asked for";
+  EXPECT_EQ(with("model.peft.peft_scheme=lora model.peft.lora_tuning.target_modules=[attention,mlp_fc2]")
+                .at("training.targets"),
+            Json::array({"linear_qkv", "linear_proj", "linear_fc2"}));
+  EXPECT_EQ(lora.at("runtime"), Json("megatron-lora"));
+  EXPECT_THAT(refused_lines(with("model.peft.peft_scheme=ptuning")), HasSubstr("ptuning"));
+  EXPECT_THAT(refused_lines(with("model.peft.peft_scheme=lora model.peft.lora_tuning.weight_tying=True")),
+              HasSubstr("weight_tying"));
+}
+
+TEST(ProgramKeys, ARecipeOfBridgeStatesWhatNoWordStates) {
+  const auto with = [](const std::string& recipe) {
+    return read_test_launch("torchrun --nproc_per_node=8 run_recipe.py --recipe " + recipe +
+                                " train.global_batch_size=8 train.micro_batch_size=1 model.seq_length=2048",
+                            "run.sh");
+  };
+  const Report report = with("llama3_8b_sft_config");
+  EXPECT_EQ(report.framework, "Megatron-Bridge");
+  EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
+  EXPECT_EQ(report.whole("batch.global"), 8);
+  EXPECT_THAT(refused_lines(with("qwen3_vl_8b_sft_config")), HasSubstr("multimodal"));
 }
 
 }  // namespace

@@ -190,6 +190,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "
                                    "NAME=VALUE",
                                    printable(fmt::format("{}", fmt::join(script->empties, ", ")), 120)));
+  if (!script->passed_checks.empty())
+    report.approximate("variables without a value",
+                       fmt::format("a check of the script ends it for want of {}; the reading goes on. State them with "
+                                   "--env NAME=VALUE",
+                                   printable(fmt::format("{}", fmt::join(script->passed_checks, ", ")), 120)));
   if (script->continued)
     report.approximate("a blank behind a backslash", "the shell ends the command there; the next line is read with it");
   // Other files that the script reads may read the variable.

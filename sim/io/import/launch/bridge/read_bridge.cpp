@@ -9,9 +9,11 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/bridge/bridge_words.h"
 #include "sim/io/import/launch/bridge/perf_matrix.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
+#include "sim/io/import/launch/tuning/tuning_keys.h"
 
 namespace foretoken::io::launch::bridge {
 namespace {
@@ -167,9 +169,26 @@ void map_switched_off(const Settings& settings) {
       report.map(key, false, name);
 }
 
-void refuse_tuning(const Settings& settings) {
-  if (const Json* const peft = settings.at("peft"); peft != nullptr && !peft->is_null())
-    settings.report().refuse("peft", "LoRA trains adapters beside frozen weights, which is not read here");
+// Names and defaults: src/megatron/bridge/peft/lora.py. Overrides of a recipe state no _target_.
+void map_peft(const Settings& settings) {
+  const Json* const peft = settings.at("peft");
+  if (peft == nullptr || peft->is_null()) return;
+  const std::string kind = settings.text({"peft._target_"}).value_or("LoRA");
+  const std::string name = kind.substr(kind.rfind('.') + 1);  // without a point all of it
+  if (name == "DoRA") return settings.report().refuse("peft", tuning::kDora, "peft._target_");
+  if (settings.has({"peft.exclude_modules"}))
+    settings.report().refuse("peft.exclude_modules", "adapters beside all products but some", "peft.exclude_modules");
+  const auto stated = settings.text({"peft.target_modules"});
+  map_adapter({.method = lower_case(name),
+               .from = "peft",
+               .rank = settings.whole({"peft.dim"}),
+               .targets = stated.value_or("linear_qkv linear_proj linear_fc1 linear_fc2"),
+               .targets_because = stated ? "" : "the default of peft.target_modules",
+               .rank_from = "peft.dim",
+               .targets_from = "peft.target_modules",
+               .usual_rank = 32,
+               .runtime = "megatron-lora"},
+              settings.report());
 }
 
 }  // namespace
@@ -200,10 +219,12 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   const bool whole = settings.has({"model.num_layers"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "Megatron-Bridge";
-  refuse_tuning(settings);
+  map_peft(settings);
   settings.sort_rest(kKeys);
   if (whole) return;
   report.drop_assumptions("the recipe that the overrides belong to decides");
+  ask_for_adapter("the recipe decides; the default of LoRA is rank 32 beside all linear products", "megatron-lora",
+                  report);
   map_switched_off(settings);
 }
 

@@ -44,5 +44,19 @@ TEST(ReadBridge, TheOptimizerStatesThePrecisionWhereNothingElseDoes) {
   EXPECT_EQ(precision("optimizer: {bf16: true}\nmixed_precision: fp16_mixed\n"), Json("fp16"));
 }
 
+TEST(ReadBridge, AdaptersAreThoseOfItsLora) {
+  const Report report = read_overrides("peft: {dim: 8, alpha: 16, target_modules: [linear_qkv, linear_fc2]}\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 8);
+  EXPECT_EQ(report.at("training.targets"), Json::array({"linear_qkv", "linear_fc2"}));
+  const Report plain = read_overrides("peft: {_target_: megatron.bridge.peft.lora.LoRA}\n");
+  EXPECT_FALSE(plain.has("training.rank")) << "it is asked for";
+  EXPECT_EQ(plain.at("runtime"), Json("megatron-lora"));
+  EXPECT_NE(refused_lines(read_overrides("peft: {_target_: megatron.bridge.peft.dora.DoRA, dim: 8}\n")).find("DoRA"),
+            std::string::npos);
+  EXPECT_FALSE(read_overrides("peft: null\n").has("training"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::bridge

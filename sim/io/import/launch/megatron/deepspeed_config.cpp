@@ -92,8 +92,10 @@ void map_deepspeed_config(const Json& config, Report& report) {
   if (settings.has({"zero_optimization.overlap_comm"}) && report.whole("parallelism.pipeline").value_or(1) == 1)
     report.map("overlap.grad_reduce", own.at("overlap.grad_reduce"),
                "zero_optimization.overlap_comm of the DeepSpeed configuration, ignored by stage 1");
-  if (own.has("offload.optimizer"))  // the same, said twice
-    std::erase_if(report.refused, [](const Refused& one) { return one.setting == "--cpu-optimizer"; });
+  if (report.has("offload.optimizer") && !own.has("offload.optimizer"))
+    report.refuse("--cpu-optimizer",
+                  "the DeepSpeed configuration keeps optimizer states on the GPU, where DeepSpeedCPUAdam stops; state "
+                  "offload_optimizer there");
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (own.has(part)) report.map(part, own.at(part), "zero_optimization of the DeepSpeed configuration");
   if (own.has("offload")) report.assume("runtime", own.at("runtime"), "the runtime that moves states to the host");

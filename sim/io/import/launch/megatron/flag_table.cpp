@@ -55,7 +55,7 @@ constexpr std::string_view kReadFlags =
     "apply-layernorm-rms use-rms-norm no-tie-embed-logits use-bias parallel-attn multiple-of hidden-dim-multiplier "
     "use-flash-attn-cutlass use-flash-attn-torch use-fusion-attn-v2 world-size lora-r lora-target-modules stage "
     "moe-layer-recompute spec first-k-dense-replace num-layer-list multi-head-latent-attention qk-rope-head-dim "
-    "qk-nope-head-dim shared-expert-gate";
+    "qk-nope-head-dim shared-expert-gate mlp-type pos-emb-type cpu-optimizer";
 
 /// Flags that change little, and what is taken instead.
 struct Row {
@@ -165,7 +165,6 @@ constexpr Row kRefused[] = {
      "distillation: a second model runs"},
     {"random-ltd data-efficiency-curriculum-learning curriculum-learning curriculum-learning-legacy",
      "the length of the sequences changes during the run"},
-    {"mlp-type", "experts of several sizes by layer"},
     {"standalone-embedding-stage", "a stage for the embedding alone"},
     {"fp4-param", "weights of 4 bits"},
     {"batch-invariant-mode", "kernels whose sums do not depend on the batch are slower"},
@@ -181,7 +180,7 @@ constexpr Row kRefused[] = {
      "enable-1f1b-v zero-bubble-max-pending-backward",
      "a zero-bubble schedule; state the schedule with --set schedule=zb-h1 and allow this flag"},
     {"cpu-offloading-weights fine-grained-activation-offloading offload-modules offload-chunk-num cpu-offload "
-     "offload-optimizer-states optimizer-offload-policy cpu-optimizer",
+     "offload-optimizer-states optimizer-offload-policy",
      "tensors that move to the host's memory"},
     {"fp32-residual-connection", "a residual stream in fp32"},
     {"moe-extended-tp moe-tp-extend-ep", "experts cut by the expert and the tensor ranks together"},

@@ -30,6 +30,12 @@ struct ForkCase {
 constexpr ForkCase kForkCases[] = {
     {"FlagScale rounds two thirds up", "--swiglu --multiple-of 256", "model.ffn_hidden_size", "5632"},
     {"after its factor", "--swiglu --multiple-of 4096 --hidden-dim-multiplier 1.3", "model.ffn_hidden_size", "8192"},
+    {"a type of MLP by a word", "--mlp-type SwiGLU", "model.activation", "\"swiglu\""},
+    {"another name of positions", "--pos-emb-type rotary", "model.position_embedding_type", "\"rope\""},
+    {"DeepSpeed's plain experts", "--mlp-type standard --ul2-type sample --use-container-fused-kernels",
+     "model.activation", "\"gelu\""},
+    {"an optimizer on the host", "--cpu-optimizer --deepspeed --zero-stage 2", "offload.optimizer", "\"cpu\""},
+    {"and its runtime", "--cpu-optimizer --deepspeed --zero-stage 2", "runtime", "\"deepspeed\""},
     {"FlagScale's RMSNorm", "--apply-layernorm-rms", "model.normalization", "\"RMSNorm\""},
     {"EPFL's RMSNorm has no biases", "--use_rms_norm --glu_activation swiglu", "model.add_bias_linear", "false"},
     {"unless they are asked for", "--use_rms_norm --glu_activation swiglu --use_bias", "model.add_bias_linear", "true"},
@@ -112,6 +118,9 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--teacher-model-path a", "--teacher-model-path"},
       {"--spec mindspeed_llm.tasks.models.spec.hunyuan_spec layer_spec", "--spec"},
       {"--stage dpo", "preference"},
+      {"--mlp-type 1 2 4", "experts of several sizes"},
+      {"--num-experts 8 --mlp-type residual", "a dense MLP beside the experts"},
+      {"--cpu-optimizer", "--cpu-optimizer: it belongs to Megatron-DeepSpeed"},
       {"--swiglu --multiple-of 0", "--multiple-of"},
       {"--swiglu --multiple-of 256 --hidden-dim-multiplier -1", "--multiple-of"}};
   for (const auto& [flags, words] : kCases) {
@@ -485,6 +494,16 @@ TEST(Forks, MicroBatchesOfAStepStandInPlaceOfAGlobalBatch) {
     EXPECT_NE(refused_lines(read_text_of_fork(flags + "--gas " + wrong)).find("micro-batches a step"),
               std::string::npos)
         << wrong;
+}
+
+TEST(MegatronForks, AnOptimizerOnTheHostNeedsItsSection) {
+  const auto refused = [](const std::string& zero) {
+    return refused_lines(read_text_of_fork("cat <<END > ds.json\n{\"zero_optimization\": {\"stage\": 2" + zero +
+                                           "}}\nEND\ndeepspeed --num_gpus 8 " + kFlagsOfForks +
+                                           "--bf16 --deepspeed --deepspeed_config ds.json --cpu-optimizer"));
+  };
+  EXPECT_EQ(refused(", \"offload_optimizer\": {\"device\": \"cpu\"}"), "");
+  EXPECT_THAT(refused(""), HasSubstr("DeepSpeedCPUAdam stops"));
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ constexpr KeyRule kCodeKeys[] = {
     {"enable_odc_lb_mini", "micro-batches that are dealt out by their lengths", true},
     {"use_packed_attention enable_packed_sequences", "attention sees the whole sequence"},
     {"use_sink_attention sink_*", "all layers have full attention"},
-    {"lora_use_dora", tuning::kDora, true},
-    {"lora_alpha lora_dropout_position lora_a_init_method lora_b_init_method lora_A_init_method lora_B_init_method "
-     "lora_dropout_recompute"},
+    {"lora.use_dora", tuning::kDora, true},
+    {"lora_alpha lora_dropout lora.alpha lora.dropout* lora.a_init_method lora.b_init_method lora.lora_A_init_method "
+     "lora.lora_B_init_method"},
     {"yaml_cfg spec params_dtype pipeline_dtype autocast_dtype activation_func layernorm_epsilon "
      "layernorm_zero_centered_gamma init_method output_layer_init_method perform_initialization use_cpu_initialization "
      "enable_autocast timers finalize_model_grads_func no_sync_func grad_sync_func param_sync_func "
@@ -73,7 +73,7 @@ constexpr KeyRule kCodeKeys[] = {
      "create_attention_mask* data_* decoupled_* lr* min_* eval_* exit_* adam_* sgd_* hysteresis seed no_* async_* "
      "norm_* query_* beta_* mscale* original_* rope_* world_size rank local_rank "
      "transformer_pipeline_model_parallel_size "
-     "include_* sft_* lora_dropout pretrained_checkpoint lb_mini_* use_checkpoint* use_mp_args* standalone_* start_* "
+     "include_* sft_* pretrained_checkpoint lb_mini_* use_checkpoint* use_mp_args* standalone_* start_* "
      "end_* weight_decay* untie_* te_* empty_* "
      "dist_* ckpt_* non_persistent_* one_logger* app_tag* enable_* nccl_* moe_use_fused* moe_router* external_* "
      "inprocess_* error_* rerun_*"}};
@@ -106,6 +106,18 @@ void put_on_top(Json section, Json& keys) {
   flatten(section, keys);
 }
 
+// Primus replaces the dispatcher by its own DeepEP where no tensor ranks share a token: AMD-AGI/Primus,
+// primus/backends/megatron/patches/turbo/moe_dispatcher_patches.py.
+void put_own_dispatcher(const Settings& whole, std::vector<Argument>& arguments) {
+  const Names kDeepEp = {"use_turbo_deepep"};
+  if (!whole.on({"enable_primus_turbo"}) || !whole.on(kDeepEp)) return;
+  if (whole.whole({"tensor_model_parallel_size"}).value_or(1) > 1) return;
+  std::erase_if(arguments, [](const Argument& one) {
+    return one.name == "moe-token-dispatcher-type" || one.name == "moe-flex-dispatcher-backend";
+  });
+  arguments.push_back({"moe-token-dispatcher-type", {"flex"}, whole.from(kDeepEp)});
+}
+
 // Keys of `basis` hold where `keys` states none. They are defaults: only rules that read them see them.
 void read_keys(const Json& keys, const Json& basis, Report& report) {
   Json all = basis;
@@ -126,6 +138,7 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
   }
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
+  put_own_dispatcher(whole, arguments);
   read_arguments(std::move(arguments), report);
   settings.sort_rest(kCodeKeys);
 }
@@ -196,7 +209,7 @@ class PrimusFiles {
   Report& report_;
 };
 
-// Names the keys of LoRA as the flags of Megatron-LM's forks. Others keep a name that says where they stand.
+// Names the rank and the targets of LoRA as flags of Megatron-LM's forks. Other keys keep their place in their name.
 void map_adapter_section(const Json& adapter, Json& keys, Report& report) {
   const std::string enabled = text_at(adapter, "enabled");
   if (!switch_of(enabled).value_or(false)) return;
@@ -206,7 +219,7 @@ void map_adapter_section(const Json& adapter, Json& keys, Report& report) {
     if (key == "dim")
       keys["lora_r"] = value;
     else if (key != "enabled")
-      keys[key == "target_modules" ? "lora_target_modules" : "lora_" + key] = value;
+      keys[key == "target_modules" ? "lora_target_modules" : std::string(kAdapter) + "." + key] = value;
   }
 }
 

@@ -90,5 +90,25 @@ TEST(KeyFiles, PrimusNamesRanksThatFetchGradientsAndTakesSinksAsAttention) {
   EXPECT_TRUE(sink.names("use_sink_attention")) << "all layers have full attention";
 }
 
+TEST(KeyFiles, LoraOfPrimusHasInitialisersWithoutEffect) {
+  const Report report = read_post_trainer(
+      "      lora:\n        enabled: true\n        dim: 16\n        dropout: 0.1\n        dropout_position: pre\n"
+      "        lora_A_init_method: kaiming\n        lora_B_init_method: zero\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("lora.lora_A_init_method")) << "the file's own name";
+}
+
+TEST(KeyFiles, TurboOfPrimusExchangesTokensByDeepEp) {
+  const auto dispatcher = [](const std::string& turbo, const char* tensor) {
+    return read_post_trainer("      num_experts: 8\n      moe_token_dispatcher_type: alltoall\n" + turbo +
+                             "      tensor_model_parallel_size: " + tensor + "\n")
+        .at("moe.dispatcher");
+  };
+  const std::string both = "      enable_primus_turbo: true\n      use_turbo_deepep: true\n";
+  EXPECT_EQ(dispatcher(both, "1"), Json("deepep"));
+  EXPECT_EQ(dispatcher(both, "2"), Json("all-to-all")) << "the patch needs a tensor size of 1";
+  EXPECT_EQ(dispatcher("      use_turbo_deepep: true\n", "1"), Json("all-to-all")) << "the library is off";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

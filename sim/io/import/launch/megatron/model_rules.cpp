@@ -18,8 +18,26 @@ std::string first_of(const Flags& flags, std::initializer_list<std::string_view>
   return std::string(*names.begin());
 }
 
+// Megatron-DeepSpeed has standard and residual experts, FlagScale a list of widths; a fork names the activation.
+// Returns true where it does.
+bool map_type_of_mlp(const Flags& flags) {
+  constexpr const char* kType = "mlp-type";
+  const Argument* const stated = flags.find(kType);
+  const std::string type = lower_case(flags.text(kType, "model.activation").value_or("standard"));
+  if (type == "swiglu" || type == "geglu") {
+    flags.report().map("model.activation", type, flags.from(kType));
+    return true;
+  }
+  if (stated != nullptr && type == "residual")
+    flags.report().refuse("--mlp-type", "a dense MLP beside the experts", flags.from(kType));
+  else if (stated != nullptr && type != "standard")
+    flags.report().refuse("--mlp-type", "experts of several sizes by layer", flags.from(kType));
+  return false;
+}
+
 void map_activation(const Flags& flags) {
   Report& report = flags.report();
+  if (map_type_of_mlp(flags)) return;
   const auto glu = flags.text("glu-activation", "");
   if (flags.on("swiglu"))
     report.map("model.activation", "swiglu", flags.from("swiglu"));
@@ -229,15 +247,16 @@ void map_experts(const Flags& flags) {
 void map_positions(const Flags& flags) {
   Report& report = flags.report();
   flags.map_whole("max-position-embeddings", "model.max_position_embeddings");
-  const auto type = flags.text("position-embedding-type", "model.position_embedding_type");
+  const std::string name = first_of(flags, {"position-embedding-type", "pos-emb-type"});
+  const auto type = flags.text(name, "model.position_embedding_type");
   const bool latent = is_latent(flags);
-  for (const char* name : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings"})
-    if (flags.on(name)) return report.map("model.position_embedding_type", "rope", flags.from(name));
+  for (const char* rotary : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings"})
+    if (flags.on(rotary)) return report.map("model.position_embedding_type", "rope", flags.from(rotary));
   if (type) {
     const bool rotary = *type == "rope" || *type == "rotary" || *type == "yarn" || *type == "mrope";
     const std::string word = rotary ? "rope" : *type == "absolute" ? "learned_absolute" : *type;
     if (word == "relative") flags.map_whole("relative-attention-num-buckets", "model.relative_attention_num_buckets");
-    return report.map("model.position_embedding_type", word, flags.from("position-embedding-type"));
+    return report.map("model.position_embedding_type", word, flags.from(name));
   }
   if (flags.on("no-position-embedding"))
     return report.map("model.position_embedding_type", "none", flags.from("no-position-embedding"));

@@ -3,6 +3,7 @@
 // Rules: NVIDIA/Megatron-LM core 0.14, megatron/training/arguments.py and megatron/core/transformer/
 // transformer_config.py: an optimizer on the host is a distributed and precision-aware one; whole layers of activations
 // leave by their number.
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
 namespace foretoken::io::launch::megatron {
@@ -42,6 +43,13 @@ void map_offloading(const Flags& flags, Era era) {
     if (era == Era::kCore || !asks) continue;
     return flags.report().refuse(std::string("--") + name, "tensors on the host are modelled for Megatron-Core only",
                                  flags.from(name));
+  }
+  // Megatron-DeepSpeed takes DeepSpeedCPUAdam, whose states stand on the host: megatron/optimizer/__init__.py.
+  if (constexpr const char* kOwn = "cpu-optimizer"; flags.on(kOwn)) {
+    if (era == Era::kDeepSpeed)
+      map_offload("optimizer states", "cpu", flags.from(kOwn), flags.report());
+    else
+      flags.report().refuse("--cpu-optimizer", "it belongs to Megatron-DeepSpeed; state --deepspeed", flags.from(kOwn));
   }
   if (flags.on(kHostOptimizer)) map_optimizer_on_host(flags);
   if (flags.find(kHostLayers) != nullptr || flags.on("cpu-offloading")) map_layers_on_host(flags);

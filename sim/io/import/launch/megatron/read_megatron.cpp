@@ -253,8 +253,9 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_overlap(flags, era);
   map_attention(flags, era);
   if (program == Program::kBert) become_bert(flags);
-  report.assume("runtime", runtime_of(era),
-                "the flags belong to this generation of the code; state another with --set runtime=NAME");
+  if (!report.has("offload") || !report.has("runtime"))  // else that of an optimizer on the host
+    report.assume("runtime", runtime_of(era),
+                  "the flags belong to this generation of the code; state another with --set runtime=NAME");
   map_fine_tuning(flags);
   sort_rest(flags);
   drop_defaults_of_open_flags(report);

@@ -7,8 +7,10 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
+#include "sim/io/import/launch/nemo/peft.h"
 #include "sim/io/import/launch/words.h"
 
 namespace foretoken::io::launch::nemo {
@@ -27,6 +29,7 @@ constexpr Word kNemoWords[] = {
     {"model.expert_model_parallel_size", "expert-model-parallel-size"},
     {"model.encoder_seq_length", "seq-length"},
     {"model.seq_length", "seq-length"},
+    {"model.data.train_ds.max_seq_length", "seq-length"},
     {"model.data.seq_length_dec", "decoder-seq-length"},
     {"model.encoder_num_layers", "encoder-num-layers"},
     {"model.decoder_num_layers", "decoder-num-layers"},
@@ -100,7 +103,7 @@ constexpr KeyRule kNemoKeys[] = {
     {"model.moe_pad_expert_input_to_capacity model.moe_token_drop_policy model.moe_token_dropping",
      "tokens are spread evenly"},
     {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
-    {"model.peft.* model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
+    {"model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
     {"model.encoder.* model.decoder.* model.share_* "
      "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "
      "model.num_self_attention_per_cross_attention",
@@ -117,7 +120,9 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   bool known = activation == "gelu";
   for (const auto& [theirs, flag] : kActivations)
     if (activation == theirs) arguments.push_back({flag, {}, "model.activation"}), known = true;
-  if (!known)
+  if (activation == "silu")
+    settings.report().approximate("model.activation", kPlainSilu);
+  else if (!known)
     settings.report().refuse("model.activation", "the activation " + in_quotes(activation) + " is not modelled");
   const std::string norm = settings.text({"model.normalization"}).value_or("layernorm");
   if (settings.has({"model.normalization"}))
@@ -277,6 +282,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   using megatron::Program;
   megatron::read_arguments(std::move(arguments), report, false, has_halves ? Program::kT5 : Program::kOther);
   report.framework = "NeMo";
+  map_peft(settings);
   refuse_fsdp(settings);
   refuse_other_models(settings, path, has_halves);
   if (has_halves) check_halves(settings);

@@ -38,5 +38,23 @@ TEST(ReadNemo, NodesThatTheFileLeavesOutAreAskedFor) {
   }));
 }
 
+TEST(ReadNemo, ItsAdaptersHaveDefaults) {
+  const Report report = read_nemo_with(
+      ", devices: 8, num_nodes: 1",
+      ", peft: {peft_scheme: lora, lora_tuning: {alpha: 32, layer_selection: null}, p_tuning: {virtual_tokens: 10}}");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("training.rank"), 32);
+  EXPECT_EQ(report.at("training.targets"), Json::array({"linear_qkv"}));
+  const Report none = read_nemo_with(", devices: 8, num_nodes: 1", ", peft: {peft_scheme: null, lora_tuning: {a: 3}}");
+  EXPECT_EQ(refused_lines(none), "");
+  EXPECT_FALSE(none.has("training"));
+}
+
+TEST(ReadNemo, ASiluWithoutAGateIsTakenAsGelu) {
+  const Report report = read_nemo_with(", devices: 8, num_nodes: 1", ", activation: silu");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("model.activation"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::nemo

@@ -11,6 +11,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/words.h"
 
 namespace foretoken::io::launch::neox {
@@ -21,7 +22,6 @@ constexpr Word kNeoxWords[] = {{"num_layers", "num-layers"},
                                {"num_attention_heads", "num-attention-heads"},
                                {"seq_length", "seq-length"},
                                {"max_position_embeddings", "max-position-embeddings"},
-                               {"model_parallel_size", "tensor-model-parallel-size"},
                                {"hidden_dropout", "hidden-dropout"},
                                {"attention_dropout", "attention-dropout"},
                                {"no_weight_tying", "untie-embeddings-and-output-weights", Form::kSwitch},
@@ -93,7 +93,9 @@ void add_mlp(const Settings& settings, std::vector<Argument>& arguments) {
   const auto multiple = settings.whole({"mlp_multiple_of"});
   const bool by_gelu = activation == "geglu" || activation == "gelu";
   if (gated) arguments.push_back({by_gelu ? "geglu" : "swiglu", {}, "activation"});
-  if (activation != "gelu" && !gated)
+  if (activation == "silu" && !gated)
+    settings.report().approximate("activation", kPlainSilu);
+  else if (activation != "gelu" && !gated)
     settings.report().refuse("activation", "the activation " + in_quotes(activation) + " is not modelled");
   if (!hidden) return;
   const std::int64_t width = stated.value_or(4 * *hidden);
@@ -126,9 +128,26 @@ void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments)
   const std::string heads = settings.text({"attention_head_type"}).value_or("multihead");  // of Stability's fork
   if (heads != "multihead" && !groups)
     settings.report().refuse("attention_head_type", in_quotes(heads) + " is not read");
-  const std::int64_t stages = settings.whole({"pipe_parallel_size"}).value_or(0);
-  arguments.push_back(
-      {"pipeline-model-parallel-size", {fmt::format("{}", std::max<std::int64_t>(1, stages))}, "pipe_parallel_size"});
+}
+
+// A size of 0 is one rank: megatron/neox_arguments/arguments.py, calculate_derived.
+void add_degrees(const Settings& settings, std::vector<Argument>& arguments) {
+  const auto add = [&](const char* flag, const char* key) {
+    const std::int64_t size = settings.whole({key}).value_or(1);
+    arguments.push_back({flag, {fmt::format("{}", size == 0 ? 1 : size)}, key});
+  };
+  add("tensor-model-parallel-size", "model_parallel_size");
+  add("pipeline-model-parallel-size", "pipe_parallel_size");
+}
+
+// Keys for DeepSpeed's launcher. A file of hosts decides about the nodes where they are not stated.
+std::optional<std::int64_t> gpus_of_launcher(const Settings& settings) {
+  std::vector<Argument> counts;
+  for (const auto& [key, flag] :
+       {std::pair("include", "include"), std::pair("num_gpus", "num-gpus"), std::pair("num_nodes", "num-nodes")})
+    if (const auto value = settings.text({key})) counts.push_back({flag, {*value}, key});
+  const bool each = last_of(counts, "num-gpus") != nullptr && counts.size() == 1;
+  return each && settings.has({"hostfile"}) ? std::nullopt : megatron::gpus_of_counts(std::move(counts));
 }
 
 // [[["flash"], 32]]: kinds of attention and the layers that have them.
@@ -155,14 +174,24 @@ void add_numerics(const Settings& settings, std::vector<Argument>& arguments) {
   const std::int64_t stage = settings.whole({"zero_optimization.stage"}).value_or(0);
   arguments.push_back({"deepspeed", {}, "GPT-NeoX"});
   arguments.push_back({"zero-stage", {fmt::format("{}", stage)}, "zero_optimization.stage"});
-  if (settings.on({"zero_optimization.overlap_comm"}))
-    arguments.push_back({"overlap-grad-reduce", {}, "zero_optimization.overlap_comm"});
   if (settings.on({"checkpoint_activations"})) {
     arguments.push_back({"recompute-granularity", {"full"}, "checkpoint_activations"});
     arguments.push_back({"recompute-method", {"uniform"}, "checkpoint_activations"});
     arguments.push_back(
         {"recompute-num-layers", {settings.text({"checkpoint_num_layers"}).value_or("1")}, "checkpoint_num_layers"});
   }
+}
+
+// DeepSpeed's engine switches it off at stage 1, and reduces behind the backward pass without ZeRO. From
+// pipe_parallel_size 1 on the model is a pipeline module, which reduces behind its last pass: deepspeed/runtime/
+// engine.py and pipe/engine.py.
+void map_overlap(const Settings& settings, Report& report) {
+  const Names kOverlap = {"zero_optimization.overlap_comm"};
+  if (!settings.has(kOverlap)) return;
+  const bool stages = settings.whole({"pipe_parallel_size"}).value_or(0) > 0;
+  const bool shards = settings.whole({"zero_optimization.stage"}).value_or(0) > 1;
+  report.map("overlap.grad_reduce", settings.on(kOverlap) && shards && !stages,
+             "zero_optimization.overlap_comm, ignored below stage 2 and by a pipeline module");
 }
 
 void refuse_other_trainings(const Settings& settings, Report& report) {
@@ -205,17 +234,25 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   std::vector<Argument> arguments = arguments_of_words(settings, kNeoxWords);
   add_mlp(settings, arguments);
   add_layer_parts(settings, arguments);
+  add_degrees(settings, arguments);
   add_attention(settings, arguments);
   add_numerics(settings, arguments);
   if (settings.has({"moe_num_experts"})) {
     arguments.push_back({"moe-router-topk", {settings.text({"moe_top_k"}).value_or("1")}, "moe_top_k"});
-    arguments.push_back(
-        {"moe-layer-freq", {settings.text({"moe_expert_interval"}).value_or("1")}, "moe_expert_interval"});
+    const Names kInterval = {"moe_expert_interval", "expert_interval", "moe_freq"};
+    arguments.push_back({"moe-layer-freq",
+                         {settings.text(kInterval).value_or("1")},
+                         settings.has(kInterval) ? settings.from(kInterval) : "moe_expert_interval"});
   }
   const bool whole = settings.has({"optimizer"}) || settings.has({"train_micro_batch_size_per_gpu"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "GPT-NeoX";
+  map_overlap(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
+  if (const auto launched = gpus ? std::nullopt : gpus_of_launcher(settings)) {
+    gpus = launched;
+    report.map("gpus", *launched, "the keys of DeepSpeed's launcher");
+  }
   if (settings.on({"gpt_j_residual"})) report.map("model.parallel_residual", true, "gpt_j_residual");
   const std::int64_t replica =
       report.whole("parallelism.tensor").value_or(1) * report.whole("parallelism.pipeline").value_or(1);
@@ -223,7 +260,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   auto accumulation = settings.whole({"gradient_accumulation_steps", "gas"});
   if (!accumulation && !batch) accumulation = 1;
   map_data_batch({settings.whole({"train_micro_batch_size_per_gpu", "batch_size"}), accumulation, batch,
-                  "train_micro_batch_size_per_gpu"},
+                  "train_micro_batch_size_per_gpu", "train_batch_size"},
                  gpus, replica, report);
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   refuse_other_trainings(settings, report);

@@ -33,8 +33,47 @@ TEST(NeoxMlp, OfALlamaBlockIsTwoThirdsWide) {
     EXPECT_EQ(report.whole("model.ffn_hidden_size"), 5632) << kind;
   }
   EXPECT_EQ(neox_with("\"activation\": \"gelu\", \"mlp_type\": \"llama\"").at("model.activation"), Json("geglu"));
-  EXPECT_THAT(refused_lines(neox_with("\"activation\": \"silu\"")), HasSubstr("\"silu\" is not modelled"));
+  const Report plain = neox_with("\"activation\": \"silu\"");
+  EXPECT_EQ(refused_lines(plain), "");
+  EXPECT_TRUE(plain.names("activation")) << "it is taken as gelu";
+  EXPECT_THAT(refused_lines(neox_with("\"activation\": \"mish\"")), HasSubstr("\"mish\" is not modelled"));
   EXPECT_THAT(refused_lines(neox_with("\"attention_head_type\": \"groupedquery\"")), HasSubstr("attention_head_type"));
+}
+
+// "zero_optimization": {"stage": S, "overlap_comm": true} beside a number of stages; the last key of a name counts.
+TEST(NeoxOverlap, NeedsStageTwoAndNoPipelineModule) {
+  const auto overlap = [](const char* stage, const char* stages) {
+    return neox_with(std::string("\"zero_optimization\": {\"overlap_comm\": true, \"stage\": ") + stage +
+                     "}, \"pipe_parallel_size\": " + stages)
+        .at("overlap.grad_reduce");
+  };
+  EXPECT_EQ(overlap("1", "0"), Json(false)) << "DeepSpeed's engine switches it off";
+  EXPECT_EQ(overlap("2", "0"), Json(true));
+  EXPECT_EQ(overlap("2", "1"), Json(false)) << "a pipeline module of one stage";
+}
+
+TEST(NeoxDegrees, AreOneForZero) {
+  const Report report = neox_with("\"model_parallel_size\": 0");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("parallelism.tensor"), 1);
+}
+
+TEST(NeoxLauncher, StatesItsGpus) {
+  const auto gpus = [](const std::string& keys) { return neox_with(keys).whole("gpus"); };
+  EXPECT_EQ(gpus("\"include\": \"127.0.0.1:1,2\", \"hostfile\": \"hosts\""), 2);
+  EXPECT_EQ(gpus("\"include\": \"a:0,1@b:0,1,2,3\""), 6);
+  EXPECT_EQ(gpus("\"num_gpus\": 8, \"num_nodes\": 2"), 16);
+  EXPECT_EQ(gpus("\"num_gpus\": 8"), 8);
+  EXPECT_EQ(gpus("\"num_gpus\": 8, \"hostfile\": \"hosts\""), std::nullopt) << "it holds the nodes";
+  EXPECT_EQ(gpus("\"include\": \"a@b\""), std::nullopt);
+}
+
+TEST(NeoxExperts, StandInEveryNthLayerByAnyName) {
+  for (const char* key : {"moe_expert_interval", "expert_interval", "moe_freq"}) {
+    const Report report = neox_with(std::string("\"moe_num_experts\": 8, \"") + key + "\": 2");
+    EXPECT_EQ(refused_lines(report), "") << key;
+    EXPECT_EQ(report.whole("model.moe_layer_freq"), 2) << key;
+  }
 }
 
 }  // namespace

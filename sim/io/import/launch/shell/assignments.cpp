@@ -48,7 +48,9 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
     if (const std::string other = name_of_unset(known); other != meant) script_.variables.copies[meant] = other;
     return;
   }
-  const bool is_emptied = copies && is_empty_default(expander_.tested_text(value));
+  // NAME="" is a place to fill in.
+  const bool is_place = !appends && !element && (value.empty() || value == "\"\"" || value == "''");
+  const bool is_emptied = is_place || (copies && is_empty_default(expander_.tested_text(value)));
   script_.variables.set(name, std::move(texts));
   if (is_emptied) script_.variables.emptied.emplace(script_.variables.meant_by(name));
 }

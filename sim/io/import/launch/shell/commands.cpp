@@ -7,6 +7,7 @@
 
 #include "sim/io/import/launch/shell/inner_shell.h"
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/wrappers.h"
 
 namespace foretoken::io::shell {
 namespace {
@@ -155,14 +156,7 @@ std::optional<std::string> Interpreter::pattern_of_expression(std::string_view w
 // -v NAME, and -f, -e, -d and the like where the file stands beside the script, become tests whose outcome is known.
 // Other files belong to the machine of the run. ${NAME:-} is empty where nothing sets NAME, unless the run does.
 Texts Interpreter::with_known_tests(Texts words) {
-  const std::string mark = std::string(kEmptyDefault) + kUnknown;
-  for (std::string& word : words)
-    for (std::size_t at = word.find(mark); !takes_as_set_ && at != word.npos; at = word.find(mark)) {
-      const std::size_t begin = word.rfind(kUnknown, at);
-      if (begin == word.npos) break;  // a text of the script, before an unknown part
-      word.erase(begin, at + mark.size() - begin);
-      ++asked_unset_;
-    }
+  for (std::string& word : words) take_as_empty(word);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const bool first = i == 0 || is_one_of(words[i - 1], {"!", "(", "&&", "||", "-a", "-o"});
     if (!first || is_unknown(words[i + 1])) continue;
@@ -223,10 +217,8 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
         script_.variables.values.erase(word);
         script_.variables.tables.erase(word);
       }
-  } else if (name == "read") {
-    for (const std::string& word : words)
-      if (word != "read" && !word.starts_with('-'))
-        script_.variables.set(word, {unknown_because("input of the script: " + word)});
+  } else if (is_one_of(name, {"read", "mapfile", "readarray"})) {
+    take_input(words);
     return Outcome::kOpen;
   } else if (name == "shift") {
     shift(words);
@@ -249,7 +241,8 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   return Outcome::kYes;
 }
 
-Outcome Interpreter::perform(const Texts& words, Mode mode) {
+Outcome Interpreter::perform(const Texts& stated, Mode mode) {
+  const Texts words = without_wrappers(stated);
   bool known = false;
   const Outcome outcome = builtin(words, mode, known);
   if (known) return outcome;
@@ -296,18 +289,6 @@ Outcome Interpreter::perform(const Texts& words, Mode mode) {
   }
   record(words, mode);
   return Outcome::kOpen;
-}
-
-// nohup, setsid, time and "uv run" start what stands behind them.
-Texts without_wrappers(Texts words) {
-  while (words.size() > 1) {
-    const bool alone = is_one_of(words[0], {"nohup", "setsid", "time", "unbuffer"});
-    const bool runner = is_one_of(words[0], {"uv", "poetry", "pipenv"}) && words[1] == "run" && words.size() > 2;
-    if (!alone && !runner) break;
-    if (words[runner ? 2 : 1].starts_with('-')) break;  // its own options
-    words.erase(words.begin(), words.begin() + (runner ? 2 : 1));
-  }
-  return words;
 }
 
 // Returns true for a launcher that starts a process for each visible device, unless an option says otherwise:
@@ -363,8 +344,7 @@ void Interpreter::add_counts_of_variables(std::int64_t devices, Texts& words,
   }
 }
 
-void Interpreter::record(const Texts& stated, Mode mode) {
-  Texts words = without_wrappers(stated);
+void Interpreter::record(Texts words, Mode mode) {
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size();
   budget_.take(size);

@@ -1,4 +1,5 @@
-// Reads the commands by which scripts fill in a template: sed, envsubst, cat and cp.
+// Reads the commands by which scripts fill in a template: sed, envsubst, cat, cp and tee, and echo into a
+// configuration.
 //
 // Of sed are known s/A/B/ and s/A/B/g with an A without patterns, several of them, -e, -i, and a pipeline of such
 // commands.
@@ -81,7 +82,26 @@ std::optional<Edit> edit_of(const Texts& words) {
   return edit.replacements.empty() || is_unknown(edit.file) ? std::nullopt : std::optional(std::move(edit));
 }
 
+bool is_data(std::string_view file) {
+  for (const char* ending : {".json", ".yaml", ".yml", ".toml"})
+    if (file.ends_with(ending)) return true;
+  return false;
+}
+
 }  // namespace
+
+// echo '{"a": 8}' > ds.json, and >> for further lines. Options of echo change the text.
+void Interpreter::write_echoed(const Simple& command) {
+  const Texts& raw = command.raw;
+  if (!is_data(command.target) || (raw.size() > 1 && raw[1].starts_with('-'))) return;
+  std::string text;
+  for (std::size_t i = 1; i < raw.size(); ++i) text += (i > 1 ? " " : "") + expander_.known_text(raw[i]);
+  const auto before = script_.documents.find(command.target);
+  if (command.appends && before == script_.documents.end()) return;
+  if (command.appends) text.insert(0, before->second);
+  budget_.take(text.size());
+  script_.write(command.target, text + '\n');
+}
 
 // The text with a value in place of every $NAME and ${NAME}, as envsubst writes it.
 std::string Interpreter::with_variables(const std::string& text) {
@@ -102,9 +122,11 @@ std::string Interpreter::with_variables(const std::string& text) {
 void Interpreter::edit(const Texts& words, const Simple& command) {
   std::optional<std::string> text = std::exchange(piped_, std::nullopt);
   const std::string name = words.empty() ? "" : words[0];
+  if (name == "echo") return write_echoed(command);
   const auto edit = name == "sed" ? edit_of(words) : std::nullopt;
-  const bool alone = words.size() == 1;
-  if (!(edit || name == "cat" || (name == "envsubst" && alone) || (name == "cp" && words.size() == 3))) return;
+  const bool alone = words.size() == 1, copies = name == "tee" && words.size() == 2 && is_data(words[1]);
+  if (!(edit || copies || name == "cat" || (name == "envsubst" && alone) || (name == "cp" && words.size() == 3)))
+    return;
   const bool names_file = (name == "cat" && words.size() == 2) || name == "cp";
   if (name == "cat" && !names_file && !alone) return;
   if (!command.document.empty()) text = command.document;
@@ -121,7 +143,10 @@ void Interpreter::edit(const Texts& words, const Simple& command) {
   }
   if (text->size() > kLongest) return;
   budget_.take(text->size());
-  const std::string& place = name == "cp" ? words[2] : edit && edit->in_place ? edit->file : command.target;
+  const std::string& place = name == "cp"             ? words[2]
+                             : copies                 ? words[1]
+                             : edit && edit->in_place ? edit->file
+                                                      : command.target;
   if (place.empty())
     piped_ = std::move(text);
   else

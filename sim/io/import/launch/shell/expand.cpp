@@ -261,6 +261,7 @@ Expander::Value Expander::element(std::string_view name, std::string_view place,
   const auto at = arithmetic(index, [this](std::string_view inner) { return value_of(inner); });
   if (!at) return {{unknown_because(fmt::format("element {} of {}", index, name))}, true};
   const auto size = static_cast<std::int64_t>(whole.texts.size());
+  if (*at >= size && size > 0 && is_one_unknown(whole.texts.back(), "")) return {{whole.texts.back()}, true};
   if (*at >= size || *at < -size) return {};
   return {{whole.texts[static_cast<std::size_t>(*at < 0 ? *at + size : *at)]}, true};
 }

@@ -55,5 +55,18 @@ TEST(ScriptFiles, ReadTakesTheWordsOfAHereString) {
   for (const char* name : {"G", "H", "K"}) EXPECT_TRUE(is_unknown(script->variables.find(name)->front())) << name;
 }
 
+TEST(ScriptFiles, EchoAndTeeWriteConfigurations) {
+  Findings findings;
+  const auto script = read_script_text(
+      "S=3\necho \"{\\\"stage\\\": $S,\" > a.json\necho '\"x\": 8}' >> a.json\necho done > log.txt\necho x >> b.json\n"
+      "tee c.json <<END\n{\"stage\": $S}\nEND\ncat <<END | sed 's/S/2/' | tee d.json > /dev/null\n{\"stage\": S}\nEND\n"
+      "echo -n 1 > e.json\n",
+      "run.sh", ".", {}, findings);
+  ASSERT_TRUE(script.has_value());
+  const std::map<std::string, std::string> expected = {
+      {"a.json", "{\"stage\": 3,\n\"x\": 8}\n"}, {"c.json", "{\"stage\": 3}\n"}, {"d.json", "{\"stage\": 2}\n"}};
+  EXPECT_EQ(script->documents, expected) << "no log, no further lines of a file that is not there";
+}
+
 }  // namespace
 }  // namespace foretoken::io::shell

@@ -1,4 +1,4 @@
-// Reads the words that `read` takes from a here string.
+// Reads the words that `read` takes from a here string. Other input of a script is unknown.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -76,6 +76,20 @@ bool Interpreter::read_here_string(const Texts& words, std::string_view text) {
   const std::string word = take_word(rest, parts, blanks);
   script_.variables.set(asked->names.back(), {rest.empty() ? word : std::string(text)});
   return true;
+}
+
+// read A B, and mapfile -t A, from the terminal, a file or a command.
+void Interpreter::take_input(const Texts& words) {
+  const auto set = [&](const std::string& name) {
+    script_.variables.set(name, {unknown_because("input of the script: " + name)});
+  };
+  if (words[0] == "read") {
+    for (std::size_t i = 1; i < words.size(); ++i)
+      if (!words[i].starts_with('-')) set(words[i]);
+    return;
+  }
+  const bool named = words.size() > 1 && is_name(words.back());
+  set(named ? words.back() : "MAPFILE");
 }
 
 }  // namespace foretoken::io::shell

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "sim/io/import/launch/shell/substitute.h"
-
 namespace foretoken::io::shell {
 namespace {
 
@@ -93,6 +91,7 @@ Outcome Interpreter::statement(Mode mode) {
   Texts reasons;
   while (!ended()) {
     budget_.step();
+    if (!counted) tested_empty_.clear();
     if (jump_ != Jump::kNone) own = mode = Mode::kSkip;
     for (turned = piped && turned; is("!"); ++at_) turned = !turned;
     if (at_ >= tokens_->size()) return outcome;  // "!" without a command
@@ -160,127 +159,6 @@ Outcome Interpreter::compound(Mode mode) {
   }
   --depth_;
   return outcome;
-}
-
-// Returns true when the condition that began at a token asks for $#, or in a script that reads its arguments one by one
-// for an empty text, and nobody stated the arguments of the script.
-bool Interpreter::counts_unstated_arguments(std::size_t first) const {
-  if (script_.variables.arguments_stated) return false;
-  for (std::size_t i = first; i < at_ && i < tokens_->size(); ++i)
-    if ((*tokens_)[i].text.find("$#") != std::string::npos || (counts_arguments_ && (*tokens_)[i].text == "-z"))
-      return true;
-  return false;
-}
-
-// Reads a branch. Returns true, and takes back what it did, when it exits: the arguments, and the variables that nobody
-// sets here, are there in the real run.
-bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
-  const Variables before = script_.variables;
-  budget_.copy(before);
-  body(mode);
-  if (jump_ != Jump::kExit) return false;
-  jump_ = Jump::kNone;
-  script_.variables = before;
-  return true;
-}
-
-Outcome Interpreter::if_clause(Mode mode) {
-  Outcome taken = Outcome::kNo;  // whether a branch so far has run
-  const std::size_t begin = at_;
-  const int asked = asked_unset_;
-  const std::set<std::string> empties = script_.empties;
-  Texts reasons;
-  Ends ends;
-  do {
-    ++at_;
-    open_reasons_.clear();
-    const Mode asks = taken == Outcome::kYes ? Mode::kSkip : mode;
-    const std::size_t first = at_;
-    Outcome condition = list(asks, {"then"});
-    const bool wants = counts_unstated_arguments(first) || asked_unset_ != asked;
-    const bool counts = condition == Outcome::kYes && wants;
-    if (condition == Outcome::kOpen) reasons.insert(reasons.end(), open_reasons_.begin(), open_reasons_.end());
-    ++at_;
-    const auto body = [&](Mode inner) {
-      (void)list(inner, {"elif", "else", "fi"});
-      note_end(inner == Mode::kSkip, ends);
-    };
-    if (mode == Mode::kSkip || taken == Outcome::kYes || condition == Outcome::kNo)
-      body(Mode::kSkip);
-    else if (taken == Outcome::kOpen || condition == Outcome::kOpen)
-      open_branch(mode, reasons, body);
-    else if (!counts)
-      body(mode);
-    else if (exits(mode, body)) {
-      condition = Outcome::kNo;
-      script_.empties = empties;
-    }
-    if (condition == Outcome::kYes && taken == Outcome::kNo) taken = condition;
-    if (condition == Outcome::kOpen && taken == Outcome::kNo) taken = condition;
-  } while (is("elif") && !ended());
-  if (is("else") && !ended()) {
-    ++at_;
-    const auto body = [&](Mode inner) {
-      (void)list(inner, {"fi"});
-      note_end(inner == Mode::kSkip, ends);
-    };
-    if (mode == Mode::kSkip || taken == Outcome::kYes)
-      body(Mode::kSkip);
-    else if (taken == Outcome::kOpen)
-      open_branch(mode, reasons, body);
-    else if (asked_unset_ == asked || takes_as_set_)
-      body(mode);
-    else if (exits(mode, body)) {
-      script_.empties = empties;
-      return if_clause_again(mode, begin);
-    }
-    if (mode != Mode::kSkip && taken == Outcome::kOpen) keep_agreed(ends);
-  }
-  if (is("fi")) ++at_;
-  return Outcome::kOpen;
-}
-
-// Reads a clause again whose else exits where a variable that nobody sets is empty. In the real run it is set.
-Outcome Interpreter::if_clause_again(Mode mode, std::size_t begin) {
-  at_ = begin;
-  const bool outer = std::exchange(takes_as_set_, true);
-  const Outcome outcome = if_clause(mode);
-  takes_as_set_ = outer;
-  return outcome;
-}
-
-Outcome Interpreter::case_clause(Mode mode) {
-  ++at_;
-  if (ended()) return Outcome::kYes;
-  const std::string subject = mode == Mode::kSkip ? "" : expander_.known_text((*tokens_)[at_].text);
-  ++at_;
-  while (!ended() && (is(";") || is("in"))) ++at_;
-  bool taken = false, open = is_unknown(subject);
-  open_reasons_.clear();
-  if (open) note_open_words({subject});
-  const Texts reasons = open_reasons_;
-  while (!ended() && !is("esac")) {
-    bool matches = false;
-    while (!ended() && !is(")")) {
-      const Token& token = (*tokens_)[at_++];
-      if (token.is_operator || mode == Mode::kSkip) continue;
-      const std::string pattern = expander_.pattern(token.text);
-      open = open || (is_unknown(pattern) && !taken);
-      matches = matches || matches_pattern(subject, pattern);
-    }
-    ++at_;
-    const auto body = [&](Mode inner) { (void)list(inner, {"esac"}); };
-    if (mode == Mode::kSkip || taken)
-      body(Mode::kSkip);
-    else if (open)
-      open_branch(mode, reasons, body);
-    else
-      body(matches ? mode : Mode::kSkip);
-    taken = taken || (matches && !open);
-    while (!ended() && (is(";;") || is(";"))) ++at_;
-  }
-  if (is("esac")) ++at_;
-  return Outcome::kOpen;
 }
 
 Outcome Interpreter::for_clause(Mode mode) {

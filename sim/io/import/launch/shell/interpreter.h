@@ -49,7 +49,7 @@ class Interpreter {
   [[nodiscard]] bool shifts() const;
   bool exits(Mode mode, const std::function<void(Mode)>& body);
   Outcome if_clause_again(Mode mode, std::size_t begin);
-  Outcome case_clause(Mode mode);
+  Outcome case_clause(Mode mode, bool takes_as_set = false);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
@@ -77,6 +77,7 @@ class Interpreter {
     int line = 0;
     std::string document = "";            ///< a here document
     std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
+    bool appends = false;                 ///< to the target
     std::string input = "", target = "";  ///< the files that the command reads and writes
     std::optional<std::string> here = std::nullopt;  ///< a here string
   };
@@ -94,6 +95,7 @@ class Interpreter {
   Outcome getopts(const Texts& words);
   Outcome let(const Texts& words);
   bool read_here_string(const Texts& words, std::string_view text);
+  void take_input(const Texts& words);
   void hide(const std::string& name, bool empties);
   [[nodiscard]] Texts empties_among(const Texts& raw);
   [[nodiscard]] Texts unset_in(std::string_view word);
@@ -101,6 +103,7 @@ class Interpreter {
   void assign_in_table(const std::string& name, std::string_view place, std::string_view value, bool appends);
   [[nodiscard]] std::optional<std::string> pattern_of_expression(std::string_view word);
   [[nodiscard]] Texts with_known_tests(Texts words);
+  void take_as_empty(std::string& word);
   [[nodiscard]] bool is_beside(const std::string& path, bool folder) const;
   void redirection(Mode mode, Simple* command = nullptr);
   void note_document(const Token& token, Mode mode, Simple& command);
@@ -114,8 +117,9 @@ class Interpreter {
   void inner_text(const std::string& text, Mode mode, bool other_shell);
   [[nodiscard]] std::optional<std::string> known_value(const char* variable) const;
   void add_counts_of_variables(std::int64_t devices, Texts& words, std::map<std::string, std::string>& options) const;
-  void record(const Texts& words, Mode mode);
+  void record(Texts words, Mode mode);
   void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
+  void write_echoed(const Simple& command);
   [[nodiscard]] std::string with_variables(const std::string& text);
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);
@@ -148,8 +152,10 @@ class Interpreter {
   bool misses_settings_ = false;   ///< a file of the repository that is sourced is not there
   bool counts_arguments_ = false;  ///< the text has $#
   int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
+  Texts tested_empty_{};           ///< the variables without a value for which the last conditions asked
   bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
   bool takes_as_set_ = false;      ///< a clause is read again whose else exits for want of a variable
+  bool exit_fails_ = false;        ///< the last exit had a status other than 0
   Outcome returned_ = Outcome::kOpen;
 
   /// A variable as it was before a function hid it.

@@ -217,6 +217,7 @@ bool Interpreter::jump(const Texts& words) {
   levels_ = 1;
   if (name == "exit") {
     jump_ = Jump::kExit;
+    exit_fails_ = !value.empty() && value != "0";
   } else if (name == "return") {
     if (!locals_.empty() || sources_ > 0) jump_ = Jump::kReturn;
     returned_ = value.empty() || is_unknown(value) ? Outcome::kOpen : outcome_of(value == "0");
@@ -314,7 +315,7 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 
 // Redirections and here documents of a command.
 void Interpreter::redirection(Mode mode, Simple* command) {
-  const bool here = is("<<<"), writes = is(">") || is(">>") || is(">|"), reads = is("<");
+  const bool here = is("<<<"), appends = is(">>"), writes = is(">") || appends || is(">|"), reads = is("<");
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
@@ -325,6 +326,7 @@ void Interpreter::redirection(Mode mode, Simple* command) {
     if (command != nullptr) note_document(token, mode, *command);
     if (command != nullptr && mode != Mode::kSkip) {
       if (writes) command->target = expander_.known_text(token.text);
+      if (writes) command->appends = appends;
       if (reads) command->input = expander_.known_text(token.text);
     }
     ++at_;

@@ -51,6 +51,7 @@ struct Script {
   std::set<std::string> doubtful{};                ///< those that only branches of open conditions source
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
+  std::set<std::string> passed_checks{};           ///< empty variables for whose want checks would end the script
   std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
   Texts written{};                                 ///< their names, in the order of the script
   bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part

@@ -40,6 +40,7 @@ constexpr KeyRule kAxolotlKeys[] = {
      "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",
      "sequences are taken as whole ones"},
     {"peft_use_dora lora_use_dora", kDora, true},
+    {"train_batch_size", "axolotl has no such key and leaves it out; micro_batch_size counts"},
     {kNoEffectKeys}};
 
 void map_axolotl_sharding(const Settings& settings, Report& report) {
@@ -103,8 +104,11 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
       settings.whole({"gradient_accumulation_steps"}).value_or(divides ? *old_batch / *micro : std::int64_t{1});
   // The old batch_size is that of a step and rank.
   if (old_batch && !micro && accumulation > 0) micro = *old_batch / accumulation;
+  const bool single_sequence = !micro && !old_batch;
+  if (single_sequence) micro = 1;
   if (gpus) report.map("gpus", *gpus, "the command line");
   map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, 1, report);
+  if (single_sequence) report.assume("batch.micro", 1, "axolotl's default (utils/schemas/training.py)");
   const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;
   // Without a key it is "auto", which is bf16 on the GPUs that are modelled: config.py; normalize_config().
   const bool single = !brain && !half && settings.text({"bf16"}).value_or("auto") == "false";

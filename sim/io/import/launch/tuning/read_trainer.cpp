@@ -253,6 +253,25 @@ void map_trainer_method(const Settings& settings, Report& report) {
               report);
 }
 
+// Returns the one key of a model with a prefix of the program's own: llm_model_name_or_path. Empty where there are
+// several, and for models beside the one that trains.
+std::string key_with_prefix(const Settings& settings) {
+  constexpr std::string_view kOthers[] = {"teacher",   "ref",     "reference", "reward",   "critic",
+                                          "tokenizer", "adapter", "config",    "draft",    "dataset",
+                                          "student",   "lora",    "peft",      "embedding"};
+  std::string key;
+  for (const auto& [name, value] : settings.document().items()) {
+    const auto words = words_of_name(name);
+    const bool other = std::ranges::any_of(
+        words, [&](const std::string& word) { return std::ranges::find(kOthers, word) != std::end(kOthers); });
+    const bool path = name.ends_with("_name_or_path") || name.ends_with("_model_path");
+    if (!path || other || !value.is_string() || value.get_ref<const std::string&>().empty()) continue;
+    if (!key.empty()) return "";
+    key = name;
+  }
+  return key;
+}
+
 // Programs of their own call it otherwise. A model_name may be no more than a title beside a path.
 void map_model_of(const Settings& settings, Report& report) {
   std::string first;
@@ -262,6 +281,7 @@ void map_model_of(const Settings& settings, Report& report) {
     if (model_of_name(*name)) return map_named_model(*name, std::string(key), report);
     if (first.empty()) first = key;
   }
+  if (first.empty()) first = key_with_prefix(settings);
   if (first.empty() && map_model_from_scratch(settings, report)) return;
   if (first.empty()) return report.ask("model", "the arguments name no model; state --model");
   map_named_model(settings.text({first}).value_or("?"), first, report);
@@ -354,6 +374,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_trainer_precision(settings, report);
   map_trainer_recompute(settings, defaults, report);
   map_trainer_optimizer(settings, defaults, report);
+  if (deepspeed != nullptr && defaults == Defaults::kTrainer) check_batch_of_deepspeed(settings, *deepspeed, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
   if (deepspeed == nullptr) map_trainer_weights(settings, report);

@@ -358,7 +358,7 @@ void read_trainer_script(const shell::Script& script, const std::string& folder,
   for (const shell::Command& command : script.commands)
     if (trains(command)) trainings.push_back(&command);
   const auto all = static_cast<std::int64_t>(trainings.size());
-  const std::int64_t number = row.empty() ? usual_row(trainings) : whole_of(row).value_or(0);
+  const std::int64_t number = row.empty() ? fullest_row(trainings) : whole_of(row).value_or(0);
   if (number < 1 || number > all) return ask_for_row(all, report);
   if (row.empty()) note_left_out(number, all, report);
   read_trainer_command(script, *trainings[static_cast<std::size_t>(number - 1)], folder, flags, gpus, report);

@@ -745,5 +745,57 @@ TEST(TrainerScript, AnOpenCountOfALauncherIsNamed) {
   EXPECT_NE(report.json().at("asked").dump().find("--num-nodes has no value"), std::string::npos);
 }
 
+TEST(TrainerScript, TheTrainingWithTheMostFlagsIsRead) {
+  const Folder folder;
+  const std::string few = "python a.py --model_name_or_path gpt2 --per_device_train_batch_size 2 --block_size 512\n";
+  const std::string script = few + "deepspeed --num_gpus 4 train.py" + kArguments + "\n" + few;
+  const Report report = folder.read(script);
+  EXPECT_EQ(report.whole("gpus"), 4);
+  EXPECT_EQ(report.whole("batch.micro"), 4);
+  EXPECT_EQ(folder.read(script, "1").whole("batch.micro"), 2);
+  EXPECT_EQ(folder.read(few + few).whole("batch.micro"), 2) << "the first of equals";
+}
+
+TEST(TrainerScript, AModelMayHaveAPrefix) {
+  const Folder folder;
+  const auto model = [&](const std::string& flags) {
+    return folder
+        .read("python a.py --per_device_train_batch_size 2 --max_length 512 --learning_rate 1e-5 --bf16 True" + flags +
+              "\n")
+        .at("model");
+  };
+  for (const char* flag : {"llm_model_name_or_path", "hf_name_or_path", "backbone_model_path"})
+    EXPECT_EQ(model(std::string(" --") + flag + " meta-llama/Llama-2-7b-hf"), Json("llama-2-7b")) << flag;
+  EXPECT_TRUE(model(" --teacher_model_name_or_path meta-llama/Llama-2-7b-hf").is_null());
+  EXPECT_TRUE(model(" --a_name_or_path meta-llama/Llama-2-7b-hf --b_name_or_path meta-llama/Llama-2-13b-hf").is_null())
+      << "nobody knows which of them trains";
+}
+
+TEST(TrainerScript, AModuleBehindAccelerateIsAProgram) {
+  const Folder folder;
+  for (const char* start : {"accelerate launch -m a.train", "accelerate launch --num_processes 4 -m a.train",
+                            "accelerate launch --num_processes=4 --module a.train"}) {
+    const Report report = folder.read(start + std::string(kArguments) + "\n");
+    EXPECT_EQ(report.whole("batch.micro"), 4) << start;
+    EXPECT_EQ(report.has("gpus"), std::string(start).find('4') != std::string::npos) << start;
+  }
+}
+
+// transformers, integrations/deepspeed.py: 64 sequences a step in the file, 4 x 8 x 8 by the flags.
+TEST(TrainerScript, ABatchOfDeepSpeedThatDiffersIsRefused) {
+  const Folder folder;
+  const auto refused = [&](const std::string& batch) {
+    folder.write("ds.json", "{\"zero_optimization\": {\"stage\": 1}, \"bf16\": {\"enabled\": true}" + batch + "}");
+    return refusals_of(
+        folder.read(std::string("deepspeed --num_gpus 8 train.py --deepspeed ds.json") + kArguments + "\n"));
+  };
+  EXPECT_THAT(refused(", \"train_batch_size\": 64"), HasSubstr("says 64, the arguments make 256"));
+  EXPECT_THAT(refused(", \"train_micro_batch_size_per_gpu\": 2"),
+              HasSubstr("says 2, per_device_train_batch_size is 4"));
+  EXPECT_THAT(refused(", \"gradient_accumulation_steps\": 1"), HasSubstr("says 1, the arguments say 8"));
+  EXPECT_EQ(refused(", \"train_batch_size\": 256, \"train_micro_batch_size_per_gpu\": 4"), "");
+  EXPECT_EQ(refused(", \"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": \"auto\""), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -1,6 +1,8 @@
 // Decides how ranks of the Trainer and of like programs share weights and optimizer states.
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "sim/base/text.h"
@@ -49,6 +51,25 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
   if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
   (void)settings.at("fsdp_config");
+}
+
+// Source: transformers, integrations/deepspeed.py, HfTrainerDeepSpeedConfig.trainer_config_process.
+void check_batch_of_deepspeed(const Settings& settings, const Json& deepspeed, Report& report) {
+  Report unread;
+  const Settings config(deepspeed, unread);
+  const auto check = [&](const char* key, std::optional<std::int64_t> ours, const char* what) {
+    const auto theirs = config.whole({key});
+    if (!theirs || !ours || *theirs == *ours) return;
+    report.refuse(key,
+                  fmt::format("the DeepSpeed configuration says {}, {} {}; the Trainer stops where they differ: state "
+                              "\"auto\" there",
+                              *theirs, what, *ours));
+  };
+  check("train_micro_batch_size_per_gpu", report.whole("batch.micro"), "per_device_train_batch_size is");
+  const Names kSteps = {"gradient_accumulation_steps"};
+  const bool open = settings.has(kSteps) && !settings.whole(kSteps);
+  if (!open) check("gradient_accumulation_steps", settings.whole(kSteps).value_or(1), "the arguments say");
+  check("train_batch_size", report.whole("batch.global"), "the arguments make");
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -14,4 +14,8 @@ namespace foretoken::io::launch::tuning {
 void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::optional<std::int64_t> gpus,
                           Defaults defaults, Report& report);
 
+/// Refuses a batch of DeepSpeed's configuration that differs from that of the arguments: the Trainer stops there.
+/// "auto", and a step whose GPUs nobody knows, are not compared.
+void check_batch_of_deepspeed(const Settings& settings, const Json& deepspeed, Report& report);
+
 }  // namespace foretoken::io::launch::tuning
