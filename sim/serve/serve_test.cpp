@@ -570,6 +570,19 @@ TEST(Serve, StaticBatchesAreCutForTheStages) {
   }
 }
 
+TEST(Serve, ABatchTakesATimeForEachLayerOnce) {
+  Service service = small_service();
+  service.batching = Batching::kStatic;
+  service.requests = {.kind = ArrivalKind::kBatch, .input_tokens = 100, .output_tokens = 8, .at_once = 4, .count = 4};
+  const Prediction without = predict(service);
+  service.engine.request_layer = Seconds(0.25);
+  const Prediction with = predict(service);
+  const double once = 0.25 * real(service.model.layers);
+  EXPECT_NEAR(with.latency.mean - without.latency.mean, once, 1e-9) << "for 8 tokens as for one";
+  EXPECT_NEAR(with.ttft.mean - without.ttft.mean, once, 1e-9) << "before the first pass";
+  EXPECT_NEAR(with.tpot->mean, without.tpot->mean, 1e-9);
+}
+
 TEST(Serve, SpeculationGivesTheExpectedTokensOfAPass) {
   const Speculation some{.tokens = 4, .acceptance = 0.6};
   double sum = 0;
