@@ -75,7 +75,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"trt-llm-qwen3-h100", trust::Served::kTpot, 18, 0.08, 0.08, 0.20},
                                      {"trt-llm-llama3-h100", trust::Served::kTtft, 18, 0.43, 0.46, 0.93},
                                      {"trt-llm-llama3-h100", trust::Served::kTpot, 18, 0.07, 0.08, 0.19},
-                                     {"vllm-gpt-oss", trust::Served::kTtft, 29, 0.28, 0.24, 0.63},
+                                     {"vllm-gpt-oss", trust::Served::kTtft, 29, 0.135, 0.11, 0.55},
                                      {"vllm-gpt-oss", trust::Served::kTpot, 29, 0.10, 0.065, 0.52},
                                      {"trt-llm-gpt-oss", trust::Served::kTtft, 22, 0.33, 0.31, 0.90},
                                      {"trt-llm-gpt-oss", trust::Served::kTpot, 22, 0.13, 0.12, 0.33},
