@@ -55,6 +55,8 @@ struct Engine {
   Seconds launch{};               ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
   Seconds request{};              ///< HTTP of one request, before it can join the queue
   Seconds prompt_token{};         ///< the same for each token of its prompt: text is turned into tokens
+  Seconds answer{};               ///< from the end of a pass until users have its tokens
+  Seconds request_layer{};        ///< of a static batch before its first pass, for each layer of the model
   Seconds pass{};                 ///< host and sampling, once a pass
   Seconds sequence{};             ///< host and sampling, for each sequence of a pass
   Seconds collective{};           ///< beyond each tensor-parallel collective

@@ -225,6 +225,19 @@ TEST(Serve, TheFrontEndTakesOneRequestAfterAnother) {
   EXPECT_NEAR(predict(service).ttft.mean, 3 + pass, 1e-9) << "2 s for each prompt of 100 tokens";
 }
 
+TEST(Serve, UsersGetTheTokensOfAPassLater) {
+  Service service = small_service();
+  service.requests = {.kind = ArrivalKind::kClosed, .input_tokens = 100, .output_tokens = 8, .at_once = 1, .count = 5};
+  const Prediction without = predict(service);
+  service.engine.answer = Seconds(1);
+  const Prediction with = predict(service);
+  EXPECT_NEAR(with.ttft.mean, without.ttft.mean + 1, 1e-9);
+  EXPECT_NEAR(with.latency.mean, without.latency.mean + 1, 1e-9) << "the last token is as late as the first";
+  EXPECT_NEAR(with.tpot->mean, without.tpot->mean, 1e-9);
+  EXPECT_NEAR(with.makespan_s, 5 * with.latency.mean, 1e-9) << "the user asks again with the last token";
+  EXPECT_NEAR(with.mean_in_system, 1, 1e-9);
+}
+
 TEST(Serve, AHostBehindThePassCountsWhereItIsLonger) {
   Service service = small_service();
   const PassShape shape{.prompts = {}, .decoding = 4, .cached = 400};
@@ -568,6 +581,19 @@ TEST(Serve, StaticBatchesAreCutForTheStages) {
     SCOPED_TRACE(name);
     EXPECT_EQ(micro_batch(engine, batch, length, stages), expected);
   }
+}
+
+TEST(Serve, ABatchTakesATimeForEachLayerOnce) {
+  Service service = small_service();
+  service.batching = Batching::kStatic;
+  service.requests = {.kind = ArrivalKind::kBatch, .input_tokens = 100, .output_tokens = 8, .at_once = 4, .count = 4};
+  const Prediction without = predict(service);
+  service.engine.request_layer = Seconds(0.25);
+  const Prediction with = predict(service);
+  const double once = 0.25 * real(service.model.layers);
+  EXPECT_NEAR(with.latency.mean - without.latency.mean, once, 1e-9) << "for 8 tokens as for one";
+  EXPECT_NEAR(with.ttft.mean - without.ttft.mean, once, 1e-9) << "before the first pass";
+  EXPECT_NEAR(with.tpot->mean, without.tpot->mean, 1e-9);
 }
 
 TEST(Serve, SpeculationGivesTheExpectedTokensOfAPass) {

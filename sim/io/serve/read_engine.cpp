@@ -58,8 +58,8 @@ std::optional<double> read_noted(const Node& numbers, std::string_view key, Rang
 
 void read_numbers(const Node& node, serve::Engine& engine) {
   node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "launch_us",
-                   "request_us", "prompt_token_us", "pass_us", "sequence_us", "collective_us", "score_traffic",
-                   "layer_traffic", "product_factor"});
+                   "request_us", "prompt_token_us", "answer_us", "request_layer_us", "pass_us", "sequence_us",
+                   "collective_us", "score_traffic", "layer_traffic", "product_factor"});
   constexpr Range kSmall{.low = 0, .high = 1e6};
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
@@ -79,6 +79,8 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   time("launch_us", engine.launch);
   time("request_us", engine.request);
   time("prompt_token_us", engine.prompt_token);
+  time("answer_us", engine.answer);
+  time("request_layer_us", engine.request_layer);
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);
   time("collective_us", engine.collective);

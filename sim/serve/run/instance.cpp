@@ -34,6 +34,7 @@ Instance::Instance(const Service& service, Role role, const Memory& memory, Pass
       chunk_(group_tokens(service.engine, degrees)),
       budget_(chunk_ * degrees.attention_data),
       at_once_(group_sequences(service.engine, degrees) * degrees.attention_data),
+      answer_(des::to_duration(service.engine.answer)),
       lanes_(static_cast<std::size_t>(times.stages())),
       free_(static_cast<std::size_t>(times.stages())) {
   if (service.speculation) tokens_a_pass_ = service.speculation->tokens_a_pass();
@@ -294,7 +295,7 @@ void Instance::land_decoding(Lane& lane, des::Instant now, Landed& landed) {
     if (!decodes_in(lane, request) || request.joined + steps_left(request) != step) continue;  // preempted since
     leave(lane, index);
     request.generated = request.output;
-    request.finish = now;
+    request.finish = later(now, answer_);
     landed.finished.push_back(index);
   }
 }
@@ -307,7 +308,7 @@ void Instance::land_prompts(Lane& lane, des::Instant now, Landed& landed) {
     lane.prefilling.pop_front();
     const std::int64_t pages = admission_pages(request);
     ++request.generated;
-    if (request.first == des::kNever) request.first = now;
+    if (request.first == des::kNever) request.first = later(now, answer_);
     if (request.generated < request.output && role_ != Role::kPrefill) {
       join(lane, prompt.request);
       continue;
@@ -317,7 +318,7 @@ void Instance::land_prompts(Lane& lane, des::Instant now, Landed& landed) {
     if (request.generated < request.output) {
       landed.prefilled.push_back(prompt.request);
     } else {
-      request.finish = now;
+      request.finish = later(now, answer_);
       landed.finished.push_back(prompt.request);
     }
   }

@@ -123,6 +123,7 @@ class Instance {
   std::int64_t pages_, watermark_, used_ = 0, running_ = 0, block_;
   std::int64_t chunk_;             // most tokens of a prompt in a pass: those of its attention group
   std::int64_t budget_, at_once_;  // of all attention groups
+  des::Duration answer_;           // until users have the tokens of a pass
   double tokens_a_pass_ = 1;
   std::vector<Lane> lanes_;
   std::vector<Lane*> ready_;        // to compose, longest wait first

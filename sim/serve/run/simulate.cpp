@@ -97,7 +97,8 @@ class Agenda {
 
 class Simulation {
  public:
-  Simulation(const Service& service, const PoolTimes& times, bool traces) : service_(service), traces_(traces) {
+  Simulation(const Service& service, const PoolTimes& times, bool traces)
+      : service_(service), traces_(traces), answer_(des::to_duration(service.engine.answer)) {
     run_.requests = requests_of(service);
     const std::vector<Pool> pools = pools_of(service);
     if (service.disaggregated) {
@@ -151,6 +152,7 @@ class Simulation {
     if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
     if (transfers_) next = std::min(next, transfers_->next());
     if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
+    if (!returning_.empty()) next = std::min(next, returning_.front());
     return next;
   }
 
@@ -173,7 +175,7 @@ class Simulation {
       in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
       for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
       if (service_.requests.kind == ArrivalKind::kClosed)
-        for (std::size_t user = 0; user < landed_.finished.size(); ++user) ask_again(now);
+        returning_.insert(returning_.end(), landed_.finished.size(), later(now, answer_));
     }
   }
 
@@ -208,6 +210,7 @@ class Simulation {
   }
 
   void deliver(des::Instant now) {
+    for (; !returning_.empty() && returning_.front() <= now; returning_.pop_front()) ask_again(now);
     for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
       enter(static_cast<RequestIndex>(arriving_), now);
     for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
@@ -240,7 +243,8 @@ class Simulation {
   }
 
   Run finish(des::Instant begin) {
-    run_.makespan = counted_ - begin;
+    area_ += static_cast<Wide>(finished_) * answer_.ps;
+    run_.makespan = later(counted_, answer_) - begin;
     run_.request_seconds = static_cast<double>(area_) * 1e-12;
     for (const Fleet& fleet : fleets_)
       for (const Instance& instance : fleet.instances) {
@@ -266,6 +270,8 @@ class Simulation {
   std::vector<Transfer> arrived_;
   des::Instant front_free_{};
   std::deque<Entering> entering_;  // requests that the front end takes in
+  des::Duration answer_;
+  std::deque<des::Instant> returning_;  // users of a closed loop who have not got their last tokens yet
   std::size_t arriving_ = 0;
   std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
   des::Instant counted_ = des::kNever;

@@ -54,12 +54,14 @@ Run run_static(const Service& service, PassTimes& times, bool traces) {
   const std::int64_t batch = asked.at_once;
   Stages stages(times);
   Run run{.requests = requests_of(service), .peak_running = batch, .peak_cache = 1};
+  const des::Instant accepted =
+      later(des::Instant{}, des::to_duration(real(service.model.layers) * service.engine.request_layer));
   std::vector<des::Instant> ready;  // when each micro-batch has its last token
   const std::int64_t passes = std::max<std::int64_t>(1, asked.output_tokens);  // an encoder has one
   for (std::int64_t generated = 0; generated < passes; ++generated) {
     const std::int64_t length = generated == 0 ? asked.input_tokens : 1;
     const std::int64_t local = micro_batch(service.engine, batch, length, times.stages());
-    const des::Instant start = ready.empty() ? des::Instant{} : *std::max_element(ready.begin(), ready.end());
+    const des::Instant start = ready.empty() ? accepted : *std::max_element(ready.begin(), ready.end());
     const bool same = static_cast<std::int64_t>(ready.size()) == batch / local;
     if (!same) ready.assign(static_cast<std::size_t>(batch / local), start);
     for (std::size_t i = 0; i < ready.size(); ++i) {

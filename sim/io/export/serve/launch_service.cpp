@@ -54,6 +54,9 @@ const char* type_name(WeightPrecision precision) {
 /// Returns true for every version of vLLM: "vllm", "vllm-2026".
 bool is_vllm(std::string_view engine) { return engine == "vllm" || engine.starts_with("vllm-"); }
 
+/// Returns true for "sglang" and "sglang-mixed".
+bool is_sglang(std::string_view engine) { return engine == "sglang" || engine.starts_with("sglang-"); }
+
 /// Returns true for every version of TensorRT-LLM: "trt-llm", "trt-llm-2025".
 bool is_trt_llm(std::string_view engine) { return engine == "trt-llm" || engine.starts_with("trt-llm-"); }
 
@@ -117,7 +120,8 @@ std::vector<std::string> sglang(const Service& service, const serve::Pool& pool,
       .flag("--dtype", type_name(service.precision))
       .flag_if(service.precision == WeightPrecision::kFp8, "--quantization", "fp8")
       .flag_if(narrow_cache(service), "--kv-cache-dtype", "fp8_e4m3")
-      .flag("--chunked-prefill-size", service.engine.token_budget)
+      .flag(service.engine.chunks_prompts ? "--chunked-prefill-size" : "--max-prefill-tokens",
+            service.engine.token_budget)
       .word_if(service.engine.mixes_phases, "--enable-mixed-chunk")
       .flag("--max-running-requests", most_sequences(service, pool))
       .flag("--context-length", service.longest())
@@ -177,7 +181,7 @@ using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, 
 
 Writer writer_of(std::string_view engine) {
   if (is_vllm(engine)) return vllm;
-  if (engine == "sglang") return sglang;
+  if (is_sglang(engine)) return sglang;
   if (is_trt_llm(engine)) return trt_llm;
   return nullptr;
 }

@@ -74,6 +74,19 @@ TEST(LaunchService, AttentionDataAndExpertsHaveTheWordsOfEachEngine) {
   EXPECT_EQ(value_of(sglang, "--chunked-prefill-size"), "8192");  // SGLang divides it itself
 }
 
+TEST(LaunchService, SglangIsToldToMixPromptsWithDecoding) {
+  const auto words_of = [](const std::string& engine) {
+    return commands_of(service_with({"engine=" + engine})).launches.at(0).words;
+  };
+  EXPECT_THAT(words_of("sglang"), Not(Contains("--enable-mixed-chunk")));
+  const std::vector<std::string> mixed = words_of("sglang-mixed");
+  EXPECT_THAT(mixed, Contains("--enable-mixed-chunk"));
+  EXPECT_EQ(value_of(mixed, "--chunked-prefill-size"), "8192");
+  const std::vector<std::string> whole =
+      words_of(R"({"base": "sglang-mixed", "batching": {"chunks_prompts": false, "token_budget": 2500}})");
+  EXPECT_EQ(value_of(whole, "--max-prefill-tokens"), "2500");
+}
+
 TEST(LaunchService, MarlinsKernelsAreAskedForOutsideTheCommand) {
   const auto remarks_with = [](const std::string& engine) {
     return commands_of(service_with({"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=marlin", engine})).remarks;
