@@ -227,7 +227,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     const bool prepares = std::ranges::any_of(command.words, [](const std::string& word) {
       return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
     });
-    if (prepares) continue;
+    if (prepares || shell::handles_files(command)) continue;
     const std::string near = folder_of_configurations(command.words, folder);
     NamedFile file;
     std::size_t last = 0;
@@ -334,6 +334,7 @@ std::string unstated_configuration(const shell::Script& script) {
 
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands) {
+    if (shell::handles_files(command)) continue;
     const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
