@@ -13,6 +13,7 @@ namespace {
 
 constexpr KeyRule kAccelerateKeys[] = {
     {"use_kt kt_* kt_config.*", "KTransformers: experts on the CPU", true},
+    {"use_cpu", "a training on the CPU; only GPUs are modelled", true},
     {"tpu_name commands command_file tpu_use_*", "it counts for TPUs only"},
     {"iam_role_name ec2_instance_type sagemaker_* image_uri profile region base_job_name num_processes_*",
      "SageMaker launch", true},
@@ -20,7 +21,7 @@ constexpr KeyRule kAccelerateKeys[] = {
      "accelerate reads no sections of DeepSpeed here; they belong in a file of deepspeed_config_file", true},
     {"megatron_lm_config.* ipex_config.* mpirun_config.*", "another launcher", true},
     {"max_restarts monitor_interval num_cpu_threads_per_process role log_dir tee module no_python "
-     "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "
+     "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids "
      "fsdp_config.* deepspeed_config.* fp8_config.* parallelism_config.* enable_cpu_affinity dynamo_* "
      "same_network main_process_ip main_process_port deepspeed_fields_from_accelerate_config"}};
 

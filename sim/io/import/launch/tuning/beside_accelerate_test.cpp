@@ -64,7 +64,7 @@ std::string accelerate_with(const std::string& file) {
 constexpr const char* kZero2 =
     R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 16,
         "train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto"})";
-const std::string kTraining =
+const std::string kAcceleratedRun =
     "accelerate launch --config_file conf/launch.yaml src/train.py --model_name_or_path meta-llama/Llama-3.2-1B "
     "--max_seq_length 2048 --learning_rate 1e-5 --output_dir out --num_train_epochs 1 ";
 
@@ -73,7 +73,7 @@ TEST(DeepSpeedFileOfAccelerate, IsOpenedFromTheFolderOfTheLaunch) {
   (void)repository.write("conf/ds/two.json", kZero2);
   const auto stage = [&](const std::string& file, const std::string& flags) {
     (void)repository.write("conf/launch.yaml", accelerate_with(file));
-    const Report report = repository.read("jobs/run.sh", kTraining + flags + "\n");
+    const Report report = repository.read("jobs/run.sh", kAcceleratedRun + flags + "\n");
     EXPECT_EQ(report.whole("gpus"), 2);
     EXPECT_EQ(report.at("precision"), Json("bf16")) << "the file's";
     EXPECT_EQ(report.whole("batch.global"), 2 * 4 * 16) << file;
@@ -92,7 +92,7 @@ TEST(DeepSpeedFileOfAccelerate, ThatIsNotThereIsNamed) {
   const Repository repository;
   const auto asked = [&](const std::string& file) {
     (void)repository.write("conf/launch.yaml", accelerate_with(file));
-    const Report report = repository.read("run.sh", kTraining + "--bf16 --per_device_train_batch_size 4\n");
+    const Report report = repository.read("run.sh", kAcceleratedRun + "--bf16 --per_device_train_batch_size 4\n");
     EXPECT_NE(report.whole("optimizer.zero_stage"), 0) << file;
     return questions_of(report);
   };
@@ -105,8 +105,8 @@ TEST(DeepSpeedFileOfAccelerate, DiffersFromAFlag) {
   const Repository repository;
   (void)repository.write("ds.json", kZero2);
   (void)repository.write("conf/launch.yaml", accelerate_with("ds.json"));
-  const Report report =
-      repository.read("run.sh", kTraining + "--bf16 --per_device_train_batch_size 4 --gradient_accumulation_steps 8\n");
+  const Report report = repository.read(
+      "run.sh", kAcceleratedRun + "--bf16 --per_device_train_batch_size 4 --gradient_accumulation_steps 8\n");
   EXPECT_THAT(questions_of(report),
               HasSubstr("batch.global: --gradient_accumulation_steps 8 and "
                         "gradient_accumulation_steps of the DeepSpeed configuration, 16, differ"));

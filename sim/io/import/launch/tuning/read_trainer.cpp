@@ -19,7 +19,9 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr KeyRule kTrainerKeys[] = {
-    {"freeze_vit freeze_aligner freeze_vision_tower freeze_multi_modal_projector", "a multimodal model", true},
+    {"freeze_vit freeze_aligner", "a multimodal model", true},
+    {"freeze_vision_tower freeze_multi_modal_projector freeze_language_model",
+     "it counts for multimodal models only; files with every argument hold it"},
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
@@ -354,6 +356,8 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_trainer_precision(settings, report);
   map_trainer_recompute(settings, defaults, report);
   map_trainer_optimizer(settings, defaults, report);
+  map_eager_attention(settings, report);
+  refuse_other_device(settings, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
   if (deepspeed == nullptr) map_trainer_weights(settings, report);

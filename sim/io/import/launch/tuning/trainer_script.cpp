@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/branch_keys.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/rules.h"
@@ -267,7 +268,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   else if (deepspeed)
     take_precision_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
-  const std::vector<Argument> counts = counts_of(command, launched);
+  std::vector<Argument> counts = counts_of(command, launched);
+  take_hosts(script, command, launched, folder, counts);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
