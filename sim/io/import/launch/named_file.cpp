@@ -232,7 +232,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     });
     if (prepares || shell::handles_files(command)) continue;
     const std::string near = folder_of_configurations(command.words, folder);
-    NamedFile file;
+    NamedFile file{.place = command.place(), .command = command};
     std::size_t last = 0;
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const auto text = written_by(script, command.words[i]);
@@ -253,8 +253,6 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     const bool primus = is_primus_command(command.words);
     file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
-    file.place = command.place();
-    file.command = command;
     count_gpus(script, folder, file);
     if (primus) file.gpus = gpus_of_primus(script);
     files.push_back(std::move(file));

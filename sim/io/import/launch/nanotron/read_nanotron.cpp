@@ -312,7 +312,7 @@ void read_nanotron(const Document& document, Report& report) {
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
   }
   map_run(parallel, tokens, report);
-  if (other.empty()) pad_vocabulary(model, report);
+  pad_vocabulary(model, report);
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())
     report.refuse("doremi", "a reference model runs beside the trained one");
