@@ -354,10 +354,10 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
                  gpus, ring, report);
   if (single && defaults == Defaults::kUnknown) assume_single_micro_batch(report);
   map_trainer_precision(settings, report);
-  map_trainer_recompute(settings, defaults, report);
-  map_trainer_optimizer(settings, defaults, report);
   map_eager_attention(settings, report);
   refuse_other_device(settings, report);
+  map_trainer_recompute(settings, defaults, report);
+  map_trainer_optimizer(settings, defaults, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
   if (deepspeed == nullptr) map_trainer_weights(settings, report);
