@@ -97,6 +97,15 @@ std::string factory_with(const std::string& rest) {
          rest;
 }
 
+TEST(Recipes, StatesOfBitsandbytesBesideTheTrainersWeightsInBf16) {
+  const auto moments = [](const std::string& name) {
+    return read_test_launch(factory_with("pure_bf16: true\noptim: " + name), "f.yaml").at("precision_recipe.moments");
+  };
+  EXPECT_EQ(moments("adamw_torch"), Json("bf16"));
+  EXPECT_EQ(moments("paged_adamw_32bit"), Json("fp32"));
+  EXPECT_EQ(moments("paged_adamw_8bit"), Json(1));
+}
+
 TEST(Recipes, EagerAttentionIsUnfused) {
   for (const char* eager : {"eager_attention: true", "attn_implementation: eager"})
     EXPECT_EQ(read_test_launch(axolotl_with(eager), "a.yaml").at("attention"), Json("unfused")) << eager;
