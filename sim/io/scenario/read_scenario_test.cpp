@@ -370,6 +370,11 @@ TEST_F(Files, AFolderOfAModelStandsForItsConfig) {
   const job::Job job = read(kLeast, {set});
   EXPECT_EQ(job.model.layers, 3);
   EXPECT_EQ(job.model.name, "small");
+  nlohmann::json beside = nlohmann::json::parse(kLeast);
+  for (const char* name : {"small", "./small", "small/"}) {
+    beside["model"] = name;
+    EXPECT_EQ(read_scenario_file(write("beside.json", beside.dump())).job.model.layers, 3) << name;
+  }
 }
 
 TEST_F(Files, WrongFilesAndNames) {
