@@ -94,9 +94,20 @@ std::optional<Document> open_file(const Node& reference, const DataKind& kind, c
   return merged(std::move(*document), kind, reference.findings(), chain);
 }
 
+/// Returns the config.json of a model's folder. Other paths stay as they are.
+fs::path config_in(const DataKind& kind, fs::path path) {
+  std::error_code error;
+  const fs::path config = path / "config.json";
+  const bool folder = kind.folder == kModels.folder && fs::is_directory(path, error);
+  return folder && fs::is_regular_file(config, error) ? config : path;
+}
+
 std::optional<Document> open_name(const Node& reference, const DataKind& kind, const std::string& name,
                                   const Chain& chain) {
   const std::optional<fs::path> path = find_data_file(kind, name);
+  const fs::path folder = reference.source().folder / name;
+  if (const fs::path config = config_in(kind, folder); !path && config != folder)
+    return open_file(reference, kind, config, chain);
   if (!path) {
     std::optional<Document> made = made_from_name(kind, name, reference.findings());
     if (!made) reference.complain(unknown_document(kind, name));
@@ -108,7 +119,8 @@ std::optional<Document> open_name(const Node& reference, const DataKind& kind, c
 
 std::optional<Document> open_text(const Node& reference, const DataKind& kind, const Chain& chain) {
   const std::string text = reference.as_reference();
-  if (is_path(text)) return open_file(reference, kind, reference.source().folder / path_of_text(text), chain);
+  if (is_path(text))
+    return open_file(reference, kind, config_in(kind, reference.source().folder / path_of_text(text)), chain);
   return open_name(reference, kind, text, chain);
 }
 

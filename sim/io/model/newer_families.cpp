@@ -1,4 +1,4 @@
-// Reads qwen3, phi3, gemma, falcon, starcoder2, gptj, granite and olmo.
+// Reads qwen3, phi3, gemma, falcon, starcoder2, gptj, granite, olmo, internlm2, cohere and gpt_bigcode.
 //
 // Names and defaults come from transformers, src/transformers/models/*/configuration_*.py. The places of norms and
 // biases come from the modeling_*.py beside them.
@@ -71,6 +71,53 @@ void read_falcon(const Node& node, Transformer& model) {
   model.shared_norm = model.parallel_residual && norms == 1;
   model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+}
+
+// Falcon's own code of 2023, with the names of falcon-7b and falcon-40b: configuration_RW.py beside those models.
+void read_refined_web(const Node& node, Transformer& model) {
+  read_sizes(node, {"n_layer", "hidden_size", "n_head", "vocab_size"}, model);
+  const bool grouped = node.has("n_head_kv");
+  model.kv_heads = node.boolean_or("multi_query", false) ? 1 : node.whole_or("n_head_kv", model.heads, kWidth);
+  model.ffn_hidden = 4 * model.hidden;
+  read_plain_activation(node, "activation", "gelu", model);
+  model.positions = node.boolean_or("alibi", false) ? Positions::kAlibi : Positions::kRotary;
+  model.linear_bias = model.qkv_bias = node.boolean_or("bias", false);
+  model.parallel_residual = grouped || node.boolean_or("parallel_attn", false);
+  model.shared_norm = model.parallel_residual && !grouped;
+  model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
+  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+}
+
+// One matrix holds q, k and v. Its sizes are those of llama.
+void read_internlm2(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  require_switch(node, "bias", false, "biases of InternLM2 are not supported");
+}
+
+// Attention and the MLP read one norm without a bias.
+void read_cohere(const Node& node, Transformer& model) {
+  read_llama_sizes(node, model);
+  model.norm = Norm::kLayerNorm;
+  model.norm_bias = false;
+  model.activation = gated_activation(node, "hidden_act");
+  model.parallel_residual = model.shared_norm = true;
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  require_switch(node, "use_qk_norm", false, "norms of queries and keys with weights for each head are not supported");
+  require_switch(node, "attention_bias", false, "biases in attention only are not supported");
+}
+
+// GPT-2 whose queries share one key and one value.
+void read_gpt_bigcode(const Node& node, Transformer& model) {
+  read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  if (node.boolean_or("multi_query", true)) model.kv_heads = 1;
+  model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
+  model.max_positions = node.whole("n_positions", kPositionsRange);
+  read_plain_activation(node, "activation_function", "gelu", model);
+  model.hidden_dropout = node.number_or("resid_pdrop", 0.1, kFraction);
+  (void)node.number_or("embd_pdrop", 0.1, kFraction);
+  model.attention_dropout = node.number_or("attn_pdrop", 0.1, kFraction);
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
 }
 
@@ -147,6 +194,39 @@ constexpr std::string_view kFalconKeys[] = {"num_hidden_layers",
 constexpr std::string_view kGptjKeys[] = {
     "n_layer",     "n_embd",     "n_head",     "vocab_size",         "n_inner", "n_positions", "activation_function",
     "resid_pdrop", "embd_pdrop", "attn_pdrop", "tie_word_embeddings"};
+constexpr std::string_view kRefinedWebKeys[] = {"n_layer",
+                                                "hidden_size",
+                                                "n_head",
+                                                "vocab_size",
+                                                "multi_query",
+                                                "n_head_kv",
+                                                "activation",
+                                                "alibi",
+                                                "bias",
+                                                "parallel_attn",
+                                                "hidden_dropout",
+                                                "attention_dropout",
+                                                "tie_word_embeddings"};
+// The last ones change how a kernel or a cache is called.
+constexpr std::string_view kBigcodeKeys[] = {"n_layer",
+                                             "n_embd",
+                                             "n_head",
+                                             "vocab_size",
+                                             "n_inner",
+                                             "n_positions",
+                                             "activation_function",
+                                             "resid_pdrop",
+                                             "embd_pdrop",
+                                             "attn_pdrop",
+                                             "tie_word_embeddings",
+                                             "multi_query",
+                                             "scale_attention_softmax_in_fp32",
+                                             "runner_max_sequence_length",
+                                             "inference_runner",
+                                             "validate_runner_input",
+                                             "pre_allocate_kv_cache",
+                                             "max_batch_size",
+                                             "pad_key_length"};
 
 }  // namespace
 
@@ -158,7 +238,9 @@ std::span<const ModelFamily> newer_families() {
                                                                   "norm_type", "mlp_type"}),
                                              kGranite = with_llama_keys({"embedding_multiplier", "residual_multiplier",
                                                                          "logits_scaling", "attention_multiplier"}),
-                                             kOlmo = with_llama_keys({"clip_qkv"});
+                                             kOlmo = with_llama_keys({"clip_qkv"}),
+                                             kInternlm2 = with_llama_keys({"bias"}),
+                                             kCohere = with_llama_keys({"use_qk_norm"});
   static const ModelFamily kFamiliesSince2021[] = {{"qwen3", kLlamaKeys, read_qwen3},
                                                    {"phi3", kPhi3, read_phi3},
                                                    {"gemma", kGemma, read_gemma},
@@ -169,7 +251,12 @@ std::span<const ModelFamily> newer_families() {
                                                    {"gptj", kGptjKeys, read_gptj},
                                                    {"granite", kGranite, read_granite},
                                                    {"olmo", kOlmo, read_olmo},
-                                                   {"olmo2", kLlamaKeys, read_olmo2}};
+                                                   {"olmo2", kLlamaKeys, read_olmo2},
+                                                   {"internlm2", kInternlm2, read_internlm2},
+                                                   {"cohere", kCohere, read_cohere},
+                                                   {"gpt_bigcode", kBigcodeKeys, read_gpt_bigcode},
+                                                   {"RefinedWebModel", kRefinedWebKeys, read_refined_web},
+                                                   {"RefinedWeb", kRefinedWebKeys, read_refined_web}};
   return kFamiliesSince2021;
 }
 

@@ -361,6 +361,22 @@ TEST_F(Files, DataOfTheUserComeFirst) {
   EXPECT_THAT(list_names(kModels), Contains("gpt3-175b"));
 }
 
+TEST_F(Files, AFolderOfAModelStandsForItsConfig) {
+  std::filesystem::create_directories(folder_ / "small");
+  (void)write("small/config.json",
+              R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 512, "num_attention_heads": 8,
+                  "intermediate_size": 1024, "vocab_size": 32000})");
+  const std::string set = "model=" + (folder_ / "small").string();
+  const job::Job job = read(kLeast, {set});
+  EXPECT_EQ(job.model.layers, 3);
+  EXPECT_EQ(job.model.name, "small");
+  nlohmann::json beside = nlohmann::json::parse(kLeast);
+  for (const char* name : {"small", "./small", "small/"}) {
+    beside["model"] = name;
+    EXPECT_EQ(read_scenario_file(write("beside.json", beside.dump())).job.model.layers, 3) << name;
+  }
+}
+
 TEST_F(Files, WrongFilesAndNames) {
   const auto thrown = [](const std::string& path) { return thrown_by([&] { (void)read_scenario_file(path); }); };
   EXPECT_EQ(thrown(write("empty.json", "")), (folder_ / "empty.json").string() + ": empty; expected a JSON object\n");

@@ -158,7 +158,36 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
     report.map("precision_recipe.moments", 2, from);
     report.approximate(from, "Lion has one moment of 4 bytes; two of 2 bytes take as much memory");
   }
+  // States of 32 bits whatever the weights are: bitsandbytes, optim/optimizer.py, Optimizer2State.init_state.
+  const bool of_library = holds(lower, "32bit") || holds(lower, "paged") || holds(lower, "bitsandbytes");
+  if (of_library && !holds(lower, "lion") && !report.has("precision_recipe.moments"))
+    report.map("precision_recipe.moments", "fp32", from);
   if (holds(lower, "paged")) report.approximate(from, "optimizer states are not paged to the host");
+}
+
+void map_eager_attention(const Settings& settings, Report& report) {
+  constexpr std::string_view kKeys[] = {"attn_implementation", "attn_impl",       "attention_implementation",
+                                        "attention_impl",      "attn_backend",    "attention_backend",
+                                        "flash_attn",          "eager_attention", "_attn_implementation"};
+  for (const std::string_view key : kKeys) {
+    const auto stated = settings.document().find(std::string(key));  // at() would count it as read
+    if (stated == settings.document().end() || !stated->is_string()) continue;
+    const std::string value = lower_case(stated->get<std::string>());
+    const bool eager = value == "eager" || (key == "flash_attn" && value == "disabled") ||
+                       (key == "eager_attention" && switch_of(value).value_or(false));
+    if (eager) report.map("attention", "unfused", settings.from({key}));
+  }
+}
+
+void refuse_other_device(const Settings& settings, Report& report) {
+  for (const std::string_view key : {"use_cpu", "no_cuda"})
+    if (settings.on({key})) report.refuse(std::string(key), "a training on the CPU; only GPUs are modelled");
+  const std::string device = lower_case(settings.text({"device"}).value_or("cuda"));
+  const bool other = std::ranges::any_of(std::array{"cpu", "xpu", "npu", "mps", "hpu", "mlu", "tpu", "musa"},
+                                         [&](const char* name) { return device.starts_with(name); });
+  if (other)
+    report.refuse("device", "found " + in_quotes(printable(device, 20)) +
+                                "; expected GPUs of CUDA, no other kernels are modelled");
 }
 
 void map_weights_of_16_bits(const std::string& from, Report& report) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/settings.h"
 
 namespace foretoken::io::launch {
 
@@ -26,6 +27,13 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
 /// Maps an optimizer by its name: AdamW of any library, LAMB, Lion, and those whose states have 8 bits. Refuses
 /// others.
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report);
+
+/// Maps attention without a fused kernel, which Hugging Face's models, axolotl and LLaMA-Factory call eager or
+/// disabled. Other names of kernels are left to the runtime.
+void map_eager_attention(const Settings& settings, Report& report);
+
+/// Refuses devices that are no GPUs: use_cpu, no_cuda, device: xpu.
+void refuse_other_device(const Settings& settings, Report& report);
 
 /// Maps weights that are loaded in bf16 and train without a copy in fp32, as PyTorch's optimizers take them. Frozen
 /// weights beside adapters are left as they are.

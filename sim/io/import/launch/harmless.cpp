@@ -5,6 +5,7 @@
 #include "sim/io/import/launch/harmless.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "sim/base/text.h"
@@ -146,6 +147,46 @@ bool consists_of(std::string_view known, std::string_view word, std::string_view
          std::ranges::all_of(words, [&](const std::string& one) { return holds_word(known, one); });
 }
 
+// Returns true for weights and shares of data sets: dataset_weights, train_data_mix_ratio.
+bool is_mixture_of_data(std::string_view name) {
+  constexpr std::string_view kMixes =
+      " data dataset datasets interleave mix mixing mixture prefix prob probabilities probs ratio ratios sampling task "
+      "tasks train training weight weights ";
+  return consists_of(kMixes, "dataset", name) || consists_of(kMixes, "datasets", name) ||
+         consists_of(kMixes, "data", name);
+}
+
+// Returns true for the section of a logger and for settings that begin with its name: wandb.groups.adamw, wandb_group.
+bool is_of_logger(std::string_view name) {
+  constexpr std::string_view kLoggers =
+      " aim clearml comet mlflow neptune swanlab tensorboard trackio wandb log logger loggers logging ";
+  constexpr std::string_view kPrograms = " aim clearml comet mlflow neptune swanlab tensorboard trackio wandb ";
+  const auto words = words_of_name(name);
+  const std::size_t dot = name.find('.');
+  return !words.empty() && (holds_word(kPrograms, words.front()) ||
+                            (dot != name.npos && holds_word(kLoggers, std::string(name.substr(0, dot)))));
+}
+
+// Returns true for initial weights and for a rate of a group of weights: first_in_init_std, init_fn_type, embed_lr.
+bool is_initialiser_or_rate(std::string_view name) {
+  const auto words = words_of_name(name);
+  if (words.size() < 2) return false;
+  if (words.back() == "lr") return true;
+  constexpr std::string_view kForms = " fn function gain mean method range scale std type ";
+  const auto init = std::ranges::find_if(
+      words, [](const std::string& word) { return word == "init" || word == "initializer" || word == "initialiser"; });
+  return init != words.end() && init + 1 != words.end() &&
+         std::all_of(init + 1, words.end(), [&](const std::string& word) { return holds_word(kForms, word); });
+}
+
+// Returns true for formats of 4, 6 and 8 bits: nvfp4_training, mxfp8.
+bool names_narrow_format(std::string_view name) {
+  return std::ranges::any_of(words_of_name(name), [](const std::string& word) {
+    return std::ranges::any_of(std::array{"fp4", "fp6", "fp8", "mxint8"},
+                               [&](const char* format) { return word.find(format) != word.npos; });
+  });
+}
+
 // Returns true for groups of data and of runs: sft_group, wandb_group.
 bool is_group_of_data(std::string_view name) {
   return consists_of(
@@ -172,21 +213,25 @@ bool is_place_of_files(std::string_view name) {
              words.back(), name);
 }
 
+// Returns true for names whose form says what they are about, whatever costly words stand in them.
+bool has_harmless_form(std::string_view name) {
+  return is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
+         is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name);
+}
+
 }  // namespace
 
 bool names_something_costly(std::string_view name) {
-  if (is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
-      is_place_of_files(name))
-    return false;
+  if (has_harmless_form(name)) return false;
+  if (names_narrow_format(name)) return true;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_beside_training(name) || counts_something_harmless(name) || is_rate_or_limit(name) ||
-      is_strategy_of_data(name) || is_group_of_data(name) || is_place_of_files(name))
-    return true;
+  if (has_harmless_form(name) || counts_something_harmless(name)) return true;
+  if (names_narrow_format(name)) return false;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

@@ -64,6 +64,24 @@ TEST(Harmless, GroupsOfDataAreHarmless) {
     EXPECT_TRUE(names_something_costly(name)) << name;
 }
 
+TEST(Harmless, SharesOfDataLoggersInitialisersAndRatesAreHarmless) {
+  for (const char* name : {"training.dataset_weights", "data_mix_ratio", "tasks_datasets_prefix",
+                           "wandb.groups.custom_ema_adamw", "wandb_group", "loggers.wandb.tensor", "first_in_init_std",
+                           "model.final_out_init_fn_type", "embed_lr", "optimizer.unembed_lr"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"weights", "mixture_weights", "data_parallel_sampling", "init_layers", "reinit_weights"})
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
+TEST(Harmless, NarrowFormatsAreCostly) {
+  for (const char* name : {"nvfp4_training.enabled", "use_mxfp8", "mxfp4", "fp6_log"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+}
+
 TEST(Harmless, TracersAreBesideTraining) {
   for (const char* name : {"trace-subop-sync-mode", "nsight-start", "tracing_interval", "chakra_profile.start_step"})
     EXPECT_TRUE(is_harmless_name(name)) << name;

@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/names/fine_tune_name.h"
+#include "sim/io/import/launch/names/sized_model.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -66,11 +69,6 @@ constexpr Shipped kShippedModels[] = {{"llama38b", "llama-3-8b", 32},
                                       {"bertuncased", "bert-base", 12},  // "base" is left out
                                       {"bertlargeuncased", "bert-large", 24}};
 
-struct Sized {
-  std::string_view name, type;
-  std::int64_t layers, hidden, heads, groups, head_dim, width, vocabulary;
-  bool tied = false;
-};
 constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, true},
                                   {"llama323b", "llama", 28, 3072, 24, 8, 128, 8192, 128256, true},
                                   {"codellama7b", "llama", 32, 4096, 32, 32, 128, 11008, 32016},
@@ -205,36 +203,6 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"pythia69b", "gpt_neox", 32, 4096, 32, 32, 128, 16384, 50432},
                                   {"pythia12b", "gpt_neox", 36, 5120, 40, 40, 128, 20480, 50688}};
 
-/// Models of experts, whose sizes fit no row above.
-struct Expert {
-  std::string_view name, config;
-};
-constexpr Expert kExpertModels[] = {
-    {"qwen15moea27b",
-     R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
-         "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408,
-         "shared_expert_intermediate_size": 5632, "num_experts": 60, "num_experts_per_tok": 4,
-         "decoder_sparse_step": 1, "vocab_size": 151936, "tie_word_embeddings": false})"},
-    {"olmoe1b7b0924",
-     R"({"model_type": "olmoe", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
-         "num_key_value_heads": 16, "intermediate_size": 1024, "num_experts": 64, "num_experts_per_tok": 8,
-         "vocab_size": 50304, "tie_word_embeddings": false})"},
-    {"qwen257ba14b",
-     R"({"model_type": "qwen2_moe", "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
-         "num_key_value_heads": 4, "intermediate_size": 18944, "moe_intermediate_size": 2560,
-         "shared_expert_intermediate_size": 20480, "num_experts": 64, "num_experts_per_tok": 8,
-         "decoder_sparse_step": 1, "vocab_size": 151936, "tie_word_embeddings": false})"},
-    {"glm45air",
-     R"({"model_type": "glm4_moe", "num_hidden_layers": 46, "hidden_size": 4096, "num_attention_heads": 96,
-         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 10944, "moe_intermediate_size": 1408,
-         "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
-         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"},
-    {"glm45",
-     R"({"model_type": "glm4_moe", "num_hidden_layers": 92, "hidden_size": 5120, "num_attention_heads": 96,
-         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
-         "n_routed_experts": 160, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
-         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"}};
-
 Json config_of_model(const Sized& model, std::string_view name) {
   const bool bloom = model.type == "bloom", gptj = model.type == "gptj";
   Json config = {{"name", printable(name, 80)},
@@ -256,7 +224,7 @@ Json config_of_model(const Sized& model, std::string_view name) {
   }
   config["vocab_size"] = model.vocabulary;
   config["tie_word_embeddings"] = model.tied;
-  const bool states_head_dim = model.type == "qwen3" || model.type == "gemma" || model.type == "gemma2" ||
+  const bool states_head_dim = model.type == "qwen3" || model.type.starts_with("gemma") ||
                                (model.type == "mistral" && model.head_dim * model.heads != model.hidden);
   if (states_head_dim) config["head_dim"] = model.head_dim;
   if (model.type == "mixtral") config.update(Json{{"num_local_experts", 8}, {"num_experts_per_tok", 2}});
@@ -331,8 +299,8 @@ std::vector<double> stated_sizes(std::string_view name) {
 
 // Returns the billions of parameters, to a few per cent: embeddings, attention and MLP.
 double billions_of(const Sized& model) {
-  const bool gated = model.type != "opt" && model.type != "bloom" && model.type != "falcon" && model.type != "gptj" &&
-                     model.type != "gpt_neox";
+  const bool gated = model.type != "starcoder2" && model.type != "opt" && model.type != "bloom" &&
+                     model.type != "falcon" && model.type != "gptj" && model.type != "gpt_neox";
   const auto hidden = static_cast<double>(model.hidden), width = static_cast<double>(model.width);
   const auto heads = static_cast<double>(model.head_dim * (model.heads + model.groups));
   const double layer = 2 * hidden * heads + (gated ? 3 : 2) * hidden * width;
@@ -340,10 +308,10 @@ double billions_of(const Sized& model) {
   return (static_cast<double>(model.layers) * layer + tables) / 1e9;
 }
 
-// Returns true where a size that a name states is within a third of the model's own.
+// Returns true where a size that a name states is within a half of the model's own: OLMo-2-0425-1B has 1.48.
 bool fits_size(const Sized& model, const std::vector<double>& stated) {
   return stated.empty() || model.type == "mixtral" ||
-         std::ranges::any_of(stated, [&](double size) { return std::abs(billions_of(model) / size - 1) < 1. / 3; });
+         std::ranges::any_of(stated, [&](double size) { return std::abs(billions_of(model) / size - 1) < 0.5; });
 }
 
 // The shipped models of one name with a size have whole billions.
@@ -365,9 +333,11 @@ std::optional<NamedModel> model_of_plain(const std::string& plain, std::string_v
   const auto stated = stated_sizes(name);
   for (const Shipped& model : kShippedModels)
     if (model.name == plain && fits_size(model, stated)) return NamedModel{std::string(model.file), model.layers};
-  for (const Sized& model : kSizedModels)
-    if (model.name == plain && fits_size(model, stated)) return NamedModel{config_of_model(model, name), model.layers};
-  for (const Expert& model : kExpertModels)
+  for (const std::span<const Sized> rows : {std::span<const Sized>(kSizedModels), more_sized_models()})
+    for (const Sized& model : rows)
+      if (model.name == plain && fits_size(model, stated))
+        return NamedModel{config_of_model(model, name), model.layers};
+  for (const Expert& model : expert_models())
     if (model.name == plain) {
       Json config = {{"name", printable(name, 80)}};
       config.update(Json::parse(model.config));
@@ -383,7 +353,12 @@ std::optional<NamedModel> model_of_name(std::string_view name) {
   const std::string plain = plain_name(name);
   if (auto known = model_of_plain(plain, name)) return known;
   const std::string shorter = without_version(plain);
-  return shorter == plain ? std::nullopt : model_of_plain(shorter, name);
+  if (shorter != plain)
+    if (auto known = model_of_plain(shorter, name)) return known;
+  const std::string base(base_in_name(last_part(name)));
+  auto known = base.empty() ? std::nullopt : model_of_plain(plain_name(base), base);
+  if (known) known->base = base;
+  return known;
 }
 
 bool holds_eight_bits(std::string_view name) { return lower_case(name).ends_with("-fp8"); }
@@ -391,7 +366,14 @@ bool holds_eight_bits(std::string_view name) { return lower_case(name).ends_with
 bool holds_four_bits(std::string_view name) { return lower_case(name).find("bnb-4bit") != std::string::npos; }
 
 void map_named_model(std::string_view name, const std::string& from, Report& report) {
-  if (const auto known = model_of_name(name)) return report.map("model", known->model, from);
+  if (const auto known = model_of_name(name)) {
+    report.map("model", known->model, from);
+    if (!known->base.empty())
+      report.approximate(
+          from, printable(name, 80) + " has the sizes of " + printable(known->base, 40) + ", which its name states");
+    return;
+  }
+  report.unknown_model = name;
   report.ask("model", "the sizes of " + printable(name, 80) +
                           " are not known here; state --model with its config.json (" + from + ")");
 }

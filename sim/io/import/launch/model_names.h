@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/io/import/launch/report.h"
@@ -11,6 +12,7 @@ namespace foretoken::io::launch {
 struct NamedModel {
   Json model;  ///< the name of a shipped model, or its config.json
   std::int64_t layers = 0;
+  std::string base{};  ///< the model that the beginning of a name states; empty where the whole name is known
 };
 
 /// Returns the model of a name such as "meta-llama/Llama-2-7b-hf", "lora_llama3_8b" or "llama3_70b"; nothing for a name

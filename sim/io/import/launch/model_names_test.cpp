@@ -19,6 +19,24 @@ struct Named {
 
 TEST(ModelNames, ParametersOfPublishedCheckpoints) {
   constexpr Named kNamed[] = {{"facebook/opt-125m", 125.2},
+                              {"Qwen/Qwen2-Math-7B", 7615.6},
+                              {"Qwen/Qwen2-Math-1.5B-Instruct", 1543.7},
+                              {"TinyLlama/TinyLlama_v1.1", 1100.0},
+                              {"allenai/OLMo-1B-hf", 1176.8},
+                              {"allenai/OLMo-7B-hf", 6888.1},
+                              {"allenai/OLMo-2-0425-1B", 1484.9},
+                              {"allenai/OLMo-2-1124-7B-Instruct", 7298.6},
+                              {"allenai/OLMo-2-1124-13B", 13716.2},
+                              {"allenai/OLMo-2-0325-32B", 32234.3},
+                              {"google/gemma-3-270m", 268.1},
+                              {"google/gemma-3-1b-it", 999.9},
+                              {"bigcode/starcoder2-3b", 3030.4},
+                              {"bigcode/starcoder2-7b", 7173.9},
+                              {"bigcode/starcoder2-15b", 15957.9},
+                              {"CohereForAI/c4ai-command-r-v01", 34980.8},
+                              {"CohereForAI/aya-23-8B", 8028.0},
+                              {"internlm/internlm2-1_8b", 1889.1},
+                              {"mistralai/Magistral-Small-2506", 23572.4},
                               {"LLM360/Amber", 6738.4},
                               {"facebook/opt-1.3b", 1315.8},
                               {"facebook/opt-6.7b", 6658.5},
@@ -143,6 +161,22 @@ TEST(ModelNames, VersionsOfOneSizeShareTheirShape) {
   EXPECT_EQ(known->layers, 22);
   EXPECT_TRUE(model_of_name("lmsys/vicuna-7b-v1.1"));
   EXPECT_FALSE(model_of_name("own/thing-7b-v1.1"));
+}
+
+TEST(ModelNames, AFineTuneHasTheSizesThatItsNameStates) {
+  const auto base = [](const char* name) {
+    const auto known = model_of_name(name);
+    return known ? known->base : "unknown";
+  };
+  EXPECT_EQ(base("shenzhi-wang/Llama3-8B-Chinese-Chat"), "Llama3-8B");
+  EXPECT_EQ(base("own/Meta-Llama-3.1-8B-Instruct-abliterated"), "Meta-Llama-3.1-8B");
+  EXPECT_EQ(base("mesolitica/tinyllama-1.1b-4096-fpf"), "tinyllama-1.1b");
+  EXPECT_EQ(base("Qwen2.5-7B-Instruct-my-sft"), "Qwen2.5-7B");
+  EXPECT_EQ(base("meta-llama/Llama-3.1-8B-Instruct"), "") << "the whole name is known";
+  for (const char* other : {"Llama-3-8B-Instruct-AWQ", "Llama-3-4x8B-merge", "Llama-3-8B-4x", "Qwen2.5-7B-VL-own",
+                            "Llama-3-8B-pruned", "Llama-3-Swallow-8B-v0.1", "own-7B-chat-v3", "Llama-3.2-11B-Vision",
+                            "Llama-2-7b-ko-own", "Qwen3-30B-A3B-own", "Llama-3-8B-to-4B"})
+    EXPECT_EQ(base(other), "unknown") << other;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/documents.h"
+#include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
@@ -195,7 +196,8 @@ std::size_t behind_submission(const std::vector<std::string>& words) {
 }
 
 // Counts the GPUs that the command of a file states.
-void count_gpus(const shell::Command& command, NamedFile& file) {
+void count_gpus(const shell::Script& script, const std::string& folder, NamedFile& file) {
+  const shell::Command& command = file.command;
   constexpr std::string_view kAllNodes[] = {"nnodes", "nodes", "num-nodes", "gpus", "ntasks", "include"};
   auto launched = launched_program(command.words, command.place(), [](std::string_view) { return false; });
   const std::string program = fs::path(command.words.front()).filename().string();
@@ -212,6 +214,7 @@ void count_gpus(const shell::Command& command, NamedFile& file) {
     for (Argument& argument : arguments_of({behind + 1, command.words.end()}, command.place()))
       if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
   std::vector<Argument> counts = counts_of(command, launched);
+  take_hosts(script, command, launched, folder, counts);
   for (const Argument& one : counts) {
     file.launched = file.launched || !one.place.ends_with(kWithoutLauncher);
     file.states_nodes = file.states_nodes || std::ranges::find(kAllNodes, one.name) != std::end(kAllNodes);
@@ -227,9 +230,9 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     const bool prepares = std::ranges::any_of(command.words, [](const std::string& word) {
       return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
     });
-    if (prepares) continue;
+    if (prepares || shell::handles_files(command)) continue;
     const std::string near = folder_of_configurations(command.words, folder);
-    NamedFile file;
+    NamedFile file{.place = command.place(), .command = command};
     std::size_t last = 0;
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const auto text = written_by(script, command.words[i]);
@@ -250,17 +253,15 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     const bool primus = is_primus_command(command.words);
     file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
-    count_gpus(command, file);
+    count_gpus(script, folder, file);
     if (primus) file.gpus = gpus_of_primus(script);
-    file.place = command.place();
-    file.command = command;
     files.push_back(std::move(file));
   }
   if (files.empty())
     if (auto file = file_of_variable(script, folder)) files.push_back(std::move(*file));
   if (files.empty())
     for (NamedFile& one : keys_of_programs(script, folder)) {
-      count_gpus(one.command, one);
+      count_gpus(script, folder, one);
       files.push_back(std::move(one));
     }
   return files;
@@ -334,6 +335,7 @@ std::string unstated_configuration(const shell::Script& script) {
 
 std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands) {
+    if (shell::handles_files(command)) continue;
     const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];

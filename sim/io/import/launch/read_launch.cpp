@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/documents.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/overrides.h"
@@ -20,12 +21,15 @@
 #include "sim/io/import/launch/read_script_file.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
+#include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
+#include "sim/io/model/read_model.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -132,6 +136,29 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
   report.scenario = scenario;
 }
 
+// A model that nobody knows by its name may stand in a folder beside the file.
+void settle_local_model(const fs::path& folder, Report& report) {
+  const std::string& name = report.unknown_model;
+  const bool asked = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model"; });
+  if (!asked || name.empty() || shell::is_unknown(name)) return;
+  const fs::path config = fs::path(name) / "config.json";
+  const auto path = near_file(config.string(), folder.empty() ? "." : folder.string());
+  // The file of that last name may be of something else: a config.json beside the script.
+  if (!path || path->parent_path().filename() != config.parent_path().filename()) return;
+  Findings wrong;
+  const auto document = document_from_file(*path, wrong);
+  if (document) (void)read_model(document->root(wrong), name);
+  if (document && wrong.complaints.empty()) {
+    std::error_code error;
+    return report.map("model", fs::absolute(*path, error).lexically_normal().string(),
+                      "the config.json in " + printable(name, 80));
+  }
+  const auto first = wrong.complaints.listed();
+  std::erase_if(report.asked, [](const Asked& one) { return one.key == "model"; });
+  report.ask("model", printable(config.string(), 80) + " is there, but its model cannot be read" +
+                          (first.empty() ? "" : ": " + first.front().message) + "; state another --model");
+}
+
 // Completes what a reader has made of the files. `own` are the facts that comments of the file state.
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
   // Facts would not help where a file is refused before any of its settings is read.
@@ -218,6 +245,7 @@ Report read_launch_text(const std::string& text, const fs::path& name, const Lau
   Launch known = launch;
   known.sets.insert(known.sets.begin(), own.begin(), own.end());
   read_text(name, text, known, report, findings);
+  settle_local_model(name.parent_path(), report);
   if (findings.complaints.empty()) complete(launch, own, report, findings);
   return report;
 }

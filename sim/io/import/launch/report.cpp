@@ -86,7 +86,9 @@ void Report::approximate(std::string setting, std::string because) {
 }
 
 void Report::refuse(std::string setting, std::string because, std::string from) {
-  refused.push_back({std::move(setting), std::move(because), std::move(from)});
+  const bool known = std::ranges::any_of(
+      refused, [&](const Refused& one) { return one.setting == setting && one.because == because; });
+  if (!known) refused.push_back({std::move(setting), std::move(because), std::move(from)});
 }
 
 void Report::ask(std::string_view key, std::string because) {

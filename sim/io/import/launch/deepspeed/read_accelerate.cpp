@@ -5,6 +5,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::deepspeed {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr KeyRule kAccelerateKeys[] = {
     {"use_kt kt_* kt_config.*", "KTransformers: experts on the CPU", true},
+    {"use_cpu", "a training on the CPU; only GPUs are modelled", true},
     {"tpu_name commands command_file tpu_use_*", "it counts for TPUs only"},
     {"iam_role_name ec2_instance_type sagemaker_* image_uri profile region base_job_name num_processes_*",
      "SageMaker launch", true},
@@ -19,7 +21,7 @@ constexpr KeyRule kAccelerateKeys[] = {
      "accelerate reads no sections of DeepSpeed here; they belong in a file of deepspeed_config_file", true},
     {"megatron_lm_config.* ipex_config.* mpirun_config.*", "another launcher", true},
     {"max_restarts monitor_interval num_cpu_threads_per_process role log_dir tee module no_python "
-     "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids use_cpu "
+     "compute_environment same_network rdzv_* machine_rank main_* debug tpu_* downcast_bf16 gpu_ids "
      "fsdp_config.* deepspeed_config.* fp8_config.* parallelism_config.* enable_cpu_affinity dynamo_* "
      "same_network main_process_ip main_process_port deepspeed_fields_from_accelerate_config"}};
 
@@ -46,17 +48,28 @@ std::optional<Json> named_deepspeed(const Settings& settings, const std::filesys
   const auto name = settings.text({"deepspeed_config.deepspeed_config_file"});
   if (!name) return std::nullopt;
   Findings unread;
-  std::error_code error;
-  const std::filesystem::path file = path.parent_path() / *name;
-  if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
-  const auto text = read_text_file(file, file.string(), unread);
-  const auto document = text ? parse_json(*text, file.string(), unread) : std::nullopt;
+  const std::string folder = path.parent_path().string();
+  const auto file = near_file(*name, folder.empty() ? "." : folder);
+  const auto text = file ? read_text_file(*file, file->string(), unread) : std::nullopt;
+  const auto document = text ? parse_json(*text, file->string(), unread) : std::nullopt;
   return document ? std::optional(as_texts(Json(*document))) : std::nullopt;
+}
+
+void map_named_deepspeed(const Settings& file, Report& report) {
+  const auto micro = file.whole({"train_micro_batch_size_per_gpu"}), all = file.whole({"train_batch_size"}),
+             accumulation = file.whole({"gradient_accumulation_steps"});
+  if (micro || all)
+    map_data_batch({micro, accumulation, all, "the DeepSpeed file"}, report.whole("gpus"), 1, report);
+  else if (accumulation)
+    report.accumulation = *accumulation;
+  map_deepspeed(file, report);
 }
 
 void map_accelerate_deepspeed(const Settings& settings, const std::filesystem::path& path, Report& report) {
   const auto file = settings.text({"deepspeed_config.deepspeed_config_file"});
-  if (const auto document = named_deepspeed(settings, path)) return map_deepspeed(Settings(*document, report), report);
+  if (const auto document = named_deepspeed(settings, path))
+    return map_named_deepspeed(Settings(*document, report), report);
+  if (file && map_named_zero(*file, report)) return;
   if (file)
     return report.ask("optimizer.zero_stage", printable(*file, 80) + ", which decides about ZeRO, is not there");
   const std::int64_t stage = settings.whole({"deepspeed_config.zero_stage"}).value_or(2);
@@ -108,7 +121,7 @@ void read_accelerate(const Json& document, const std::filesystem::path& path, st
   if (const auto all = gpus ? gpus : processes)
     report.map("gpus", *all, gpus ? "the command line" : "num_processes, of all machines together");
   report.ask("batch.global", "accelerate's files hold no batch");
-  (void)settings.whole({"deepspeed_config.gradient_accumulation_steps"});
+  if (const auto steps = settings.whole({"deepspeed_config.gradient_accumulation_steps"})) report.accumulation = *steps;
   const std::string type = settings.text({"distributed_type"}).value_or("NO");
   map_accelerate_precision(settings, report);
   map_accelerate_degrees(settings);

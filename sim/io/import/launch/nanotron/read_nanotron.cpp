@@ -82,7 +82,6 @@ class Section {
 /// Keys of these sections that change neither time nor memory.
 constexpr std::string_view kNoEffect[] = {"ddp_bucket_cap_mb",
                                           "init_method",
-                                          "make_vocab_size_divisible_by",
                                           "model_config",
                                           "limit_test_batches",
                                           "limit_val_batches",
@@ -240,6 +239,18 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
              "micro_batch_size x batch_accumulation_per_replica x dp");
 }
 
+// nanotron/helpers.py, _vocab_size_with_padding: a multiple of the number times the tensor ranks.
+void pad_vocabulary(const Section& model, Report& report) {
+  const std::int64_t stated = whole_of(model.text("make_vocab_size_divisible_by")).value_or(1);
+  const std::int64_t tensor = report.whole("parallelism.tensor").value_or(1);
+  const std::int64_t words = report.whole("model.vocab_size").value_or(0);
+  constexpr std::int64_t kMost = 1 << 24;
+  if (stated < 1 || tensor < 1 || words < 1 || stated > kMost || tensor > kMost || words > kMost) return;
+  const std::int64_t multiple = stated * tensor, padded = (words + multiple - 1) / multiple * multiple;
+  if (padded != words && padded <= kMost)
+    report.map("model.vocab_size", padded, "vocab_size, rounded up to a multiple of make_vocab_size_divisible_by x tp");
+}
+
 void map_software(const Section& model, const Section& parallel, const Section& optimizer, Report& report) {
   const std::string type = model.text("dtype");
   if (type == "bfloat16")
@@ -301,6 +312,7 @@ void read_nanotron(const Document& document, Report& report) {
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
   }
   map_run(parallel, tokens, report);
+  pad_vocabulary(model, report);
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())
     report.refuse("doremi", "a reference model runs beside the trained one");

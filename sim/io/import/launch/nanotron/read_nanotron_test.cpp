@@ -47,6 +47,23 @@ TEST(ReadNanotron, FusedAttentionNeedsNoSelectiveRecomputing) {
   EXPECT_THAT(refusals("FULL"), HasSubstr("parallelism.recompute_granularity"));
 }
 
+// nanotron/helpers.py: _vocab_size_with_padding.
+TEST(ReadNanotron, TheVocabularyIsPaddedForItsTensorRanks) {
+  const auto words = [](const std::string& multiple, const std::string& tensor) {
+    Findings findings;
+    return read_launch_text("model:\n  make_vocab_size_divisible_by: " + multiple +
+                                "\n  model_config: {num_hidden_layers: 4, hidden_size: 256, num_attention_heads: 4,\n"
+                                "    intermediate_size: 1024, vocab_size: 50259, is_llama_config: true}\n"
+                                "parallelism: {dp: 4, pp: 1, tp: " +
+                                tensor + "}\ntokens: {micro_batch_size: 4, sequence_length: 2048}\n",
+                            "run.yaml", {}, findings)
+        .whole("model.vocab_size");
+  };
+  EXPECT_EQ(words("1", "1"), 50259);
+  EXPECT_EQ(words("64", "1"), 50304);
+  EXPECT_EQ(words("1", "2"), 50260);
+}
+
 // parallelism_config.py: TensorParallelLinearMode[self.tp_mode.upper()]
 TEST(ReadNanotron, KeysThatAreNotStatedHaveItsDefaults) {
   Findings findings;

@@ -130,9 +130,9 @@ void Interpreter::edit(const Texts& words, const Simple& command) {
   const bool names_file = (name == "cat" && words.size() == 2) || name == "cp";
   if (name == "cat" && !names_file && !alone) return;
   if (!command.document.empty()) text = command.document;
-  if (!command.input.empty()) text = text_beside(command.input);
-  if (names_file) text = text_beside(words[1]);
-  if (edit && !edit->file.empty()) text = text_at(edit->file);
+  if (!command.input.empty()) text = text_near(command.input);
+  if (names_file) text = text_near(words[1]);
+  if (edit && !edit->file.empty()) text = edit->in_place ? text_at(edit->file) : text_near(edit->file);
   constexpr std::size_t kLongest = 1 << 18;
   if (!text || text->size() > kLongest) return;
   if (name == "envsubst") text = with_variables(*text);

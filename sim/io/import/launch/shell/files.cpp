@@ -64,6 +64,16 @@ std::optional<std::string> Interpreter::text_beside(const std::string& path) {
   return !is_unknown(path) && is_beside(path, false) ? text_at(path) : std::nullopt;
 }
 
+// A template may stand in a folder above, from which the script is started.
+std::optional<std::string> Interpreter::text_near(const std::string& path) {
+  if (is_unknown(path)) return std::nullopt;
+  if (auto text = text_beside(path)) return text;
+  const fs::path plain = fs::path(path).lexically_normal();
+  if (plain.empty() || plain.is_absolute() || *plain.begin() == "..") return std::nullopt;
+  auto found = found_file(plain.string(), kFoldersAbove);
+  return found ? std::optional(std::move(found->text)) : std::nullopt;
+}
+
 // A sourced file has its own $0, but the folder of paths stays that of the first script.
 void Interpreter::source(const Texts& words, Mode mode) {
   if (words.size() < 2) return;

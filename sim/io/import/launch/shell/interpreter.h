@@ -126,6 +126,7 @@ class Interpreter {
   [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);
   [[nodiscard]] std::optional<std::string> text_at(const std::string& path);
   [[nodiscard]] std::optional<std::string> text_beside(const std::string& path);
+  [[nodiscard]] std::optional<std::string> text_near(const std::string& path);
 
   [[nodiscard]] bool is(std::string_view word) const;
   [[nodiscard]] bool ended() const { return budget_.spent || at_ >= tokens_->size(); }

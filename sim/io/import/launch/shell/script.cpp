@@ -18,6 +18,13 @@ bool is_script_name(std::string_view file) {
   return std::ranges::any_of(kEndings, [&](const char* ending) { return file.ends_with(ending); });
 }
 
+bool handles_files(const Command& command) {
+  constexpr std::array kTools = {"sed", "cat",  "envsubst", "cp",   "mv",   "ln",    "awk", "grep", "head",
+                                 "tee", "tail", "echo",     "diff", "less", "rsync", "scp", "rm",   "touch"};
+  return !command.words.empty() &&
+         std::ranges::find(kTools, std::filesystem::path(command.words.front()).filename()) != kTools.end();
+}
+
 void Script::write(const std::string& name, std::string text) {
   if (documents.insert_or_assign(name, std::move(text)).second) written.push_back(name);
 }

@@ -70,6 +70,9 @@ struct Given {
 /// Returns true for the name of a shell script or of a scheduler's job: "train.sh", "run.bash", "pretrain.slurm".
 [[nodiscard]] bool is_script_name(std::string_view file);
 
+/// Returns true for a command that writes, copies or shows files, and trains nothing: sed, cp.
+[[nodiscard]] bool handles_files(const Command& command);
+
 /// Reads the script at `path` and the files that it sources. Complains, and returns nothing, about a file that cannot
 /// be read and about work without an end.
 ///

@@ -154,6 +154,11 @@ bool is_own_program(const std::vector<Argument>& arguments) {
 
 namespace {
 
+/// Keys of DeepSpeed's file and the Trainer's arguments.
+constexpr OwnName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
+                               {"gradient_accumulation_steps", kOwnSteps},
+                               {"train_batch_size", "global-train-batch-size"}};
+
 // Adds an argument that DeepSpeed's file states.
 void take_key_of_deepspeed(const std::string& name, const std::string& value, const std::string& key,
                            std::vector<Argument>& arguments, Origins& origins) {
@@ -177,14 +182,41 @@ void take_precision_of_deepspeed(const Json& config, std::vector<Argument>& argu
 
 void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins) {
   take_precision_of_deepspeed(config, arguments, origins);
-  constexpr OwnName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
-                                 {"gradient_accumulation_steps", kOwnSteps},
-                                 {"train_batch_size", "global-train-batch-size"}};
   if (last_of(arguments, kOwnEach) != nullptr) return;
   for (const auto& [key, name] : kOfFile) {
     const auto found = config.find(std::string(key));
     if (found != config.end() && found->is_string() && whole_of(found->get<std::string>()))
       take_key_of_deepspeed(name, found->get<std::string>(), std::string(key), arguments, origins);
+  }
+}
+
+namespace {
+
+// Asks where a flag and the file differ: transformers, integrations/deepspeed.py, stops there.
+void ask_beside_file(std::string_view name, const std::string& stated, const std::string& other,
+                     std::vector<Argument>& arguments, Report& report) {
+  const auto* const fixed = std::ranges::find(kFixed, name, &Fixed::name);
+  report.ask(fixed->key, flag_of(std::string(name)) + " " + printable(stated, 20) + " and " + other +
+                             ", differ; state " + fixed->way);
+  std::erase_if(arguments, [&](const Argument& one) { return one.name == name; });
+  if (name == kOwnSteps) arguments.push_back({kOwnSteps, {"auto"}, ""});  // not the default
+}
+
+}  // namespace
+
+void take_settings_beside_accelerate(const Json& config, std::vector<Argument>& arguments, Origins& origins,
+                                     Report& report) {
+  take_precision_of_deepspeed(config, arguments, origins);
+  for (const auto& [key, name] : kOfFile) {
+    const auto found = config.find(std::string(key));
+    if (found == config.end() || !found->is_string()) continue;
+    const std::string value = found->get<std::string>();
+    if (!whole_of(value)) continue;
+    const std::string stated = value_of(arguments, name);
+    if (last_of(arguments, name) == nullptr)
+      take_key_of_deepspeed(name, value, std::string(key), arguments, origins);
+    else if (whole_of(stated) && whole_of(stated) != whole_of(value))
+      ask_beside_file(name, stated, std::string(key) + " of the DeepSpeed configuration, " + value, arguments, report);
   }
 }
 

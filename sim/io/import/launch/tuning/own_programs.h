@@ -28,4 +28,8 @@ void take_precision_of_deepspeed(const Json& config, std::vector<Argument>& argu
 /// Adds what DeepSpeed's configuration states where no argument does: the precision, and the batch.
 void take_settings_of_deepspeed(const Json& config, std::vector<Argument>& arguments, Origins& origins);
 
+/// Adds the same, each where no argument states it, from a file that accelerate's file names. Asks where they differ.
+void take_settings_beside_accelerate(const Json& config, std::vector<Argument>& arguments, Origins& origins,
+                                     Report& report);
+
 }  // namespace foretoken::io::launch::tuning

@@ -87,6 +87,19 @@ void map_axolotl_method(const Settings& settings, Report& report) {
               report);
 }
 
+// Each key is enough: recipes turn one off where another one is on.
+void map_axolotl_recompute(const Settings& settings, Report& report) {
+  std::string from;
+  for (const char* key : {"gradient_checkpointing", "activation_offloading",
+                          "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"})
+    if (settings.on({key}) && from.empty()) from = key;
+  const bool moves = settings.text({"gradient_checkpointing"}).value_or("") == "offload";
+  if (moves || settings.on({"activation_offloading"}))
+    report.refuse(moves ? "gradient_checkpointing" : "activation_offloading",
+                  "activations that move to the host's memory");
+  report.map("recompute.granularity", from.empty() ? "none" : "full", from.empty() ? "gradient_checkpointing" : from);
+}
+
 }  // namespace
 
 bool is_axolotl(const Json& document) { return document.is_object() && document.contains("base_model"); }
@@ -115,15 +128,10 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   report.map("precision", half ? "fp16" : single ? "fp32" : "bf16", half ? "fp16" : "bf16");
   if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
   (void)settings.on({"tf32"});
-  // Each of them is enough: recipes turn one off where another one is on.
-  bool checkpointed = false;
-  for (const char* key : {"gradient_checkpointing", "activation_offloading",
-                          "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"})
-    checkpointed = settings.on({key}) || checkpointed;
-  if (settings.text({"gradient_checkpointing"}).value_or("") == "offload" || settings.on({"activation_offloading"}))
-    report.refuse("gradient_checkpointing", "activations that move to the host's memory");
-  report.map("recompute.granularity", checkpointed ? "full" : "none", "gradient_checkpointing");
+  map_axolotl_recompute(settings, report);
   if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
+  map_eager_attention(settings, report);
+  refuse_other_device(settings, report);
   map_axolotl_sharding(settings, report);
   map_axolotl_method(settings, report);
   // bf16 is the type of the loaded weights, too: axolotl, utils/config/__init__.py. DeepSpeed, and FSDP beside

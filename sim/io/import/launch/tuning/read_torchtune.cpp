@@ -9,6 +9,7 @@
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/torchtune_model.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
 
 namespace foretoken::io::launch::tuning {
@@ -95,6 +96,25 @@ void map_torchtune_method(const Settings& settings, const std::string& builder, 
                 report);
 }
 
+// The library counts, too: bitsandbytes.optim.AdamW has states of 32 bits, torch.optim.AdamW those of the weights.
+std::string optimizer_of(const std::string& component) {
+  return component.starts_with("bitsandbytes.") ? component : last_part(component);
+}
+
+// Recipes of one's own name several optimizers, of which optimizer_name chooses one.
+void map_torchtune_optimizer(const Settings& settings, Report& report) {
+  if (const auto name = settings.text({"optimizer._component_"}))
+    return map_optimizer_name(optimizer_of(*name), "optimizer._component_", report);
+  const auto chosen = settings.text({"optimizer_name", "optimizer.name"});
+  const std::string key = "optimizer." + chosen.value_or("") + "._component_";
+  if (const auto name = chosen ? settings.text({key}) : std::nullopt)
+    return map_optimizer_name(optimizer_of(*name), key, report);
+  const auto sections = settings.document().find("optimizer");
+  const bool several = sections != settings.document().end() && sections->is_object() && !sections->empty();
+  if (several || chosen)
+    report.refuse("optimizer", "no optimizer._component_ names the optimizer; allowed, it is Adam");
+}
+
 void map_torchtune_memory(const Settings& settings, bool single, Report& report) {
   report.map("recompute.granularity", settings.on({"enable_activation_checkpointing"}) ? "full" : "none",
              "enable_activation_checkpointing");
@@ -103,8 +123,7 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
   if (settings.on({"fsdp_cpu_offload"})) map_offload("parameters", "cpu", "fsdp_cpu_offload", report);
   if (settings.on({"optimizer_in_bwd"}))
     report.approximate("optimizer_in_bwd", "all gradients are kept until the step's end");
-  if (const auto name = settings.text({"optimizer._component_"}))
-    map_optimizer_name(last_part(*name), "optimizer._component_", report);
+  map_torchtune_optimizer(settings, report);
   map_sharding(single ? 0 : 3, single ? "a recipe of one device" : "FSDP shards weights, gradients and states", report);
   report.map("compile", settings.on({"compile"}), "compile");
 }
@@ -127,7 +146,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   const Settings settings(std::move(resolved), report);
   const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
   refuse_other_recipes(settings, text, report);
-  map_named_model(builder, "model._component_", report);
+  map_torchtune_model(settings, builder, report);
+  refuse_other_device(settings, report);
   // Up to 0.2 the dataset cut the sequences: torchtune/datasets/_instruct.py.
   if (!settings.map_whole({"tokenizer.max_seq_len", "dataset.max_seq_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "tokenizer.max_seq_len is null: sequences are as long as the data");

@@ -19,7 +19,9 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr KeyRule kTrainerKeys[] = {
-    {"freeze_vit freeze_aligner freeze_vision_tower freeze_multi_modal_projector", "a multimodal model", true},
+    {"freeze_vit freeze_aligner", "a multimodal model", true},
+    {"freeze_vision_tower freeze_multi_modal_projector freeze_language_model",
+     "it counts for multimodal models only; files with every argument hold it"},
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
     {"use_galore galore_* use_apollo apollo_* use_badam badam_* use_muon use_adam_mini use_llama_pro "
      "optim_target_modules",
@@ -372,6 +374,8 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
                  gpus, ring, report);
   if (single && defaults == Defaults::kUnknown) assume_single_micro_batch(report);
   map_trainer_precision(settings, report);
+  map_eager_attention(settings, report);
+  refuse_other_device(settings, report);
   map_trainer_recompute(settings, defaults, report);
   map_trainer_optimizer(settings, defaults, report);
   if (deepspeed != nullptr && defaults == Defaults::kTrainer) check_batch_of_deepspeed(settings, *deepspeed, report);

@@ -11,12 +11,14 @@
 #include "sim/io/import/launch/branch_keys.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/tuning/beside_accelerate.h"
 #include "sim/io/import/launch/tuning/lora_file.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/other_programs.h"
@@ -26,7 +28,6 @@
 #include "sim/io/import/launch/tuning/swift.h"
 #include "sim/io/import/launch/tuning/trl.h"
 #include "sim/io/import/launch/tuning/variable_behind.h"
-#include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::tuning {
@@ -183,21 +184,6 @@ bool add_type_of_chat(const Origins& origins, std::vector<Argument>& arguments) 
   return true;
 }
 
-/// Reads the file that `accelerate launch --config_file` names.
-std::optional<Json> accelerate_file(const shell::Script& script, const std::string& name, const std::string& folder,
-                                    Report& own, Report& report) {
-  Findings unread;
-  const auto text = text_of_named(script, name, folder);
-  auto settings = text ? read_yaml(*text, "accelerate's file", unread) : std::nullopt;
-  if (settings && deepspeed::is_accelerate(*settings)) {
-    deepspeed::read_accelerate(*settings, fs::path(folder) / name, std::nullopt, own);
-    return settings;
-  }
-  report.ask("optimizer.zero_stage", "accelerate's file " + printable(shell::shown_unknown(name), 100) +
-                                         ", which decides about sharding and recomputing, is not there");
-  return std::nullopt;
-}
-
 /// Takes activation checkpointing out of the file of --fsdp_config, as the Trainer does. Asks where it is not there.
 void add_fsdp_config(const shell::Script& script, const std::string& folder, Json& document, Report& report) {
   const std::string name = document.value("fsdp_config", "");
@@ -209,49 +195,6 @@ void add_fsdp_config(const shell::Script& script, const std::string& folder, Jso
     return report.ask("recompute", "the file of --fsdp_config, " + printable(name, 100) + ", is not there");
   if (Settings(as_texts(Json(*config)), report).on({"activation_checkpointing"}))
     document["gradient_checkpointing"] = "true";
-}
-
-/// Returns the devices of accelerate's options as a name of a DeepSpeed file has them.
-template <class Option>
-std::string offload_words(const Option& option) {
-  const auto is_moved = [&](const char* name) { return option(name) == "cpu" || option(name) == "nvme"; };
-  const bool optimizer = is_moved("offload-optimizer-device"), parameters = is_moved("offload-param-device");
-  return std::string(optimizer || parameters ? "_offload" : "") + (optimizer ? "_optimizer" : "") +
-         (parameters ? "_param" : "");
-}
-
-/// Adds what accelerate's file and options say, where the program's own arguments do not. Returns what the file says.
-Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,
-                      bool with_config, Json& document, Report& report) {
-  const auto option = [&](const char* name) {
-    const Argument* const found = last_of(launched.options, name);
-    return found == nullptr ? std::string() : joined(*found);
-  };
-  Report file;
-  const Argument* const named = last_of(launched.options, "config-file");  // -m may follow its name
-  const std::string name = named == nullptr || named->values.empty() ? "" : named->values.front();
-  const auto settings = name.empty() ? std::nullopt : accelerate_file(script, name, folder, file, report);
-  const bool by_fsdp = launched.has("use-fsdp") || (settings && settings->value("distributed_type", "") == "FSDP");
-  std::string type = option("mixed-precision");
-  if (type.empty() && file.has("precision")) type = file.at("precision").get<std::string>();
-  if ((type == "bf16" || type == "fp16") && !document.contains("bf16") && !document.contains("fp16"))
-    document[type] = "true";
-  const auto stage = file.whole("optimizer.zero_stage");
-  std::string said = stage ? std::to_string(*stage) : "";
-  if (launched.has("use-deepspeed"))  // stage 2 by default: accelerate/utils/dataclasses.py, DeepSpeedPlugin
-    said = (option("zero-stage").empty() ? "2" : option("zero-stage")) + offload_words(option);
-  if (const std::string strategy = option("fsdp-sharding-strategy"); strategy == "2" || strategy == "SHARD_GRAD_OP")
-    said = "2";
-  const std::string moved = option("fsdp-offload-params") == "true" ? " offload" : "";
-  if (option("fsdp-activation-checkpointing") == "true") document["gradient_checkpointing"] = "true";
-  const bool decided = with_config || document.contains("deepspeed") || document.contains("fsdp");
-  if (!decided && by_fsdp)
-    document["fsdp"] = (said == "2" ? "shard_grad_op" : "full_shard") + moved;
-  else if (!decided && !said.empty())
-    document["deepspeed"] = "zero" + said;
-  // The Trainer takes it over from accelerate's file: transformers/trainer.py, create_accelerator_and_postprocess.
-  if (file.at("recompute.granularity") == "full") document["gradient_checkpointing"] = "true";
-  return file;
 }
 
 /// A command with what its script says beside it.
@@ -308,9 +251,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
   Origins origins = take_names_of_trainer(launched.program, arguments, report);
-  // The file behind accelerate's option decides as one behind the program's own does.
-  if (const Argument* const file = last_of(launched.options, "deepspeed-config-file"))
-    if (last_of(arguments, "deepspeed") == nullptr) arguments.push_back({"deepspeed", file->values, file->place});
+  const bool by_accelerate = add_deepspeed_of_accelerate(script, launched, folder, arguments);
   // A variable that nobody sets names the file.
   for (Argument& argument : arguments)
     if (argument.name == "deepspeed" && joined(argument).empty() &&
@@ -320,12 +261,15 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   // DeepSpeed's own flag (deepspeed.add_config_arguments). The Trainer's is --deepspeed FILE.
   const bool by_deepspeed = last_of(arguments, "deepspeed-config") != nullptr;
   const auto deepspeed = take_deepspeed(script, folder, arguments, report);
-  if (deepspeed && (by_deepspeed || !origins.defaults_known))
+  if (deepspeed && by_accelerate)
+    take_settings_beside_accelerate(*deepspeed, arguments, origins, report);
+  else if (deepspeed && (by_deepspeed || !origins.defaults_known))
     take_settings_of_deepspeed(*deepspeed, arguments, origins);
   else if (deepspeed)
     take_precision_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
-  const std::vector<Argument> counts = counts_of(command, launched);
+  std::vector<Argument> counts = counts_of(command, launched);
+  take_hosts(script, command, launched, folder, counts);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
@@ -386,7 +330,12 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
                        Json document, std::optional<std::int64_t> gpus, Report& report) {
   const LaunchedProgram launched =
       launched_program(command.words, command.place(), [](std::string_view) { return false; });
-  const auto deepspeed = deepspeed::take_deepspeed_object(document);
+  auto deepspeed = deepspeed::take_deepspeed_object(document);
+  std::vector<Argument> named;
+  if (!deepspeed && !document.contains("deepspeed") && add_deepspeed_of_accelerate(script, launched, folder, named)) {
+    deepspeed = megatron::deepspeed_config_of(script, {{"deepspeed-config", named.front().values, ""}}, folder);
+    if (!deepspeed) document["deepspeed"] = named.front().values.front();
+  }
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, Defaults::kTrainer,
                        report);
 }

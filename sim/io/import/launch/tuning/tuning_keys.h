@@ -8,7 +8,8 @@ namespace foretoken::io::launch::tuning {
 /// Files, logs, checkpoints, evaluation, learning rates, losses, seeds, tokens and templates. Source: the recipes of
 /// axolotl, torchtune, LLaMA-Factory, TRL and the alignment handbook.
 inline constexpr std::string_view kNoEffectKeys =
-    "accelerator_config accelerator_config.* adam_* adapter_folder add_eos_token add_special_tokens add_tokens "
+    "accelerator_config accelerator_config.* adam_* adapter_folder adapter_name_or_path add_eos_token "
+    "add_special_tokens add_tokens "
     "added_tokens_overrides additional_* asft_* assistant_only_loss attention_dropout auto_resume* average_tokens* "
     "axolotl_config_path badam_* base_model_config base_model_ignore_patterns batch_eval_metrics batch_size_val "
     "bench_dataset bench_split beta bf16_full_eval bos_token buffer_size cache_* callbacks.* "
@@ -43,7 +44,9 @@ inline constexpr std::string_view kNoEffectKeys =
     "model_tag model_version "
     "model_quantization* model_revision model_type moe_aux_loss_coef mp_parameters ms_hub_token neftune_noise_alpha "
     "new_special_tokens no_cuda noisy_embedding_alpha num_beams num_epochs num_labels num_processes num_train_epochs "
-    "num_warmup_steps offload_folder om_hub_token optim_args optimizer.* otel_* output_dir overwrite_* packed "
+    "num_warmup_steps offload_folder om_hub_token optim_args optim_args.amsgrad optim_args.beta* optim_args.eps* "
+    "optim_args.lr "
+    "optim_args.weight_decay optimizer.* otel_* output_dir overwrite_* packed "
     "pad_token padding_side past_index peft.loftq* peft_autocast_adapter_dtype peft_init* peft_use_* "
     "per_device_eval_batch_size pissa_* plot_loss predict_* prediction_loss_only preprocess_* preprocessing_* "
     "pretrained* prompt_fields* prompt_style "

@@ -1,0 +1,166 @@
+// Tests parts of recipes: builders with sizes, optimizers of bitsandbytes, unfused attention, devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::tuning {
+namespace {
+
+using testing::HasSubstr;
+
+Report read_torchtune_recipe(const std::string& model, const std::string& rest) {
+  return read_test_launch(
+      "tokenizer: {_component_: torchtune.models.llama2.llama2_tokenizer, max_seq_len: 2048}\n"
+      "batch_size: 2\ndtype: bf16\nenable_activation_checkpointing: true\nmodel: " +
+          model + "\n" + rest + "\n",
+      "recipe.yaml");
+}
+
+constexpr const char* kSmall =
+    "vocab_size: 32000, num_layers: 4, num_heads: 16, num_kv_heads: 4, embed_dim: 1024, max_seq_len: 2048";
+
+TEST(TorchtuneRecipe, ABuilderTakesItsSizesFromTheFile) {
+  const auto model = [](const std::string& component, const std::string& more) {
+    const Report report =
+        read_torchtune_recipe("{_component_: torchtune.models." + component + ", " + kSmall + more + "}",
+                              "optimizer: {_component_: torch.optim.AdamW}");
+    EXPECT_EQ(refused_lines(report), "") << component;
+    return report.at("model");
+  };
+  const Json llama = model("llama2.llama2", "");
+  EXPECT_EQ(llama["model_type"], "llama");
+  EXPECT_EQ(llama["num_hidden_layers"], 4);
+  EXPECT_EQ(llama["num_key_value_heads"], 4);
+  EXPECT_EQ(llama["intermediate_size"], 2816) << "4 x 682, rounded up to 256";
+  EXPECT_EQ(llama["tie_word_embeddings"], false);
+  EXPECT_EQ(model("llama3.lora_llama3", ", intermediate_dim: 4096, lora_rank: 8")["intermediate_size"], 4096);
+  EXPECT_EQ(model("qwen2.qwen2", ", intermediate_dim: 4096, tie_word_embeddings: true")["tie_word_embeddings"], true);
+  EXPECT_EQ(model("mistral.mistral", ", intermediate_dim: 4096")["model_type"], "mistral");
+  const Json gemma = model("gemma.gemma", ", intermediate_dim: 4096, head_dim: 256");
+  EXPECT_EQ(gemma["head_dim"], 256);
+  EXPECT_EQ(gemma["tie_word_embeddings"], true);
+}
+
+TEST(TorchtuneRecipe, ASizeThatTheFileLacksIsAskedFor) {
+  const Report report =
+      read_torchtune_recipe("{_component_: torchtune.models.llama2.llama2, num_layers: 4}", "optimizer: {}");
+  EXPECT_EQ(report.asked.front().key, "model");
+  EXPECT_THAT(report.asked.front().because, HasSubstr("model.embed_dim"));
+}
+
+TEST(TorchtuneRecipe, AnOptimizerIsChosenByItsName) {
+  const std::string sections =
+      "optimizer:\n  plain: {_component_: torch.optim.AdamW, lr: 1e-5}\n"
+      "  other: {_component_: own.optimizers.Muon, lr: 1e-5}\n";
+  const std::string model = "{_component_: torchtune.models.llama3_1.llama3_1_8b}";
+  EXPECT_EQ(read_torchtune_recipe(model, sections + "optimizer_name: plain").at("optimizer.name"), Json("adam"));
+  EXPECT_THAT(refused_lines(read_torchtune_recipe(model, sections + "optimizer_name: other")), HasSubstr("Muon"));
+  EXPECT_THAT(refused_lines(read_torchtune_recipe(model, sections)), HasSubstr("optimizer: no optimizer._component_"));
+  const Report logged =
+      read_torchtune_recipe(model, sections + "optimizer_name: plain\nwandb: {groups: {ema: a_8bit}}");
+  EXPECT_EQ(refused_lines(logged), "") << "the section of a logger";
+}
+
+// bitsandbytes, optim/optimizer.py: get_state_buffer(dtype=torch.float32).
+TEST(Recipes, StatesOfBitsandbytesHave32Bits) {
+  const std::string model = "{_component_: torchtune.models.llama3_1.llama3_1_8b}";
+  const auto moments = [&](const std::string& name) {
+    return read_torchtune_recipe(model, "optimizer: {_component_: " + name + "}").at("precision_recipe.moments");
+  };
+  EXPECT_EQ(moments("torch.optim.AdamW"), Json("bf16"));
+  EXPECT_EQ(moments("bitsandbytes.optim.AdamW"), Json("fp32"));
+  EXPECT_EQ(moments("bitsandbytes.optim.PagedAdamW"), Json("fp32"));
+  EXPECT_EQ(moments("bitsandbytes.optim.PagedAdamW8bit"), Json(1));
+  const auto axolotl = [](const std::string& name) {
+    return read_test_launch(
+        "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+        "gradient_accumulation_steps: 4\noptim_args: {eps: 1e-8, beta1: 0.9}\noptimizer: " +
+            name,
+        "axolotl.yaml");
+  };
+  EXPECT_EQ(axolotl("adamw_torch").at("precision_recipe.moments"), Json("bf16"));
+  EXPECT_EQ(axolotl("paged_adamw_32bit").at("precision_recipe.moments"), Json("fp32"));
+  EXPECT_EQ(axolotl("adamw_bnb_8bit").at("precision_recipe.moments"), Json(1));
+  EXPECT_EQ(refused_lines(axolotl("adamw_torch")), "") << "eps of the optimizer changes nothing";
+}
+
+std::string axolotl_with(const std::string& rest) {
+  return "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n" + rest;
+}
+
+std::string factory_with(const std::string& rest) {
+  return "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\nfinetuning_type: full\ndataset: a\ncutoff_len: 2048\n"
+         "bf16: true\nper_device_train_batch_size: 1\n" +
+         rest;
+}
+
+TEST(Recipes, StatesOfBitsandbytesBesideTheTrainersWeightsInBf16) {
+  const auto moments = [](const std::string& name) {
+    return read_test_launch(factory_with("pure_bf16: true\noptim: " + name), "f.yaml").at("precision_recipe.moments");
+  };
+  EXPECT_EQ(moments("adamw_torch"), Json("bf16"));
+  EXPECT_EQ(moments("paged_adamw_32bit"), Json("fp32"));
+  EXPECT_EQ(moments("paged_adamw_8bit"), Json(1));
+}
+
+TEST(Recipes, EagerAttentionIsUnfused) {
+  for (const char* eager : {"eager_attention: true", "attn_implementation: eager"})
+    EXPECT_EQ(read_test_launch(axolotl_with(eager), "a.yaml").at("attention"), Json("unfused")) << eager;
+  for (const char* fused : {"eager_attention: false", "attn_implementation: sdpa", "flash_attention: true"})
+    EXPECT_FALSE(read_test_launch(axolotl_with(fused), "a.yaml").has("attention")) << fused;
+  EXPECT_EQ(read_test_launch(factory_with("flash_attn: disabled"), "f.yaml").at("attention"), Json("unfused"));
+  for (const char* fused : {"flash_attn: fa2", "flash_attn: sdpa", "flash_attn: auto"})
+    EXPECT_FALSE(read_test_launch(factory_with(fused), "f.yaml").has("attention")) << fused;
+  const std::string run =
+      "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 "
+      "--bf16 --max_seq_length 2048 --learning_rate 1e-5 --attn_implementation ";
+  EXPECT_EQ(read_test_launch(run + "eager", "run.sh").at("attention"), Json("unfused"));
+  EXPECT_FALSE(read_test_launch(run + "flash_attention_2", "run.sh").has("attention"));
+}
+
+TEST(Recipes, OtherDevicesAreRefusedByName) {
+  const std::string model = "{_component_: torchtune.models.llama3_1.llama3_1_8b}";
+  const auto torchtune = [&](const std::string& device) {
+    return refused_lines(
+        read_torchtune_recipe(model, "optimizer: {_component_: torch.optim.AdamW}\ndevice: " + device));
+  };
+  EXPECT_EQ(torchtune("cuda"), "");
+  for (const char* device : {"cpu", "npu", "xpu", "mps"}) EXPECT_THAT(torchtune(device), HasSubstr(device));
+  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with("device: mps"), "a.yaml")), HasSubstr("mps"));
+  EXPECT_THAT(refused_lines(read_test_launch(factory_with("use_cpu: true"), "f.yaml")), HasSubstr("use_cpu"));
+  EXPECT_EQ(refused_lines(read_test_launch(factory_with("use_cpu: false"), "f.yaml")), "");
+}
+
+TEST(Recipes, KeysWithoutEffect) {
+  EXPECT_EQ(refused_lines(read_test_launch(factory_with("adapter_name_or_path: saves/a\nfreeze_vision_tower: true\n"
+                                                        "freeze_multi_modal_projector: true"),
+                                           "f.yaml")),
+            "");
+}
+
+TEST(Recipes, FormatsOfFourBitsAreNeverLeftOut) {
+  for (const char* key : {"nvfp4_training: {enabled: true}", "use_mxfp8: true", "train_format: nvfp4"})
+    EXPECT_NE(refused_lines(read_test_launch(axolotl_with(key), "a.yaml")), "") << key;
+  EXPECT_EQ(refused_lines(read_test_launch(axolotl_with("nvfp4_training: {enabled: false, base_mode: all}"), "a.yaml")),
+            "");
+}
+
+TEST(Recipes, RecomputingNamesItsKey) {
+  const auto from = [](const std::string& rest) {
+    const Report report = read_test_launch(axolotl_with(rest), "a.yaml");
+    for (const Mapped& one : report.mapped)
+      if (one.key == "recompute.granularity") return one.value + " from " + one.from;
+    return std::string();
+  };
+  EXPECT_EQ(from("fsdp_version: 2\nfsdp_config: {activation_checkpointing: true}"),
+            "full from fsdp_config.activation_checkpointing");
+  EXPECT_EQ(from("gradient_checkpointing: true"), "full from gradient_checkpointing");
+  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with("activation_offloading: true"), "a.yaml")),
+              HasSubstr("activation_offloading: activations that move"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::tuning
