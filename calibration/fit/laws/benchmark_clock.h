@@ -24,7 +24,7 @@ inline Seconds in_table(Seconds brief, Seconds sustained, Seconds full, Precisio
 /// Returns the time at full clocks of a kernel that took `measured` in a published table, where a long run takes
 /// `sustained_factor` times as long. Inverse of in_table().
 inline Seconds at_full_clock(Seconds measured, double sustained_factor, Seconds full, Precision precision) {
-  constexpr int kTries = 30;  // the clock changes slowly with the time: each step brings a tenth of the error
+  constexpr int kTries = 30;  // the clock changes slowly with the time: a step leaves less than a tenth of the error
   Seconds brief = measured;
   for (int step = 0; step < kTries; ++step)
     brief = brief * (measured / in_table(brief, sustained_factor * brief, full, precision));

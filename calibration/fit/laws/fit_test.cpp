@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "calibration/fit/laws/benchmark_clock.h"
 #include "calibration/fit/laws/fit_collective.h"
 #include "calibration/fit/laws/fit_correction.h"
 #include "calibration/fit/laws/fit_gemm.h"
@@ -145,6 +146,49 @@ TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
   const cost::Profile with{.gemm = {{Precision::kBf16, corrected}}}, without{.gemm = {{Precision::kBf16, law}}};
   for (const GemmShape& shape : {GemmShape{.m = 700, .n = 5000, .k = 2000}, GemmShape{.m = 5000, .n = 20000, .k = 900}})
     EXPECT_NEAR(cost::gemm_time(shape, with) / cost::gemm_time(shape, without) / smooth(shape), 1, 0.01);
+}
+
+TEST(FitCorrection, LinesFindWhatTheLastWaveCosts) {
+  // A library that runs tiles of 256 x 128 alone: products with one and a quarter waves take longer than the law says.
+  const auto waves_of = [](const GemmShape& s) {
+    return static_cast<double>(((s.m + 255) / 256) * ((s.n + 127) / 128)) / kLaw.multiprocessors;
+  };
+  const auto slow = [&](const GemmShape& s) { return waves_of(s) > 1.1 && waves_of(s) < 1.4 ? 1.2 : 1.0; };
+  const cost::Profile bare{.gemm = {{Precision::kBf16, {.law = kLaw}}}};
+  std::vector<measured::GemmSample> samples;
+  for (std::int64_t m = 256; m <= 8192; m += 256)
+    for (std::int64_t n = 256; n <= 8192; n += 512)
+      for (const std::int64_t k : {1024, 4096, 16384}) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        samples.push_back(product(shape, slow(shape) * cost::gemm_time(shape, bare)));
+      }
+  const auto mean_error = [&](cost::GemmLaw law) {
+    const cost::Profile profile{.gemm = {{Precision::kBf16, std::move(law)}}};
+    double sum = 0;
+    int count = 0;
+    for (const measured::GemmSample& sample : samples) {
+      if (waves_of(sample.shape) < 1 || waves_of(sample.shape) > 1.6) continue;
+      sum += std::abs(std::log(cost::gemm_time(sample.shape, profile) / sample.time.median));
+      ++count;
+    }
+    return sum / count;
+  };
+  cost::GemmLaw grid{.law = kLaw}, lines{.law = kLaw};
+  grid.corrections[0] = fit_correction(samples, GemmPass::kForward, grid, {.fine = true});
+  lines.corrections[0] = fit_correction(samples, GemmPass::kForward, lines, {.fine = true, .lines = true});
+  EXPECT_TRUE(grid.corrections[0].wave_log_ratio.empty());
+  EXPECT_LT(mean_error(lines), 0.5 * mean_error(grid));
+}
+
+TEST(BenchmarkClock, TheTimeAtFullClocksIsFoundFromTheTimeInATable) {
+  constexpr double kFactor = 1.2;
+  for (const double ms : {0.1, 0.5, 0.7, 2.0, 8.0, 16.0, 300.0}) {
+    const Seconds brief(1e-3 * ms);
+    const Seconds measured = in_table(brief, kFactor * brief, kFullClockProduct, Precision::kBf16);
+    EXPECT_NEAR(at_full_clock(measured, kFactor, kFullClockProduct, Precision::kBf16) / brief, 1, 1e-9) << ms;
+  }
+  const Seconds eight_bits(10e-3);
+  EXPECT_EQ(at_full_clock(eight_bits, kFactor, kFullClockProduct, Precision::kFp8), eight_bits) << "keep their clock";
 }
 
 TEST(FitCorrection, NeverMakesDeeperProductsFaster) {

@@ -220,8 +220,12 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
   for (auto& product : samples.gemms) {
     const Precision precision = product.shape.precision;
     if (!lowers_the_clock(product)) continue;
-    const double factor = std::get<cost::TileWaveLaw>(first.gemm.at(precision).law).sustained_factor;
-    product.time.median = at_full_clock(product.time.median, factor, kFullClockProduct, precision);
+    const auto law = first.gemm.find(precision);
+    const auto* tiles = law == first.gemm.end() ? nullptr : std::get_if<cost::TileWaveLaw>(&law->second.law);
+    if (tiles == nullptr)
+      refuse(recipe.kernel_tables.front().place,
+             fmt::format("long products in {} expect a tile-and-wave law beside them", name_of(precision)));
+    product.time.median = at_full_clock(product.time.median, tiles->sustained_factor, kFullClockProduct, precision);
   }
   return with_samples(std::move(profile), std::move(samples), true, recipe, tables);
 }

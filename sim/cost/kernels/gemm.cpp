@@ -72,6 +72,11 @@ double loop_slowdown(const GemmShape& shape, const MisalignedRows& rows) {
   return alignment >= 16 ? rows.rows_16_bytes : alignment >= 4 ? rows.rows_4_bytes : rows.rows_2_bytes;
 }
 
+/// Returns the multiprocessors that a product has beside collectives.
+int processors_of(const GemmShape& shape, const TileWaveLaw& law) {
+  return std::max(1, static_cast<int>(law.multiprocessors * shape.processor_share));
+}
+
 /// Rounds up. The build assumes no SSE4.1, and without it std::ceil is a call of the library.
 double ceiling(double value) {
   const double whole = static_cast<double>(static_cast<std::int64_t>(value));
@@ -95,16 +100,15 @@ template <TileSet kSet, bool kSoft>
 double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
   constexpr auto& kShapes = shapes_of<kSet>();
   const double k = static_cast<double>(shape.k);
-  const double processors = std::max(1.0, std::floor(law.multiprocessors * shape.processor_share));
+  const double processors = processors_of(shape, law);
   const double rate = law.peak.value() / law.multiprocessors * law.efficiency;
   const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                            static_cast<double>(shape.batch) / law.memory_bandwidth.value();
   double best = std::numeric_limits<double>::infinity();
   const auto try_tile = [&]<std::size_t kIndex>(std::integral_constant<std::size_t, kIndex>) {
     constexpr Tile kTile = kShapes[kIndex];
-    const std::int64_t tiles =
-        shape.batch * ((shape.m + kTile.rows - 1) / kTile.rows) * ((shape.n + kTile.columns - 1) / kTile.columns);
-    const double unsplit = static_cast<double>(tiles) / processors;  // splits are powers of two: products are exact
+    const double tiles = static_cast<double>(tiles_of(shape, kTile.rows, kTile.columns));
+    const double unsplit = tiles / processors;  // splits are powers of two: products are exact
     constexpr double kFlop = 2.0 * static_cast<double>(kTile.rows * kTile.columns);  // a step of k
     const double per_k = kFlop / (rate * (1.0 - law.small_tile_loss * kTile.halvings));
     double part = 1;
@@ -173,8 +177,8 @@ Seconds law_time(const GemmShape& shape, const GemmLaw& gemm, const MisalignedRo
   const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
   if (shape.kind == BatchKind::kGrouped && gemm.grouped && tiles != nullptr)
     return time_of(shape, grouped_law(*tiles, *gemm.grouped), rows);
-  const int multiprocessors = tiles != nullptr ? tiles->multiprocessors : 1;  // a roofline has no lines of waves
-  return correction_factor(gemm.correction(shape.pass), shape, multiprocessors) *
+  const int processors = tiles != nullptr ? processors_of(shape, *tiles) : 1;  // a roofline has no lines of waves
+  return correction_factor(gemm.correction(shape.pass), shape, processors) *
          std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
 }
 

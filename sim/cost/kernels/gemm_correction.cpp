@@ -52,14 +52,13 @@ GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape) {
   return place;
 }
 
-std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int multiprocessors) {
+std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int processors) {
   constexpr double kFirst = 0.5, kLast = 16;
   constexpr int kKnotsPerOctave = 4, kFirstOctave = -1;
   std::array<WavePlace, kWaveTiles.size()> places;
   for (std::size_t i = 0; i < kWaveTiles.size(); ++i) {
-    const auto [rows, columns] = kWaveTiles[i];
-    const std::int64_t tiles = shape.batch * ((shape.m + rows - 1) / rows) * ((shape.n + columns - 1) / columns);
-    const double waves = std::clamp(static_cast<double>(tiles) / multiprocessors, kFirst, kLast);
+    const double tiles = static_cast<double>(tiles_of(shape, kWaveTiles[i].rows, kWaveTiles[i].columns));
+    const double waves = std::clamp(tiles / processors, kFirst, kLast);
     const auto bits = std::bit_cast<std::uint64_t>(waves);  // std::log2 would cost more than the rest of a line
     const int octave = static_cast<int>(bits >> 52) - 1023;
     const double in_octave = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFU) | 0x3FF0000000000000U) - 1;
@@ -70,7 +69,7 @@ std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape,
   return places;
 }
 
-double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int multiprocessors) {
+double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int processors) {
   if (grid.log_ratio.empty()) return 1;
   const GridPlace place = place_on_grid(grid, shape);
   if (place.trust == 0) return 1;
@@ -79,7 +78,7 @@ double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int
     log_ratio += place.weight[corner] * grid.log_ratio[static_cast<std::size_t>(place.knot[corner])];
   if (!grid.wave_log_ratio.empty()) {
     const double* line = grid.wave_log_ratio.data();
-    for (const auto& [knot, beyond] : places_on_lines(shape, multiprocessors)) {
+    for (const auto& [knot, beyond] : places_on_lines(shape, processors)) {
       log_ratio += (1 - beyond) * line[knot] + beyond * line[knot + 1];
       line += kWaveKnots;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "sim/base/kernel.h"
 #include "sim/cost/kernels/gemm_law.h"
@@ -19,6 +20,11 @@ struct GridPlace {
 /// 1.
 [[nodiscard]] GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape);
 
+/// Returns the tiles that cover the outputs of a batch of products.
+[[nodiscard]] constexpr std::int64_t tiles_of(const GemmShape& shape, std::int64_t rows, std::int64_t columns) {
+  return shape.batch * ((shape.m + rows - 1) / rows) * ((shape.n + columns - 1) / columns);
+}
+
 /// A place on a line of waves: the knot before it, and the part of the way to the next knot.
 struct WavePlace {
   int knot;
@@ -26,9 +32,10 @@ struct WavePlace {
 };
 
 /// Returns the place of a shape on the line of each tile. Fewer than 1/2 or more than 16 waves count as these.
-[[nodiscard]] std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int multiprocessors);
+[[nodiscard]] std::array<WavePlace, kWaveTiles.size()> places_on_lines(const GemmShape& shape, int processors);
 
-/// Returns measured / law at `shape`, or 1 without a correction. The law counts waves on `multiprocessors`.
-[[nodiscard]] double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int multiprocessors);
+/// Returns measured / law at `shape`, or 1 without a correction. Waves are counted on `processors`, as the law counts
+/// them.
+[[nodiscard]] double correction_factor(const GemmCorrection& grid, const GemmShape& shape, int processors);
 
 }  // namespace foretoken::cost

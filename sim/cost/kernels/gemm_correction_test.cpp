@@ -103,6 +103,23 @@ TEST(GemmCorrection, LinesAreLinearInTheWavesOfATile) {
   }
 }
 
+TEST(GemmCorrection, LinesCountTheMultiprocessorsThatACollectiveLeaves) {
+  Profile lined = example_a100_profile();
+  GemmLaw& gemm = lined.gemm.at(Precision::kBf16);
+  const int processors = std::get<TileWaveLaw>(gemm.law).multiprocessors;
+  GemmCorrection grid{.m = {.last = 30}, .n = {.last = 30}, .k = {.last = 30}};
+  grid.log_ratio.assign(8, 0.0);
+  grid.wave_log_ratio.assign(kWaveTiles.size() * kWaveKnots, 0.0);
+  gemm.corrections[static_cast<std::size_t>(GemmPass::kForward)] = grid;
+  const Profile bare = lined;
+  // Half of the multiprocessors give twice the waves of a 256 x 128 tile: knot 8 is two waves.
+  gemm.corrections[static_cast<std::size_t>(GemmPass::kForward)].wave_log_ratio[2 * kWaveKnots + 8] = 0.1;
+  GemmShape shape{.m = 256 * processors, .n = 128, .k = 4096};
+  EXPECT_NEAR(gemm_time(shape, lined) / gemm_time(shape, bare), 1, 1e-12);
+  shape.processor_share = 0.5;
+  EXPECT_NEAR(gemm_time(shape, lined) / gemm_time(shape, bare), std::exp(0.1), 1e-12);
+}
+
 TEST(GemmCorrection, CorrectsOnlyTheLayoutThatWasMeasured) {
   const Profile bare = example_a100_profile();
   Profile corrected = bare;

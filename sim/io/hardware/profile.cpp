@@ -134,6 +134,12 @@ void gemm_law_fields(Fields& f, cost::GemmLaw& gemm) {
   f.number("weight_gradient_factor", gemm.weight_gradient_factor, kFactor);
   f.optional_object("grouped", gemm.grouped, grouped_fields);
   f.object("evidence", gemm.evidence, evidence_fields);
+  f.check([&](const Node& node) {
+    const bool lines = std::any_of(gemm.corrections.begin(), gemm.corrections.end(),
+                                   [](const cost::GemmCorrection& grid) { return !grid.wave_log_ratio.empty(); });
+    if (lines && std::holds_alternative<cost::RooflineLaw>(gemm.law))
+      node.complain("corrections", "expected no waves_1e4 beside a roofline, which has no waves");
+  });
 }
 
 cost::GemmLaw read_gemm_law(const Node& node) {

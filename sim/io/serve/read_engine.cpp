@@ -84,6 +84,10 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);
   time("collective_us", engine.collective);
+  if (node.has("request_layer_us") && engine.continuous)
+    node.complain("request_layer_us", "expected none with continuous batching: it is a time of each static batch");
+  if (node.has("answer_us") && !engine.continuous)
+    node.complain("answer_us", "expected none with static batching, which answers at its end");
 }
 
 void read_xqa_groups(const Node& node, serve::Engine& engine) {
