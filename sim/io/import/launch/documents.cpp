@@ -32,8 +32,14 @@ void read_nanotron_file(const Document& document, Report& report) {
     report.refuse("parallelism", fmt::format("the degrees make up {} GPUs, found {}", *degrees, *document.gpus));
 }
 
-void read_trainer_document(const Document& document, Report& report) {
+Json with_deepspeed_file(const Document& document) {
   Json arguments = document.content;
+  deepspeed::open_deepspeed_file(document.path.parent_path().string(), arguments);
+  return arguments;
+}
+
+void read_trainer_document(const Document& document, Report& report) {
+  Json arguments = with_deepspeed_file(document);
   const auto inside = deepspeed::take_deepspeed_object(arguments);
   tuning::read_trainer(arguments, document.gpus, report, inside ? &*inside : nullptr);
 }
@@ -70,7 +76,7 @@ constexpr DocumentReader kDocumentReaders[] = {
        bridge::read_bridge(one.content, one.path.stem().string(), one.row, report);
      }},
     {tuning::is_axolotl,
-     [](const Document& one, Report& report) { tuning::read_axolotl(one.content, one.gpus, report); }},
+     [](const Document& one, Report& report) { tuning::read_axolotl(with_deepspeed_file(one), one.gpus, report); }},
     {tuning::is_torchtune,
      [](const Document& one, Report& report) { tuning::read_torchtune(one.content, one.text, one.gpus, report); }},
     {tuning::is_trainer, read_trainer_document},

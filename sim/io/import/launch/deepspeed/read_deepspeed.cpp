@@ -7,6 +7,8 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/near_file.h"
+#include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::deepspeed {
 namespace {
@@ -93,6 +95,16 @@ std::optional<Json> take_deepspeed_object(Json& document) {
   Json taken = std::move(*found);
   document.erase("deepspeed");
   return taken;
+}
+
+void open_deepspeed_file(const std::string& folder, Json& document) {
+  const auto named = document.find("deepspeed");
+  if (named == document.end() || !named->is_string()) return;
+  const auto path = near_file(named->get<std::string>(), folder.empty() ? "." : folder);
+  Findings unread;
+  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
+  auto content = text ? parse_json(*text, path->string(), unread) : std::nullopt;
+  if (content && content->is_object()) *named = std::move(*content);
 }
 
 void map_deepspeed(const Settings& settings, Report& report) {

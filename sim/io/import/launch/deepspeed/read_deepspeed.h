@@ -22,6 +22,10 @@ void map_deepspeed(const Settings& settings, Report& report);
 /// where there is none, or a name of a file.
 [[nodiscard]] std::optional<Json> take_deepspeed_object(Json& document);
 
+/// Puts the content of the DeepSpeed file that arguments in `folder` name under "deepspeed" in the place of its name.
+/// Looks below the folder, beside the arguments, and in the folders above. Leaves a file that is not there as it is.
+void open_deepspeed_file(const std::string& folder, Json& document);
+
 /// Returns true for a configuration of accelerate (YAML).
 [[nodiscard]] bool is_accelerate(const Json& document);
 /// A DeepSpeed file that it names is looked for beside `path`.

@@ -146,5 +146,28 @@ TEST(TemplateOfARecipe, StandsInAFolderAbove) {
   }
 }
 
+constexpr const char* kOffloaded =
+    R"({"zero_optimization": {"stage": 3, "overlap_comm": true, "offload_optimizer": {"device": "cpu"}}})";
+
+// The name of the file says neither the stage nor that states leave the GPU.
+TEST(BesideConfiguration, TheDeepSpeedFileThatAYamlFileNamesIsRead) {
+  const std::string keys = "bf16: true\ngradient_accumulation_steps: 2\ndeepspeed: ";
+  const std::string factory =
+      "model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\ncutoff_len: 512\nper_device_train_batch_size: 1\n" +
+      keys;
+  const std::string axolotl = "base_model: gpt2\nsequence_len: 512\nmicro_batch_size: 1\n" + keys;
+  for (const std::string& recipe : {factory, axolotl})
+    for (const char* name : {"shared.json", "../ds/shared.json", "ds/shared.json"}) {
+      SCOPED_TRACE(recipe + name);
+      const Repository repository;
+      (void)repository.write("ds/shared.json", kOffloaded);
+      if (std::string(name) == "shared.json") (void)repository.write("conf/shared.json", kOffloaded);
+      const Report report = repository.read("conf/run.yaml", recipe + name + "\n");
+      EXPECT_EQ(report.at("optimizer.zero_stage"), 3);
+      EXPECT_EQ(report.at("overlap.grad_reduce"), true);
+      EXPECT_EQ(report.at("offload.optimizer"), "cpu");
+    }
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

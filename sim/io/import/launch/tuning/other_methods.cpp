@@ -1,6 +1,8 @@
 // Tells programs that do not train plainly by their names and their switches.
 #include "sim/io/import/launch/tuning/other_methods.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -119,6 +121,24 @@ void refuse_other_methods(const std::vector<std::string>& program, Report& repor
   if (!method.empty() && !report.names(method))
     report.refuse(method, "preferences, rewards or distillation by the name of the program, " +
                               printable(program.front(), 80) + ": not plain training");
+}
+
+void ask_for_method_in_name(const std::vector<std::string>& program, const std::vector<Argument>& arguments,
+                            Report& report) {
+  if (program.empty() || report.has("training.method")) return;
+  const std::string file = std::filesystem::path(program.front()).filename().string();
+  const auto words = words_of_name(std::filesystem::path(file).stem().string());
+  const bool named = std::ranges::any_of(
+      words, [](const std::string& word) { return lower_case(word) == "lora" || lower_case(word) == "qlora"; });
+  const bool stated = std::ranges::any_of(arguments, [](const Argument& one) {
+    return one.name.find("lora") != one.name.npos || one.name.find("peft") != one.name.npos ||
+           one.name.find("full-f") != one.name.npos;
+  });
+  if (named && !stated)
+    report.ask("training.method",
+               fmt::format("{} is named after LoRA, and no flag states its rank; state --set "
+                           "training.method=lora --set training.rank=N, or --set training.method=full",
+                           printable(file, 60)));
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/report.h"
 #include "sim/io/import/launch/shell/script.h"
 
@@ -30,5 +31,9 @@ struct Untrained {
 
 /// Refuses a program that does not train plainly, by its name.
 void refuse_other_methods(const std::vector<std::string>& program, Report& report);
+
+/// Asks how a program that is named after LoRA trains, where no flag tells of adapters.
+void ask_for_method_in_name(const std::vector<std::string>& program, const std::vector<Argument>& arguments,
+                            Report& report);
 
 }  // namespace foretoken::io::launch::tuning

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -119,6 +120,25 @@ TEST(OtherMethods, ModelsOfSpeechAreRefused) {
                   "--do_train --bf16",
                   "train.sh")),
               HasSubstr("model_name_or_path: speech: not a language model"));
+}
+
+TEST(OtherMethods, AProgramNamedAfterLoraIsAskedForItsRank) {
+  const std::string flags = " --model_name_or_path gpt2 --per_device_train_batch_size 2 --bf16 --block_size 512";
+  const auto asks = [&](const std::string& words) {
+    const Report report = read_test_launch(words, "train.sh");
+    return std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "training.method"; });
+  };
+  EXPECT_TRUE(asks("torchrun --nproc_per_node 8 lora_finetune.py" + flags));
+  EXPECT_TRUE(asks("torchrun --nproc_per_node 8 my/finetune_qlora.py" + flags));
+  EXPECT_FALSE(asks("torchrun --nproc_per_node 8 lora_finetune.py --lora_r 8" + flags));
+  EXPECT_FALSE(asks("torchrun --nproc_per_node 8 exploration.py" + flags)) << "lora is no word of its own there";
+}
+
+TEST(OtherMethods, ProgramsOfColossalAiAreNotThoseOfOpenRlhf) {
+  const Report report = read_test_launch(
+      "torchrun train_sft.py --pretrain gpt2 --strategy colossalai_zero2 --per_device_train_batch_size 3 --bf16",
+      "train.sh");
+  EXPECT_THAT(refused_lines(report), HasSubstr("ColossalAI"));
 }
 
 }  // namespace

@@ -305,6 +305,7 @@ bool is_called_as_rlhf(const std::vector<std::string>& program) {
 bool is_open_rlhf(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
   const bool bare = last_of(arguments, "pretrain") != nullptr && is_called_as_rlhf(program) &&
                     last_of(arguments, "per-device-train-batch-size") == nullptr &&
+                    last_of(arguments, "strategy") == nullptr &&  // of ColossalAI's chat programs
                     (last_of(arguments, "max-len") != nullptr || last_of(arguments, "input-key") != nullptr);
   return last_of(arguments, kRlhfBatch) != nullptr || has_groups(arguments) || bare;
 }

@@ -3,6 +3,8 @@
 // Names and defaults: axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas/config.py and docs/config.qmd.
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
@@ -43,8 +45,16 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"train_batch_size", "axolotl has no such key and leaves it out; micro_batch_size counts"},
     {kNoEffectKeys}};
 
-void map_axolotl_sharding(const Settings& settings, Report& report) {
+// `deepspeed` is the content of the file that the recipe names, or null.
+void map_axolotl_sharding(const Settings& settings, const Json* deepspeed, Report& report) {
   const Names kDeepSpeed = {"deepspeed"};
+  if (deepspeed != nullptr) {
+    report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+    megatron::map_deepspeed_config(*deepspeed, report);
+    if (!report.has("optimizer.zero_stage"))
+      map_sharding(0, "the DeepSpeed configuration states no zero_optimization", report);
+    return;
+  }
   if (const auto file = settings.text(kDeepSpeed)) {
     if (map_named_zero(*file, report)) return;
     return report.ask("optimizer.zero_stage",
@@ -106,7 +116,9 @@ bool is_axolotl(const Json& document) { return document.is_object() && document.
 
 void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
   report.framework = "axolotl";
-  const Settings settings(document, report);
+  Json recipe = document;
+  const auto deepspeed = deepspeed::take_deepspeed_object(recipe);
+  const Settings settings(recipe, report);
   map_named_model(settings.text({"base_model"}).value_or("?"), "base_model", report);
   if (!settings.map_whole({"sequence_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "the recipe states no sequence_len");
@@ -132,11 +144,12 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
   map_eager_attention(settings, report);
   refuse_other_device(settings, report);
-  map_axolotl_sharding(settings, report);
+  map_axolotl_sharding(settings, deepspeed ? &*deepspeed : nullptr, report);
   map_axolotl_method(settings, report);
   // bf16 is the type of the loaded weights, too: axolotl, utils/config/__init__.py. DeepSpeed, and FSDP beside
   // accelerate's mixed precision, keep weights of fp32.
-  if (!settings.has({"deepspeed"}) && report.whole("optimizer.zero_stage") == 0) map_weights_of_16_bits("bf16", report);
+  if (!deepspeed && !settings.has({"deepspeed"}) && report.whole("optimizer.zero_stage") == 0)
+    map_weights_of_16_bits("bf16", report);
   if (!settings.on({"sample_packing"}) && !settings.on({"pad_to_sequence_len"}))
     report.approximate("sample_packing", kNotPacked);
   settings.sort_rest(kAxolotlKeys, Unknown::kByName);

@@ -283,6 +283,10 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
   if (!stated) ask_for_open_counts(counts, report);
+  ask_for_method_in_name(launched.program, arguments, report);
+  if (const Argument* const strategy = last_of(arguments, "strategy");
+      strategy != nullptr && joined(*strategy).starts_with("colossalai"))
+    report.refuse("strategy", "ColossalAI, which no reader here knows", joined(*strategy));
   if (type_of_chat && report.at("precision") == "fp16")
     report.assume("precision", "fp16", "DeepSpeed-Chat's default (training/utils/ds_utils.py)");
   ask_open_flags(script, launched.program, kDecisive, report);
@@ -330,6 +334,7 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
                        Json document, std::optional<std::int64_t> gpus, Report& report) {
   const LaunchedProgram launched =
       launched_program(command.words, command.place(), [](std::string_view) { return false; });
+  deepspeed::open_deepspeed_file(folder, document);
   auto deepspeed = deepspeed::take_deepspeed_object(document);
   std::vector<Argument> named;
   if (!deepspeed && !document.contains("deepspeed") && add_deepspeed_of_accelerate(script, launched, folder, named)) {
