@@ -48,8 +48,8 @@ class Interpreter {
   [[nodiscard]] bool asks_for_variable(std::size_t first) const;
   [[nodiscard]] bool shifts() const;
   bool exits(Mode mode, const std::function<void(Mode)>& body);
-  Outcome if_clause_again(Mode mode, std::size_t begin);
-  Outcome case_clause(Mode mode, bool takes_as_set = false);
+  Outcome again(std::size_t begin, const std::function<Outcome()>& clause);
+  Outcome case_clause(Mode mode);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
@@ -155,7 +155,7 @@ class Interpreter {
   int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
   Texts tested_empty_{};           ///< the variables without a value for which the last conditions asked
   bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
-  bool takes_as_set_ = false;      ///< a clause is read again whose else exits for want of a variable
+  bool takes_as_set_ = false;      ///< a clause is read again, a branch of which exits for want of a variable
   bool exit_fails_ = false;        ///< the last exit had a status other than 0
   Outcome returned_ = Outcome::kOpen;
 
