@@ -118,8 +118,12 @@ class Interpreter {
   [[nodiscard]] std::optional<std::string> known_value(const char* variable) const;
   void add_counts_of_variables(std::int64_t devices, Texts& words, std::map<std::string, std::string>& options) const;
   void record(Texts words, Mode mode);
-  void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
-  void write_echoed(const Simple& command);
+  void edit(const Texts& words, const Simple& command);  ///< takes over the files that a command writes
+  [[nodiscard]] std::optional<std::string> text_made(const Texts& words, const Simple& command);
+  [[nodiscard]] std::optional<std::string> echoed(const Texts& words, const Simple& command);
+  void write_into(const std::string& place, const std::string& text, bool appends, const Simple& command);
+  void note_unread(const std::string& place, const Simple& command);
+  void keep_piped(std::optional<std::string> text);
   [[nodiscard]] std::string with_variables(const std::string& text);
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);
@@ -145,6 +149,7 @@ class Interpreter {
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
+  std::set<std::string> removed_{};                  ///< files that rm takes away
   std::optional<std::string> piped_ = std::nullopt;  ///< the text that the command before a | writes
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
