@@ -30,17 +30,27 @@ class LocalFolder {
   }
 
   [[nodiscard]] Report read(const std::string& script) const {
-    write("run.sh", script);
-    Launch launch;
-    launch.files = {path_ / "run.sh"};
-    launch.sets = {"cluster=dgx-h100-ndr"};
     Findings findings;
-    Report report = read_launch(launch, findings);
+    Report report = read(script, findings);
     EXPECT_EQ(lines_of(findings.complaints), "");
     return report;
   }
 
+  [[nodiscard]] std::string complaints(const std::string& script) const {
+    Findings findings;
+    (void)read(script, findings);
+    return lines_of(findings.complaints);
+  }
+
  private:
+  [[nodiscard]] Report read(const std::string& script, Findings& findings) const {
+    write("run.sh", script);
+    Launch launch;
+    launch.files = {path_ / "run.sh"};
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    return read_launch(launch, findings);
+  }
+
   fs::path path_;
 };
 
@@ -59,12 +69,74 @@ TEST(HostsOfDeepSpeed, TheirSlotsAreTheGpus) {
   EXPECT_EQ(gpus("deepspeed --hostfile=conf/hosts"), 20);
   EXPECT_EQ(gpus("deepspeed --hostfile conf/hosts --num_nodes 2"), 16);
   EXPECT_EQ(gpus("deepspeed --hostfile conf/hosts --num_nodes 2 --num_gpus 2"), 4);
+  EXPECT_EQ(gpus("deepspeed --hostfile conf/hosts --num_gpus 8"), 24) << "whatever the slots";
+  EXPECT_EQ(gpus("accelerate launch --num_processes 4 --hostfile conf/hosts --use_deepspeed /usr/bin/deepspeed"), 4);
+  EXPECT_EQ(gpus("srun deepspeed --hostfile conf/hosts"), 20);
   folder.write("sft.yaml",
                "model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\nbf16: true\n"
                "cutoff_len: 2048\n");
   EXPECT_EQ(folder.read("deepspeed --hostfile conf/hosts src/train.py sft.yaml\n").whole("gpus"), 20);
+  folder.write("conf/hosts", "# slots=1\nnode-1 slots=8 max_slots=8\nnode-2\tslots=4,\n");
+  EXPECT_EQ(gpus("deepspeed --hostfile conf/hosts"), 12) << "a text may stand behind the number";
   folder.write("conf/hosts", "node-1\n");
   EXPECT_NE(gpus("deepspeed --hostfile conf/hosts"), 1) << "no slots are stated";
+}
+
+TEST(HostsOfDeepSpeed, AHostThatIsListedTwiceIsRefused) {
+  const LocalFolder folder;
+  folder.write("hosts", "node-1 slots=8\nnode-1 slots=8\n");
+  folder.write("sft.yaml",
+               "model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\nbf16: true\n"
+               "cutoff_len: 2048\n");
+  for (const std::string& program : {kTrain + "Qwen/Qwen2.5-7B\n", std::string(" src/train.py sft.yaml\n")}) {
+    const Report report = folder.read("deepspeed --hostfile hosts" + program);
+    ASSERT_EQ(report.refused.size(), 1U) << program;
+    EXPECT_THAT(report.refused[0].because, HasSubstr("hosts lists node-1 twice"));
+  }
+}
+
+// The stage of ZeRO and the question for it.
+std::string stage_of(const Report& report) {
+  for (const Asked& one : report.asked)
+    if (one.key == "optimizer.zero_stage") return "asked";
+  return report.at("optimizer.zero_stage").dump();
+}
+
+TEST(WrittenFiles, AnUnrelatedFileIsNoDeepSpeedFile) {
+  const LocalFolder folder;
+  const auto stage = [&](const std::string& before, const std::string& file) {
+    return stage_of(folder.read(before + "\ndeepspeed --num_gpus 8" + kTrain + "Qwen/Qwen2.5-7B --deepspeed " + file));
+  };
+  const std::string meta = "echo '{\"run\": \"x\"}' > meta.json",
+                    zero = "echo '{\"zero_optimization\": {\"stage\": 1}}' > ";
+  EXPECT_EQ(stage(meta, "ds_z3_config.json"), "3") << "by its name";
+  EXPECT_EQ(stage(meta, "\"$NOBODY\""), "asked");
+  EXPECT_EQ(stage(zero + "z.json", "\"$NOBODY\""), "1");
+  EXPECT_EQ(stage(meta + "\n" + zero + "z.json", "\"$NOBODY\""), "1") << "the only one of DeepSpeed";
+  EXPECT_EQ(stage(zero + "z.json\n" + zero + "y.json", "\"$NOBODY\""), "asked");
+  EXPECT_EQ(stage(zero + "ds.json", "ds.json"), "1");
+}
+
+TEST(WrittenFiles, ADeepSpeedFileOfACommandThatIsNotFollowedIsAskedFor) {
+  const LocalFolder folder;
+  folder.write("ds.json", "{\"zero_optimization\": {\"stage\": 3}}");
+  const Report report =
+      folder.read("python gen.py > ds.json\ndeepspeed --num_gpus 8" + kTrain + "Qwen/Qwen2.5-7B --deepspeed ds.json\n");
+  EXPECT_EQ(stage_of(report), "asked");
+  EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) {
+    return one.because.find("run.sh:1 writes it in a way that cannot be read") != std::string::npos;
+  }));
+}
+
+TEST(WrittenFiles, ALineBehindAFileOnTheDiskCounts) {
+  const LocalFolder folder;
+  folder.write("cfg.yaml",
+               "base_model: Qwen/Qwen2.5-7B\ndatasets: [{path: x}]\nsequence_len: 2048\n"
+               "gradient_accumulation_steps: 1\nbf16: true\n");
+  const std::string train = "accelerate launch --num_processes 8 -m axolotl.cli.train cfg.yaml\n";
+  EXPECT_EQ(folder.read("echo \"micro_batch_size: 8\" >> cfg.yaml\n" + train).whole("batch.micro"), 8);
+  EXPECT_THAT(folder.complaints("yq -i '.sequence_len = 8' cfg.yaml\n" + train),
+              HasSubstr("run.sh:2 names cfg.yaml, which run.sh:1 writes in a way that cannot be read"));
 }
 
 TEST(FolderOfAModel, StandsForItsConfig) {

@@ -13,6 +13,7 @@
 #include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/named_words.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/program_keys.h"
@@ -33,11 +34,6 @@ std::string folder_of_configurations(const std::vector<std::string>& words, cons
   for (const std::string& word : words)
     if (word.starts_with("--config-path=")) return (fs::path(folder) / word.substr(word.find('=') + 1)).string();
   return folder;
-}
-
-// Firefly's file of the Trainer's arguments: --train_args_file sft.json.
-bool follows_arguments_flag(const std::vector<std::string>& words, std::size_t at) {
-  return words[at].starts_with("--train_args_file=") || (at > 0 && words[at - 1] == "--train_args_file");
 }
 
 // Returns true for such a file, and for the one of `train.py args.json`, which transformers' HfArgumentParser reads.
@@ -106,9 +102,9 @@ std::string with_empty_values(const std::string& text) {
   return known;
 }
 
-// The configuration that the script has written before, in a here document: its text.
+// The configuration that the script has written before: its text.
 std::optional<std::string> written_by(const shell::Script& script, const std::string& word) {
-  const std::string name = word.substr(word.starts_with("-") ? word.find('=') + 1 : 0);
+  const std::string name = name_in(word);
   const bool ends = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
   const auto found = std::ranges::find_if(script.documents, [&](const auto& one) { return one.first == name; });
   if (!ends || found == script.documents.end()) return std::nullopt;
@@ -188,13 +184,6 @@ std::vector<std::string> overrides_of(const std::vector<std::string>& words, std
   return overrides;
 }
 
-// The options of "ray job submit" end at "--"; a program follows.
-std::size_t behind_submission(const std::vector<std::string>& words) {
-  const auto end = std::ranges::find(words, "--");
-  const bool submits = words.size() > 2 && words[0] == "ray" && words[1] == "job" && end != words.end();
-  return submits ? static_cast<std::size_t>(end - words.begin()) + 1 : 1;
-}
-
 // Counts the GPUs that the command of a file states.
 void count_gpus(const shell::Script& script, const std::string& folder, NamedFile& file) {
   const shell::Command& command = file.command;
@@ -214,7 +203,7 @@ void count_gpus(const shell::Script& script, const std::string& folder, NamedFil
     for (Argument& argument : arguments_of({behind + 1, command.words.end()}, command.place()))
       if (is_count(argument.name)) launched.counts.push_back(std::move(argument));
   std::vector<Argument> counts = counts_of(command, launched);
-  take_hosts(script, command, launched, folder, counts);
+  file.refused_hosts = take_hosts(script, command, launched, folder, counts);
   for (const Argument& one : counts) {
     file.launched = file.launched || !one.place.ends_with(kWithoutLauncher);
     file.states_nodes = file.states_nodes || std::ranges::find(kAllNodes, one.name) != std::end(kAllNodes);
@@ -235,6 +224,7 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     NamedFile file{.place = command.place(), .command = command};
     std::size_t last = 0;
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
+      if (script.unread_by(name_in(command.words[i])) != nullptr) continue;
       const auto text = written_by(script, command.words[i]);
       if (text && file.paths.empty() && !is_of_accelerate(*text)) {
         const std::string name = command.words[i].substr(command.words[i].rfind('=') + 1);
@@ -288,111 +278,6 @@ std::vector<NamedFile> files_written(const shell::Script& script, const std::str
     files.back().place = "the script";
   }
   return files;
-}
-
-namespace {
-
-bool has_ending_of_configuration(const std::string& word) {
-  return std::ranges::any_of(std::array{".yaml", ".yml", ".toml", ".json"},
-                             [&](const char* ending) { return word.ends_with(ending); });
-}
-
-// Returns true for the module of `python -m MODULE` and `accelerate launch -m MODULE`. Launchers and tools are none.
-bool names_module(const std::vector<std::string>& words, std::size_t at) {
-  if (at < 2 || words[at - 1] != "-m" || shell::is_unknown(words[at])) return false;
-  const bool python = std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at), [](const auto& word) {
-    const std::string name = fs::path(word).filename().string();
-    return name.starts_with("python") || name == "torchrun" || name == "accelerate" || name == "deepspeed";
-  });
-  const std::string package = words[at].substr(0, words[at].find('.'));
-  return python && std::ranges::none_of(std::array{"torch", "accelerate", "deepspeed", "pip", "venv", "http", "json"},
-                                        [&](const char* tool) { return package == tool; });
-}
-
-}  // namespace
-
-std::string unstated_configuration(const shell::Script& script) {
-  // Commands before the last program prepare, so that one trains.
-  for (auto command = script.commands.rbegin(); command != script.commands.rend(); ++command) {
-    const std::vector<std::string>& words = command->words;
-    std::string program;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const bool starts = words[i].ends_with(".py") || names_module(words, i);
-      if (starts) program = words[i].ends_with(".py") ? fs::path(words[i]).filename().string() : words[i];
-      const std::size_t value = starts || words[i] == "--config" ? i + 1 : words[i].starts_with("--config=") ? i : 0;
-      if (program.empty() || value == 0 || value >= words.size() || !shell::is_unknown(words[value])) continue;
-      const std::string reason = shell::why_unknown(words[value]);
-      if (shell::is_unstated_argument(reason))
-        return fmt::format(
-            "{} starts {}, which no reader here knows, with {}; if that is its configuration, state it after "
-            "--",
-            command->place(), printable(program, 60), reason);
-    }
-    if (!program.empty()) return "";
-  }
-  return "";
-}
-
-std::string missing_configuration(const shell::Script& script) {
-  for (const shell::Command& command : script.commands) {
-    if (shell::handles_files(command)) continue;
-    const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
-    for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      // --config 7b is a size of the program, and --config qwen2.5 a family: no files.
-      const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
-      const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
-                           follows_arguments_flag(command.words, i);
-      const bool ends = has_ending_of_configuration(word) && (neox || !word.ends_with(".json"));
-      const bool hydra = word.starts_with("--config-name=");
-      if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
-      if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
-      return fmt::format("{} names {}, which is not there", command.place(),
-                         printable(word.substr(word.find('=') + 1), 100));
-    }
-  }
-  if (const std::string name = experiment_of(script); !name.empty())
-    return "the variable EXP names " + printable(name, 100) + ", which is not there";
-  return "";
-}
-
-std::string missing_script(const shell::Script& script) {
-  for (const shell::Command& command : script.commands)
-    for (std::size_t i = 0; i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      const std::string before = i == 0 ? "bash" : fs::path(command.words[i - 1]).filename().string();
-      const bool starts = before == "bash" || before == "sh" || before == "sbatch";
-      if (!starts || !shell::is_script_name(word)) continue;
-      for (const std::string& reason : command.empties)
-        if (reason.ends_with(shell::kUnset)) {
-          const std::string name = printable(reason.substr(0, reason.size() - shell::kUnset.size()), 60);
-          return fmt::format(
-              "{} starts a script whose name depends on {}, which the script does not set; state it "
-              "with --env {}=VALUE",
-              command.place(), name, name);
-        }
-      // The commands of a script that is there stand in its place.
-      return fmt::format(
-          "{} starts {}, which is not there; put the file there, below the folder of the script or "
-          "above it",
-          command.place(), printable(shell::shown_unknown(word), 100));
-    }
-  return "";
-}
-
-std::string programs_of(const shell::Script& script) {
-  constexpr std::size_t kMost = 3;
-  std::vector<std::string> programs;
-  for (const shell::Command& command : script.commands)
-    for (std::size_t i = 0; i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      const bool module = names_module(command.words, i);
-      const std::string name = printable(module ? word : fs::path(word).filename().string(), 60);
-      if ((!module && !word.ends_with(".py")) || std::ranges::find(programs, name) != programs.end()) continue;
-      if (programs.size() < kMost) programs.push_back(name);
-      break;
-    }
-  return fmt::format("{}", fmt::join(programs, ", "));
 }
 
 }  // namespace foretoken::io::launch

@@ -18,6 +18,7 @@ struct NamedFile {
   std::optional<std::string> text{};           ///< of the first, where the script itself writes it
   std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
   std::optional<std::int64_t> gpus{};          ///< of the launcher
+  std::string refused_hosts = "";              ///< the reason why the launcher refuses its file of hosts
   bool launched = false;                       ///< a launcher starts the command, not python alone
   bool states_nodes = false;                   ///< the launcher or the scheduler counts nodes, or all processes
   std::string place{};                         ///< "run.sh:12"
@@ -38,8 +39,8 @@ void note_configuration(const NamedFile& named, Report& report);
 /// that start nothing themselves.
 [[nodiscard]] std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder);
 
-/// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there"; empty where
-/// no command names a configuration.
+/// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there; put ...";
+/// empty where no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
 
 /// Words the complaint where nobody states an argument of the training program that may be its configuration: "run.sh:3

@@ -43,6 +43,7 @@ std::string experiment_of(const shell::Script& script) {
 
 std::optional<NamedFile> file_of_variable(const shell::Script& script, const std::string& folder) {
   const std::string name = experiment_of(script);
+  if (script.unread_by(name) != nullptr) return std::nullopt;
   auto path = name.empty() ? std::nullopt : near_file(name, folder);
   // The container mounts the folder of the script: /workspace/conf/a.yaml is conf/a.yaml.
   const fs::path whole(name);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/mlperf/read_mlperf.h"
 #include "sim/io/import/launch/named_file.h"
+#include "sim/io/import/launch/named_words.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/neox/read_neox.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/overrides.h"
@@ -104,6 +107,22 @@ void complain_of_written(const fs::path& script, const fs::path& written, const 
   }
 }
 
+// Names the files that are there, and that a command writes before another one reads them, in a way that cannot be
+// read.
+void note_unread(const shell::Script& script, const std::string& folder, Report& report) {
+  std::set<std::string> noted;
+  for (const shell::Command& command : script.commands)
+    for (const std::string& word : command.words) {
+      const std::string name = name_in(word);
+      const std::string* const writer = script.unread_by(name);
+      const bool known = writer != nullptr && (std::ranges::find(script.written, name) != script.written.end() ||
+                                               near_file(name, folder).has_value());
+      if (!known || shell::handles_files(command) || !noted.insert(name).second) continue;
+      report.approximate(printable(name, 100),
+                         *writer + " writes it in a way that cannot be read; it is taken as missing");
+    }
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
@@ -113,8 +132,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   for (const NamedFile& one : all) commands.push_back(&one.command);
   const std::int64_t number = launch.row.empty() || count < 2 ? usual_row(commands) : whole_of(launch.row).value_or(0);
   if (all.empty()) {
-    if (!missing.empty())
-      return complain(findings, path, missing + "; put the file there, or give it in place of the script");
+    if (!missing.empty()) return complain(findings, path, missing);
     if (const std::string open = unstated_configuration(script); !open.empty()) return complain(findings, path, open);
     const std::string programs = programs_of(script), started = missing_script(script);
     if (programs.empty() && !started.empty()) return complain(findings, path, started);
@@ -141,6 +159,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   note_configuration(named, report);
   note_empty_words(named.command, report);
   refuse_other_backend(named.command, report);
+  if (!named.refused_hosts.empty()) report.refuse("--hostfile", named.refused_hosts, named.place);
   Launch inner = launch;
   inner.words = named.overrides;
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());
@@ -185,6 +204,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   }
   if (!script) return;
   refuse_other_devices(*script, report);
+  note_unread(*script, folder, report);
   if (!script->empties.empty())
     report.approximate("variables that nobody sets",
                        fmt::format("conditions take them as empty, as the shell does: {}; state them with --env "

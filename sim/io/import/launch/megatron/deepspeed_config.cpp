@@ -37,6 +37,35 @@ std::optional<Json> parsed_config(const std::string& unsure) {
   return document && document->is_object() ? std::optional(as_texts(Json(*document))) : std::nullopt;
 }
 
+// Other JSON files of a script, such as the facts of its run, hold no key of DeepSpeed: deepspeed/runtime/constants.py.
+bool holds_key_of_deepspeed(const Json& config) {
+  constexpr const char* kKeys[] = {"train_batch_size",
+                                   "train_micro_batch_size_per_gpu",
+                                   "gradient_accumulation_steps",
+                                   "gradient_clipping",
+                                   "zero_optimization",
+                                   "zero_allow_untested_optimizer",
+                                   "fp16",
+                                   "bf16",
+                                   "data_types",
+                                   "communication_data_type",
+                                   "steps_per_print",
+                                   "wall_clock_breakdown"};
+  return std::ranges::any_of(kKeys, [&](const char* key) { return config.contains(key); });
+}
+
+// The only DeepSpeed file among those that the script writes, under whatever name; nothing where there are several.
+std::optional<Json> only_config_of(const shell::Script& script) {
+  std::optional<Json> only;
+  for (const auto& [name, text] : script.documents) {
+    auto config = parsed_config(text);
+    if (!config || !holds_key_of_deepspeed(*config)) continue;
+    if (only) return std::nullopt;
+    only = std::move(config);
+  }
+  return only;
+}
+
 }  // namespace
 
 std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::vector<Argument>& arguments,
@@ -46,8 +75,7 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
   if (found == arguments.end()) return std::nullopt;
   const std::string& name = found->values.front();
   if (const auto text = text_of_named(script, name, folder)) return parsed_config(*text);
-  if (script.documents.size() == 1) return parsed_config(script.documents.begin()->second);
-  return std::nullopt;
+  return script.unread_by(name) == nullptr ? only_config_of(script) : std::nullopt;
 }
 
 namespace {

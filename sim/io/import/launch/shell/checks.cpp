@@ -95,7 +95,7 @@ Outcome Interpreter::if_clause(Mode mode) {
       body(mode);
     else if (exits(mode, body)) {
       script_.empties = empties;
-      return if_clause_again(mode, begin);
+      return again(begin, [&] { return if_clause(mode); });
     }
     if (mode != Mode::kSkip && taken == Outcome::kOpen) keep_agreed(ends);
   }
@@ -103,25 +103,26 @@ Outcome Interpreter::if_clause(Mode mode) {
   return Outcome::kOpen;
 }
 
-// Reads a clause again whose else exits where a variable that nobody sets is empty. In the real run it is set.
-Outcome Interpreter::if_clause_again(Mode mode, std::size_t begin) {
+// Reads a clause again, one branch of which exits where a variable that nobody sets is empty. In the real run it is
+// set. Clauses inside are not read again, so that nested ones take no exponential time.
+Outcome Interpreter::again(std::size_t begin, const std::function<Outcome()>& clause) {
   at_ = begin;
   const bool outer = std::exchange(takes_as_set_, true);
-  const Outcome outcome = if_clause(mode);
+  const Outcome outcome = clause();
   takes_as_set_ = outer;
   return outcome;
 }
 
 // A branch that exits where the subject is empty for want of an argument is passed over: in the real run another one
 // is taken, and the clause is read again with a subject that nobody knows.
-Outcome Interpreter::case_clause(Mode mode, bool takes_as_set) {
+Outcome Interpreter::case_clause(Mode mode) {
   const std::size_t begin = at_;
   const int asked = asked_unset_;
   ++at_;
   if (ended()) return Outcome::kYes;
   tested_empty_.clear();
   std::string subject = mode == Mode::kSkip ? "" : expander_.tested_text((*tokens_)[at_].text);
-  if (!takes_as_set) take_as_empty(subject);
+  take_as_empty(subject);
   const bool wants = asked_unset_ != asked;
   ++at_;
   while (!ended() && (is(";") || is("in"))) ++at_;
@@ -144,11 +145,10 @@ Outcome Interpreter::case_clause(Mode mode, bool takes_as_set) {
       body(Mode::kSkip);
     else if (open)
       open_branch(mode, reasons, body);
-    else if (!matches || !wants)
+    else if (!matches || !wants || takes_as_set_)
       body(matches ? mode : Mode::kSkip);
     else if (exits(mode, body)) {
-      at_ = begin;
-      return case_clause(mode, true);
+      return again(begin, [&] { return case_clause(mode); });
     }
     taken = taken || (matches && !open);
     while (!ended() && (is(";;") || is(";"))) ++at_;

@@ -72,6 +72,16 @@ TEST(Checks, ACaseOfAnArgumentThatNobodyStatesEndsNoScript) {
   EXPECT_EQ(commands_of("set -- c\ncase $1 in a) ;; *) exit 2;; esac\npython a.py"), 0U) << "it is stated";
 }
 
+TEST(Checks, NestedCasesAreReadInTime) {
+  for (const char* subject : {"${1:-}", "$EMPTY"})
+    for (const char* pattern : {"a) ;;\n*", "\"\""}) {
+      std::string cases = "exit 2\n";
+      for (int level = 0; level < 40; ++level)
+        cases = "case \"" + std::string(subject) + "\" in\n" + pattern + ")\n" + cases + "exit 2;;\nesac\n";
+      EXPECT_EQ(commands_of("EMPTY=${2:-}\n" + cases + "python a.py"), 1U) << subject << pattern;
+    }
+}
+
 TEST(Checks, InputOfACommandIsUnknown) {
   for (const char* read : {"mapfile -t V < <(python a.py)", "readarray -t V <<< \"$(date)\"", "read -ra V < <(date)"})
     for (const char* place : {"0", "1", "7"})

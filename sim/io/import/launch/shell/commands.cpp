@@ -72,8 +72,8 @@ Outcome Interpreter::simple(Mode mode) {
   // A reader of the file asks for variables that nobody sets.
   if (is_configuration(command.target) && !command.template_text.empty())
     command.document = expander_.known_text(quoted_document(command.template_text));
-  if (!command.target.empty() && !command.document.empty()) script_.write(command.target, command.document);
   if (raw.empty()) {
+    note_unread(command.target, command);  // { ...; } > ds.json
     for (const std::string& assignment : command.assignments) assign(assignment, mode);
     const bool runs = std::ranges::any_of(command.assignments, [](const std::string& text) {
       return text.find("$(") != std::string::npos || text.find('`') != std::string::npos;

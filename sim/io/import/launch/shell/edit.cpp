@@ -1,5 +1,5 @@
-// Reads the commands by which scripts fill in a template: sed, envsubst, cat, cp and tee, and echo into a
-// configuration.
+// Reads the commands by which scripts fill in a template: sed, envsubst, cat, cp, mv and tee, and echo and printf into
+// a configuration. The text of a configuration that any other command writes is not known afterwards.
 //
 // Of sed are known s/A/B/ and s/A/B/g with an A without patterns, several of them, -e, -i, and a pipeline of such
 // commands.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/known_output.h"
 
 namespace foretoken::io::shell {
 namespace {
@@ -88,19 +89,59 @@ bool is_data(std::string_view file) {
   return false;
 }
 
+Texts without_options(const Texts& words) {
+  Texts plain;
+  for (const std::string& word : words)
+    if (!word.starts_with('-') || word.size() == 1) plain.push_back(word);
+  return plain;
+}
+
+// sed -i, yq -i and perl -pi change files in place.
+bool changes_in_place(const Texts& words) {
+  if (words.empty() || (words[0] != "sed" && words[0] != "yq" && words[0] != "perl")) return false;
+  return std::ranges::any_of(words, [](const std::string& word) {
+    return word.starts_with("-i") || word.starts_with("--in-place") || word == "-pi" || word == "-pie";
+  });
+}
+
+// Returns the place of tee and sponge among the words, also behind sudo.
+std::size_t copier_at(const Texts& words) {
+  for (std::size_t at = 0; at < std::min<std::size_t>(words.size(), 2); ++at)
+    if (words[at] == "tee" || words[at] == "sponge") return at;
+  return words.size();
+}
+
+// Returns the files that a command writes beside the target of its output.
+Texts operands_written(const Texts& words) {
+  const std::string name = words.empty() ? "" : words[0];
+  const std::size_t copier = copier_at(words);
+  if (copier < words.size())
+    return without_options({words.begin() + static_cast<std::ptrdiff_t>(copier) + 1, words.end()});
+  Texts files;
+  const bool in_place = changes_in_place(words);
+  if (const auto edit = in_place && name == "sed" ? edit_of(words) : std::nullopt; edit && !edit->file.empty())
+    files.push_back(edit->file);
+  else if (in_place)
+    for (std::size_t i = 1; i < words.size(); ++i)
+      if (is_data(words[i]) && !words[i].starts_with('-')) files.push_back(words[i]);
+  const Texts plain = without_options(words);
+  if ((name == "cp" || name == "mv") && plain.size() == 3)
+    files.push_back(plain[2] + (plain[2].ends_with('/') ? plain[1].substr(plain[1].rfind('/') + 1) : ""));
+  return files;
+}
+
 }  // namespace
 
-// echo '{"a": 8}' > ds.json, and >> for further lines. Options of echo change the text.
-void Interpreter::write_echoed(const Simple& command) {
-  const Texts& raw = command.raw;
-  if (!is_data(command.target) || (raw.size() > 1 && raw[1].starts_with('-'))) return;
-  std::string text;
-  for (std::size_t i = 1; i < raw.size(); ++i) text += (i > 1 ? " " : "") + expander_.known_text(raw[i]);
-  const auto before = script_.documents.find(command.target);
-  if (command.appends && before == script_.documents.end()) return;
-  if (command.appends) text.insert(0, before->second);
-  budget_.take(text.size());
-  script_.write(command.target, text + '\n');
+// echo '{"a": 8}' > ds.json
+std::optional<std::string> Interpreter::echoed(const Texts& words, const Simple& command) {
+  Texts known = {words[0]};
+  for (std::size_t i = 1; i < command.raw.size(); ++i) {
+    if (words[0] == "echo")
+      known.push_back(expander_.known_text(command.raw[i]));
+    else
+      for (std::string& field : expander_.known_fields(command.raw[i])) known.push_back(std::move(field));
+  }
+  return words[0] == "echo" ? echo_output(known) : printf_output(known);
 }
 
 // The text with a value in place of every $NAME and ${NAME}, as envsubst writes it.
@@ -119,38 +160,85 @@ std::string Interpreter::with_variables(const std::string& text) {
   return result;
 }
 
-void Interpreter::edit(const Texts& words, const Simple& command) {
+// Returns the text that a command writes; nothing where only a run could tell.
+std::optional<std::string> Interpreter::text_made(const Texts& words, const Simple& command) {
+  constexpr std::size_t kLongest = 1 << 18;
   std::optional<std::string> text = std::exchange(piped_, std::nullopt);
-  const std::string name = words.empty() ? "" : words[0];
-  if (name == "echo") return write_echoed(command);
+  if (words.empty()) return std::nullopt;
+  const std::string& name = words[0];
+  const Texts plain = without_options(words);
+  if (name == "echo" || name == "printf") {
+    const bool written = is_data(command.target) || script_.documents.contains(command.target) || is("|");
+    return written ? echoed(words, command) : std::nullopt;
+  }
   const auto edit = name == "sed" ? edit_of(words) : std::nullopt;
-  const bool alone = words.size() == 1, copies = name == "tee" && words.size() == 2 && is_data(words[1]);
-  if (!(edit || copies || name == "cat" || (name == "envsubst" && alone) || (name == "cp" && words.size() == 3)))
-    return;
-  const bool names_file = (name == "cat" && words.size() == 2) || name == "cp";
-  if (name == "cat" && !names_file && !alone) return;
+  const bool copies = copier_at(words) < words.size(), moves = (name == "cp" || name == "mv") && plain.size() == 3;
+  // ssh HOST cat > FILE <<END
+  const bool shows = name == "cat" || (words.back() == "cat" && !command.document.empty());
+  const bool alone = words.size() == 1 || (words.size() == 2 && words[1] == "-") || words.back() == "cat";
+  if (!(edit || copies || shows || moves || (name == "envsubst" && alone))) return std::nullopt;
+  const bool names_file = (name == "cat" && words.size() == 2 && !alone) || moves;
+  if (shows && !names_file && !alone) return std::nullopt;
   if (!command.document.empty()) text = command.document;
   if (!command.input.empty()) text = text_near(command.input);
-  if (names_file) text = text_near(words[1]);
-  if (edit && !edit->file.empty()) text = edit->in_place ? text_at(edit->file) : text_near(edit->file);
-  constexpr std::size_t kLongest = 1 << 18;
-  if (!text || text->size() > kLongest) return;
+  if (names_file) text = text_near(plain.size() > 1 ? plain[1] : words[1]);
+  if (edit && !edit->file.empty()) {
+    text = edit->in_place ? text_at(edit->file) : std::nullopt;
+    if (!text) text = text_near(edit->file);
+  }
+  if (!text || text->size() > kLongest) return std::nullopt;
   if (name == "envsubst") text = with_variables(*text);
   for (const Replacement& one : edit ? edit->replacements : std::vector<Replacement>()) {
-    if (text->size() > kLongest) return;
+    if (text->size() > kLongest) return std::nullopt;
     budget_.take(text->size());
     text = replaced_in(*text, one);
   }
-  if (text->size() > kLongest) return;
-  budget_.take(text->size());
-  const std::string& place = name == "cp"             ? words[2]
-                             : copies                 ? words[1]
-                             : edit && edit->in_place ? edit->file
-                                                      : command.target;
-  if (place.empty())
-    piped_ = std::move(text);
+  return text->size() > kLongest ? std::nullopt : text;
+}
+
+// A text that nobody knows takes the place of the one before, which would be wrong.
+void Interpreter::note_unread(const std::string& place, const Simple& command) {
+  if (place.empty() || !(is_data(place) || script_.documents.contains(place))) return;
+  constexpr std::size_t kPath = 64;  // characters
+  budget_.take(kPath * script_.documents.size());
+  script_.forget(place, command.line > 0 ? file_ + ':' + std::to_string(command.line) : file_);
+}
+
+void Interpreter::write_into(const std::string& place, const std::string& text, bool appends, const Simple& command) {
+  std::optional<std::string> before = appends ? text_near(place) : std::nullopt;
+  if (removed_.erase(place) > 0) before = "";
+  if (appends && !before && (script_.unread_by(place) != nullptr || command.document.empty())) return;
+  budget_.take(text.size() + (before ? before->size() : 0));
+  script_.write(place, before.value_or("") + text);
+}
+
+void Interpreter::edit(const Texts& words, const Simple& command) {
+  if (!words.empty() && words[0] == "rm") removed_.insert(words.begin() + 1, words.end());
+  const Texts operands = operands_written(words);
+  std::optional<std::string> text = text_made(words, command);
+  const bool copies = copier_at(words) < words.size();
+  const bool adds = copies && std::ranges::find(words, "-a") != words.end();
+  for (const std::string& place : operands) {
+    if (!text)
+      note_unread(place, command);
+    else if (!copies || is_data(place) || script_.documents.contains(place))
+      write_into(place, *text, adds, command);
+  }
+  const bool to_output = operands.empty() || copies;
+  if (!to_output || (copies && !is_data(command.target))) return keep_piped(copies ? text : std::nullopt);
+  if (command.target.empty()) return keep_piped(std::move(text));
+  if (text)
+    write_into(command.target, *text, command.appends, command);
   else
-    script_.write(place, std::move(*text));
+    note_unread(command.target, command);
+}
+
+// The next command of a pipeline reads the text, also behind { ...; } and ( ... ).
+void Interpreter::keep_piped(std::optional<std::string> text) {
+  std::size_t next = at_;
+  while (next < tokens_->size() && (*tokens_)[next].text == ";") ++next;
+  const std::string_view mark = next < tokens_->size() ? std::string_view((*tokens_)[next].text) : "";
+  if (is("|") || mark == ")" || mark == "}") piped_ = std::move(text);
 }
 
 }  // namespace foretoken::io::shell

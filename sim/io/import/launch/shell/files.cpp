@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/shell/inner_shell.h"
 #include "sim/io/import/launch/shell/interpreter.h"
 #include "sim/io/import/launch/shell/path_above.h"
 #include "sim/io/import/launch/shell/slurm.h"
@@ -45,6 +46,7 @@ std::optional<std::string> Interpreter::text_of_file(const std::string& path) {
 
 // The text of a file that the script has written, or that stands on the disk.
 std::optional<std::string> Interpreter::text_at(const std::string& path) {
+  if (script_.unread_by(path) != nullptr) return std::nullopt;
   const auto written = script_.documents.find(path);
   return written == script_.documents.end() ? text_of_file(path) : std::optional(written->second);
 }
@@ -66,7 +68,7 @@ std::optional<std::string> Interpreter::text_beside(const std::string& path) {
 
 // A template may stand in a folder above, from which the script is started.
 std::optional<std::string> Interpreter::text_near(const std::string& path) {
-  if (is_unknown(path)) return std::nullopt;
+  if (is_unknown(path) || script_.unread_by(path) != nullptr) return std::nullopt;
   if (auto text = text_beside(path)) return text;
   const fs::path plain = fs::path(path).lexically_normal();
   if (plain.empty() || plain.is_absolute() || *plain.begin() == "..") return std::nullopt;
@@ -115,6 +117,7 @@ void Interpreter::source(const Texts& words, Mode mode) {
 
 // A script that is started does not change the variables of this one.
 void Interpreter::start_script(const std::string& path, const Texts& arguments, Mode mode) {
+  if (script_.unread_by(path) != nullptr) return record({path}, mode);
   const auto written = script_.documents.find(path);
   if (written != script_.documents.end())
     return start_text({written->second, path, script_.variables.folder}, arguments, mode);
@@ -159,6 +162,9 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
 bool Interpreter::start_piped_job(const Texts& words, const std::string& text, Mode mode) {
   if (text.empty() || !reads_jobs(words[0])) return false;
   if (words[0] == "sbatch") scheduler_options(words);
+  // yes | bash -c '...': the text is input of that job.
+  const bool wraps = std::ranges::any_of(words, [](const std::string& word) { return word.starts_with("--wrap"); });
+  if (wraps || (words[0] != "sbatch" && text_of_shell(words, 0))) return false;
   if (std::ranges::any_of(words, is_script_name)) return false;
   start_text({text, script_.variables.script, script_.variables.folder}, {}, mode);
   return true;

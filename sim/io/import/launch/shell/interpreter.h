@@ -48,8 +48,8 @@ class Interpreter {
   [[nodiscard]] bool asks_for_variable(std::size_t first) const;
   [[nodiscard]] bool shifts() const;
   bool exits(Mode mode, const std::function<void(Mode)>& body);
-  Outcome if_clause_again(Mode mode, std::size_t begin);
-  Outcome case_clause(Mode mode, bool takes_as_set = false);
+  Outcome again(std::size_t begin, const std::function<Outcome()>& clause);
+  Outcome case_clause(Mode mode);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
@@ -118,8 +118,12 @@ class Interpreter {
   [[nodiscard]] std::optional<std::string> known_value(const char* variable) const;
   void add_counts_of_variables(std::int64_t devices, Texts& words, std::map<std::string, std::string>& options) const;
   void record(Texts words, Mode mode);
-  void edit(const Texts& words, const Simple& command);  ///< of sed, envsubst, cat and cp; nothing for others
-  void write_echoed(const Simple& command);
+  void edit(const Texts& words, const Simple& command);  ///< takes over the files that a command writes
+  [[nodiscard]] std::optional<std::string> text_made(const Texts& words, const Simple& command);
+  [[nodiscard]] std::optional<std::string> echoed(const Texts& words, const Simple& command);
+  void write_into(const std::string& place, const std::string& text, bool appends, const Simple& command);
+  void note_unread(const std::string& place, const Simple& command);
+  void keep_piped(std::optional<std::string> text);
   [[nodiscard]] std::string with_variables(const std::string& text);
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);
@@ -145,6 +149,7 @@ class Interpreter {
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
+  std::set<std::string> removed_{};                  ///< files that rm takes away
   std::optional<std::string> piped_ = std::nullopt;  ///< the text that the command before a | writes
   std::size_t option_at_ = 1;                        ///< the next letter in the word of getopts
   int levels_ = 1;                                   ///< of break and continue
@@ -155,7 +160,7 @@ class Interpreter {
   int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
   Texts tested_empty_{};           ///< the variables without a value for which the last conditions asked
   bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
-  bool takes_as_set_ = false;      ///< a clause is read again whose else exits for want of a variable
+  bool takes_as_set_ = false;      ///< a clause is read again, a branch of which exits for want of a variable
   bool exit_fails_ = false;        ///< the last exit had a status other than 0
   Outcome returned_ = Outcome::kOpen;
 

@@ -66,24 +66,27 @@ bool is_launcher(std::string_view name) {
   return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
 }
 
-// Returns \n and \t of a format as the characters that they stand for.
-std::string unescaped(std::string_view text) {
+// Returns \n, \t and the like as the characters that they stand for. `others` are those that stand for themselves.
+std::string unescaped(std::string_view text, std::string_view others = "\\") {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
-    if (next == 'n' || next == 't' || next == '\\')
-      plain += next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+    const bool escaped = next == 'n' || next == 't' || (next != '\0' && others.find(next) != others.npos);
+    if (escaped)
+      plain += next == 'n' ? '\n' : next == 't' ? '\t' : next;
     else
       plain += text[i];
-    if (next == 'n' || next == 't' || next == '\\') ++i;
+    if (escaped) ++i;
   }
   return plain;
 }
 
+}  // namespace
+
 // printf FORMAT WORD... with %s, %d and %%. The format is used anew until all words are printed.
-std::optional<std::string> printed(const Texts& words) {
-  if (words.size() < 2 || words[1] == "-v" || words[1] == "--") return std::nullopt;
-  const std::string format = unescaped(words[1]);
+std::optional<std::string> printf_output(const Texts& words) {
+  if (words.size() < 2 || is_unknown(words[1]) || words[1] == "-v" || words[1] == "--") return std::nullopt;
+  const std::string format = unescaped(words[1], "\\\"");
   std::string text;
   std::size_t next = 2;
   do {
@@ -106,6 +109,27 @@ std::optional<std::string> printed(const Texts& words) {
   return text;
 }
 
+std::optional<std::string> echo_output(const Texts& words) {
+  std::size_t first = 1;
+  bool newline = true, escapes = false;
+  for (; first < words.size(); ++first) {
+    const std::string& word = words[first];
+    if (word.size() < 2 || word[0] != '-' || word.find_first_not_of("neE", 1) != word.npos) break;
+    newline = newline && word.find('n') == word.npos;
+    if (const std::size_t last = word.find_last_of("eE"); last != word.npos) escapes = word[last] == 'e';
+  }
+  std::string text = joined(words, first);
+  if (escapes) {
+    for (std::size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at + 2))
+      if (at + 1 == text.size() || std::string_view("nt\\").find(text[at + 1]) == std::string_view::npos)
+        return std::nullopt;
+    text = unescaped(text);
+  }
+  return text + (newline ? "\n" : "");
+}
+
+namespace {
+
 // A command at the beginning of a pipeline.
 std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
                                            std::string& folder, const TextOfFile& text_of) {
@@ -126,16 +150,14 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   const bool looks_up =
       (name == "which" && words.size() == 2) || (name == "command" && words.size() == 3 && words[1] == "-v");
   if (looks_up && is_launcher(last)) return last;
-  if (name == "printf") return printed(words);
+  if (name == "printf") return printf_output(words);
   if (name == "seq") return sequence_of(words);
   if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 1) return document;
   if (name == "cat" && words.size() == 2) return text_of(last);
   if (name == "getopt") return getopt_output(words);
   if (name == "yq") return yq_output(words, text_of);
-  if (name != "echo") return std::nullopt;
-  const bool bare = words.size() > 1 && words[1] == "-n";
-  return joined(words, bare ? 2 : 1) + (bare ? "" : "\n");
+  return name == "echo" ? echo_output(words) : std::nullopt;
 }
 
 // Returns true for the nodes of the whole job: "$SLURM_JOB_NODELIST", ${SLURM_NODELIST}.

@@ -22,4 +22,11 @@ using TextOfFile = std::function<std::optional<std::string>(const std::string& p
                                                       const std::function<Texts(std::string_view)>& expand,
                                                       const TextOfFile& text_of);
 
+/// Returns the text that `echo` prints, with its options -n, -e and -E; nothing for escapes of -e other than \n, \t
+/// and \\. `words` begins with the command.
+[[nodiscard]] std::optional<std::string> echo_output(const Texts& words);
+
+/// Returns the text that `printf FORMAT WORD...` prints; nothing for formats other than %s, %d and %%.
+[[nodiscard]] std::optional<std::string> printf_output(const Texts& words);
+
 }  // namespace foretoken::io::shell

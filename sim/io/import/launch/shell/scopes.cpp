@@ -315,7 +315,8 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 
 // Redirections and here documents of a command.
 void Interpreter::redirection(Mode mode, Simple* command) {
-  const bool here = is("<<<"), appends = is(">>"), writes = is(">") || appends || is(">|"), reads = is("<");
+  const bool here = is("<<<"), appends = is(">>") || is("&>>"), reads = is("<");
+  const bool writes = (is(">") || appends || is(">|") || is("&>")) && !(*tokens_)[at_].of_errors;
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];

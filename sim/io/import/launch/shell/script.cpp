@@ -19,13 +19,34 @@ bool is_script_name(std::string_view file) {
 }
 
 bool handles_files(const Command& command) {
-  constexpr std::array kTools = {"sed", "cat",  "envsubst", "cp",   "mv",   "ln",    "awk", "grep", "head",
-                                 "tee", "tail", "echo",     "diff", "less", "rsync", "scp", "rm",   "touch"};
+  constexpr std::array kTools = {"sed",  "cat",  "envsubst", "cp",   "mv",    "ln",  "awk", "grep",  "head", "tee",
+                                 "tail", "echo", "diff",     "less", "rsync", "scp", "rm",  "touch", "jq",   "yq"};
   return !command.words.empty() &&
          std::ranges::find(kTools, std::filesystem::path(command.words.front()).filename()) != kTools.end();
 }
 
+namespace {
+
+std::string whole_path(const Script& script, const std::string& name) {
+  return (std::filesystem::path(script.variables.folder) / name).lexically_normal().string();
+}
+
+}  // namespace
+
+void Script::forget(const std::string& name, const std::string& place) {
+  const std::string whole = whole_path(*this, name);
+  std::erase_if(documents, [&](const auto& one) { return whole_path(*this, one.first) == whole; });
+  unread.insert_or_assign(whole, place);
+}
+
+const std::string* Script::unread_by(const std::string& name) const {
+  if (unread.empty() || name.empty()) return nullptr;
+  const auto found = unread.find(whole_path(*this, name));
+  return found == unread.end() ? nullptr : &found->second;
+}
+
 void Script::write(const std::string& name, std::string text) {
+  if (!unread.empty()) unread.erase(whole_path(*this, name));
   if (documents.insert_or_assign(name, std::move(text)).second) written.push_back(name);
 }
 

@@ -52,13 +52,20 @@ struct Script {
   std::vector<std::string> files{};                ///< that were read
   std::set<std::string> empties{};                 ///< variables that nobody sets, and that conditions take as empty
   std::set<std::string> passed_checks{};           ///< empty variables for whose want checks would end the script
-  std::map<std::string, std::string> documents{};  ///< files that here documents write: "ds_config.json"
+  std::map<std::string, std::string> documents{};  ///< the files that the script writes: "ds_config.json" (edit.cpp)
   Texts written{};                                 ///< their names, in the order of the script
+  std::map<std::string, std::string> unread{};     ///< by their whole path: files of which the text is not known
   bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
   std::map<std::string, Alternatives, std::less<>> alternatives{};  ///< by variable
 
   /// Keeps the text of a file that the script writes.
   void write(const std::string& name, std::string text);
+
+  /// Notes that the command at `place` writes a text into a file that no reading can know.
+  void forget(const std::string& name, const std::string& place);
+
+  /// Returns the place of the last command that did so: "run.sh:12". Null where the text of the file may be known.
+  [[nodiscard]] const std::string* unread_by(const std::string& name) const;
 };
 
 /// Facts that the user states beside the file.

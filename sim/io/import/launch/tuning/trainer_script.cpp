@@ -269,7 +269,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
     take_precision_of_deepspeed(*deepspeed, arguments, origins);
   const bool stated = gpus.has_value();
   std::vector<Argument> counts = counts_of(command, launched);
-  take_hosts(script, command, launched, folder, counts);
+  if (const std::string why = take_hosts(script, command, launched, folder, counts); !why.empty())
+    report.refuse("--hostfile", why, place);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;

@@ -1,0 +1,19 @@
+// Words of a command that name a configuration.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace foretoken::io::launch {
+
+/// Returns "sft.json" of "--config=sft.json"; other words as they are.
+[[nodiscard]] std::string name_in(const std::string& word);
+
+/// Returns true for Firefly's file of the Trainer's arguments at words[at]: --train_args_file sft.json.
+[[nodiscard]] bool follows_arguments_flag(const std::vector<std::string>& words, std::size_t at);
+
+/// Returns the place behind the first word. The options of "ray job submit" end at "--"; a program follows.
+[[nodiscard]] std::size_t behind_submission(const std::vector<std::string>& words);
+
+}  // namespace foretoken::io::launch
