@@ -198,7 +198,8 @@ bool names_layers(std::span<const std::string> words) {
 }
 
 // Returns true for initial weights and for a rate of a group of weights: first_in_init_std, init_fn_type, embed_lr.
-// Primus has initial weights of both halves of an adapter: lora_A_init_method.
+// Primus and NeMo have initial weights of both halves of an adapter: lora_A_init_method,
+// peft.lora_tuning.row_init_method.
 bool is_initialiser_or_rate(std::string_view name) {
   const auto words = words_of_name(name);
   if (words.size() < 2) return false;
@@ -211,7 +212,10 @@ bool is_initialiser_or_rate(std::string_view name) {
   const auto begin = static_cast<std::size_t>(init - words.begin());
   const bool form =
       std::ranges::all_of(all.subspan(begin + 1), [&](const std::string& word) { return holds_word(kForms, word); });
-  const bool half = begin == 2 && words[0] == "lora" && (words[1] == "a" || words[1] == "b");
+  std::string before;
+  for (const std::string& word : all.first(begin)) before += word + " ";
+  constexpr std::string_view kHalves[] = {"lora a ", "lora b ", "peft lora tuning row ", "peft lora tuning column "};
+  const bool half = std::ranges::find(kHalves, before) != std::end(kHalves);
   return form && (half || names_layers(all.first(begin)));
 }
 
@@ -252,23 +256,25 @@ bool is_place_of_files(std::string_view name) {
 // Returns true for names whose form says what they are about, whatever costly words stand in them. Offloading, the axes
 // of parallelism and narrow formats count in any form.
 bool has_harmless_form(std::string_view name) {
-  if (is_always_costly(name) || names_narrow_format(name)) return false;
+  if (is_never_harmless(name)) return false;
   return is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
          is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name);
 }
 
 }  // namespace
 
+bool is_never_harmless(std::string_view name) { return is_always_costly(name) || names_narrow_format(name); }
+
 bool names_something_costly(std::string_view name) {
   if (has_harmless_form(name)) return false;
-  if (names_narrow_format(name)) return true;
+  if (is_never_harmless(name)) return true;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
-  return experts || is_always_costly(name) || has_word_of(kCostly, name);
+  return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
-  if (is_always_costly(name) || names_narrow_format(name)) return false;
+  if (is_never_harmless(name)) return false;
   if (has_harmless_form(name) || counts_something_harmless(name)) return true;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {

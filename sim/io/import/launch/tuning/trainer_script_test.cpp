@@ -856,7 +856,10 @@ TEST(TrainerScript, KeysOfOtherMethodsAreRefused) {
                           "--aim_vision_tower x",
                           "--logging.offload_activations true",
                           "--trackio_fp8 1",
-                          "--wandb_offload true"})
+                          "--wandb_offload true",
+                          "--hf_fp8 true",
+                          "--custom_nvfp4 true",
+                          "--test_parallel 2"})
     EXPECT_NE(refused_lines(read_with(key)), "") << key;
   for (const char* key : {"--lora_A_init_method kaiming", "--embed_lr 1e-5", "--comet_mode online", "--wandb_notes x",
                           "--logging_steps 10", "--trackio_project_name a"})
