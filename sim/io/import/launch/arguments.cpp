@@ -76,6 +76,12 @@ std::optional<bool> switch_of(std::string_view text) {
   return std::nullopt;
 }
 
+std::string joined_values(const Argument& argument) {
+  std::string all;
+  for (const std::string& value : argument.values) all += (all.empty() ? "" : " ") + value;
+  return all;
+}
+
 const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name) {
   const auto found = std::find_if(arguments.rbegin(), arguments.rend(),
                                   [&](const Argument& argument) { return argument.name == name; });
@@ -109,8 +115,7 @@ std::string Flags::from(std::string_view name) const {
 std::optional<std::string> Flags::text(std::string_view name, std::string_view key) const {
   const Argument* const argument = find(name);
   if (argument == nullptr) return std::nullopt;
-  std::string all;
-  for (const std::string& value : argument->values) all += (all.empty() ? "" : " ") + value;
+  const std::string all = joined_values(*argument);
   const auto ask = [&](const std::string& why) {
     if (!key.empty()) report_.ask_for_flag(key, fmt::format("{}: {}", from(name), why));
     return std::nullopt;

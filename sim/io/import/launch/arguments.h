@@ -24,6 +24,9 @@ struct Argument {
 /// files such as pretrain_gpt.py, belong to no flag.
 [[nodiscard]] std::vector<Argument> arguments_of(const std::vector<std::string>& words, const std::string& place);
 
+/// Returns the values of an argument, parted by spaces.
+[[nodiscard]] std::string joined_values(const Argument& argument);
+
 /// Returns the last argument of that name, which counts; nullptr without one.
 [[nodiscard]] const Argument* last_of(const std::vector<Argument>& arguments, std::string_view name);
 /// Returns true for arguments of which one has such a name.

@@ -183,9 +183,8 @@ void refuse_other_device(const Settings& settings, Report& report) {
   for (const std::string_view key : {"use_cpu", "no_cuda"})
     if (settings.on({key})) report.refuse(std::string(key), "a training on the CPU; only GPUs are modelled");
   const std::string device = lower_case(settings.text({"device"}).value_or("cuda"));
-  const bool other = std::ranges::any_of(std::array{"cpu", "xpu", "npu", "mps", "hpu", "mlu", "tpu", "musa"},
-                                         [&](const char* name) { return device.starts_with(name); });
-  if (other)
+  const bool number = device.find_first_not_of("0123456789") == device.npos;  // also an empty text
+  if (!number && !device.starts_with("cuda"))
     report.refuse("device", "found " + in_quotes(printable(device, 20)) +
                                 "; expected GPUs of CUDA, no other kernels are modelled");
 }
@@ -209,6 +208,18 @@ void map_sharding(std::int64_t stage, const std::string& from, Report& report) {
   report.map("optimizer.zero_stage", stage, from);
   if (!report.has("runtime"))
     report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
+}
+
+void ask_about_adapter(const Settings& settings, Report& report) {
+  const Names kPlaces = {"adapter_name_or_path", "adapter_folder", "lora_model_dir"};
+  if (settings.text(kPlaces).value_or("").empty()) return;
+  const std::string key = settings.from(kPlaces);
+  for (const std::string_view name : kPlaces)
+    if (settings.at(name) != nullptr) report.ignore(std::string(name), "");
+  if (!settings.has({"finetuning_type"}) && !report.has("training.method"))
+    report.ask("training.method", key +
+                                      " names an adapter, and no argument states its method and rank; state --set "
+                                      "training.method=lora and --set training.rank=N, or training.method=full");
 }
 
 void map_adapter(const Adapter& adapter, Report& report) {

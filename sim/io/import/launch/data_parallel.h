@@ -32,7 +32,8 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
 /// disabled. Other names of kernels are left to the runtime.
 void map_eager_attention(const Settings& settings, Report& report);
 
-/// Refuses devices that are no GPUs: use_cpu, no_cuda, device: xpu.
+/// Refuses devices that are not known as GPUs: use_cpu, no_cuda, and every device but cuda, cuda:1, a number, or an
+/// empty text.
 void refuse_other_device(const Settings& settings, Report& report);
 
 /// Maps weights that are loaded in bf16 and train without a copy in fp32, as PyTorch's optimizers take them. Frozen
@@ -62,6 +63,10 @@ struct Adapter {
 /// Maps LoRA and QLoRA, and assumes their runtime. Refuses other methods, frozen weights of 8 bits, and products beside
 /// which no adapter is modelled.
 void map_adapter(const Adapter& adapter, Report& report);
+
+/// Asks for the method where the arguments name weights of an adapter and nothing tells LoRA from full fine-tuning.
+/// With LLaMA-Factory and ms-swift finetuning_type decides.
+void ask_about_adapter(const Settings& settings, Report& report);
 
 /// Asks for the rank and the products of adapters, where a file that is not there decides about them, and assumes
 /// `runtime`. Does nothing without a method.

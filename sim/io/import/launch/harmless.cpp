@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 
 #include "sim/base/text.h"
@@ -28,11 +29,13 @@ constexpr std::string_view kHarmless =
     "valid validation verbose version wandb warmup worker workers ";
 constexpr std::string_view kCostly =
     " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo attention "
-    "attn audio backend badam batch bf16 bit bitfit bits block boft bs bsz bwd checkpointing chunk chunked clips "
+    "attn audio backend badam batch bf16 bit bitfit bitnet bits block boft bs bsz bwd checkpointing chunk chunked "
+    "clips "
     "compile "
     "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed delta deltanet depth "
     "devices dim "
-    "diffusion dims distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand "
+    "diffusion dims discriminator distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings "
+    "ep expand "
     "expert "
     "experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gate gated gating gpu gpus grad "
     "gradient "
@@ -41,13 +44,16 @@ constexpr std::string_view kCostly =
     "modal "
     "model models moe mtp multimodal muon mxfp n nf4 node nodes noise nproc num offload offloading oft optim "
     "optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism parallelize "
-    "peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes prune pruning "
+    "peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes projector prune "
+    "pruning "
     "ptuning "
-    "qat qformer qlora quant quantization quantize quantized random rank ranks ratio recompute recurrent ref reference "
+    "qat qformer qlora quant quantization quantize quantized quantizer random rank ranks ratio recompute recurrent ref "
+    "reference "
     "reft "
     "relora "
     "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
-    "sparse sparsity spectrum speculative speech stage strategy student swa switch sync teacher tensor topk tower tp "
+    "sparse sparsity spectrum speculative speech stage strategy student swa switch sync teacher tensor ternary topk "
+    "tower tp "
     "tpable "
     "triton "
     "tune tuned ulysses unet unfreeze unfrozen unsloth vae vera video videos vision vocab vocabulary weight weights "
@@ -58,11 +64,17 @@ bool holds_word(std::string_view words, const std::string& word) { return words.
 
 constexpr std::string_view kBeside = " eval evaluation profiler profiling test val valid validation ";
 
-// These words count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
-constexpr std::string_view kAlwaysCostly = " offload offloading parallel parallelism parallelize ";
+// Words with these beginnings count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.
+constexpr std::string_view kAlwaysCostly[] = {"offload", "parallel"};
 
 bool has_word_of(std::string_view words, std::string_view name) {
   return std::ranges::any_of(words_of_name(name), [&](const std::string& word) { return holds_word(words, word); });
+}
+
+bool is_always_costly(std::string_view name) {
+  return std::ranges::any_of(words_of_name(name), [](const std::string& word) {
+    return std::ranges::any_of(kAlwaysCostly, [&](std::string_view begin) { return word.starts_with(begin); });
+  });
 }
 
 // Profiles begin their names, and affinity and NUMA are of processes: profile_num_steps, set_gpu_affinity, numa_node.
@@ -93,7 +105,6 @@ bool is_about_tracing(std::string_view name) {
 // Returns true for work beside the steps, for places of files and for CPUs of processes: val_batch_size,
 // profile_num_steps, lora_output_dir, set_gpu_affinity.
 bool is_beside_training(std::string_view name) {
-  if (has_word_of(kAlwaysCostly, name)) return false;
   for (const std::string_view end : {"output_dir", "output_path", "save_dir", "save_path", "cache_dir", "log_dir"})
     if (name.ends_with(end)) return true;
   return has_word_of(kBeside, name) || is_about_tracing(name) || is_about_processes(name);
@@ -157,26 +168,55 @@ bool is_mixture_of_data(std::string_view name) {
 }
 
 // Returns true for the section of a logger and for settings that begin with its name: wandb.groups.adamw, wandb_group.
+// Aim and comet are words of their own, so only their sections count.
 bool is_of_logger(std::string_view name) {
   constexpr std::string_view kLoggers =
       " aim clearml comet mlflow neptune swanlab tensorboard trackio wandb log logger loggers logging ";
-  constexpr std::string_view kPrograms = " aim clearml comet mlflow neptune swanlab tensorboard trackio wandb ";
+  constexpr std::string_view kPrograms = " clearml mlflow neptune swanlab tensorboard trackio wandb ";
+  constexpr std::string_view kModels = " expert experts tower towers ";
   const auto words = words_of_name(name);
   const std::size_t dot = name.find('.');
+  const bool model = std::ranges::any_of(
+      words, [&](const std::string& word) { return word.ends_with("moe") || holds_word(kModels, word); });
+  if (model) return false;
   return !words.empty() && (holds_word(kPrograms, words.front()) ||
                             (dot != name.npos && holds_word(kLoggers, std::string(name.substr(0, dot)))));
 }
 
+// Returns true for words of layers, of their weights, and of sections that hold rates. Other words may tell of a
+// second model or of another method: teacher_lr, vision_tower_lr, ema_init_std.
+bool names_layers(std::span<const std::string> words) {
+  constexpr std::string_view kLayers =
+      " attention attn base bias biases block blocks column decay decoder down embed embedding embeddings encoder "
+      "expert experts ffn final first gate head heads hidden in input inputs k kernel kv last layer layernorm layers "
+      "lm "
+      "matrix max min mlp moe no norm norms o out output outputs param params peak proj projection q qkv residual "
+      "router row scalar token tokens unembed unembedding up v vocab weight weights wpe wte ";
+  constexpr std::string_view kSections = " config model optim optimizer train trainer training ";
+  return std::ranges::all_of(
+      words, [&](const std::string& word) { return holds_word(kLayers, word) || holds_word(kSections, word); });
+}
+
 // Returns true for initial weights and for a rate of a group of weights: first_in_init_std, init_fn_type, embed_lr.
+// Primus and NeMo have initial weights of both halves of an adapter: lora_A_init_method,
+// peft.lora_tuning.row_init_method.
 bool is_initialiser_or_rate(std::string_view name) {
   const auto words = words_of_name(name);
   if (words.size() < 2) return false;
-  if (words.back() == "lr") return true;
+  const std::span<const std::string> all(words);
+  if (words.back() == "lr") return names_layers(all.first(all.size() - 1));
   constexpr std::string_view kForms = " fn function gain mean method range scale std type ";
   const auto init = std::ranges::find_if(
       words, [](const std::string& word) { return word == "init" || word == "initializer" || word == "initialiser"; });
-  return init != words.end() && init + 1 != words.end() &&
-         std::all_of(init + 1, words.end(), [&](const std::string& word) { return holds_word(kForms, word); });
+  if (init == words.end() || init + 1 == words.end()) return false;
+  const auto begin = static_cast<std::size_t>(init - words.begin());
+  const bool form =
+      std::ranges::all_of(all.subspan(begin + 1), [&](const std::string& word) { return holds_word(kForms, word); });
+  std::string before;
+  for (const std::string& word : all.first(begin)) before += word + " ";
+  constexpr std::string_view kHalves[] = {"lora a ", "lora b ", "peft lora tuning row ", "peft lora tuning column "};
+  const bool half = std::ranges::find(kHalves, before) != std::end(kHalves);
+  return form && (half || names_layers(all.first(begin)));
 }
 
 // Returns true for formats of 4, 6 and 8 bits: nvfp4_training, mxfp8.
@@ -213,25 +253,29 @@ bool is_place_of_files(std::string_view name) {
              words.back(), name);
 }
 
-// Returns true for names whose form says what they are about, whatever costly words stand in them.
+// Returns true for names whose form says what they are about, whatever costly words stand in them. Offloading, the axes
+// of parallelism and narrow formats count in any form.
 bool has_harmless_form(std::string_view name) {
+  if (is_never_harmless(name)) return false;
   return is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
          is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name);
 }
 
 }  // namespace
 
+bool is_never_harmless(std::string_view name) { return is_always_costly(name) || names_narrow_format(name); }
+
 bool names_something_costly(std::string_view name) {
   if (has_harmless_form(name)) return false;
-  if (names_narrow_format(name)) return true;
+  if (is_never_harmless(name)) return true;
   const auto words = words_of_name(name);
   const bool experts = std::ranges::any_of(words, [](const std::string& word) { return word.ends_with("moe"); });
   return experts || has_word_of(kCostly, name);
 }
 
 bool is_harmless_name(std::string_view name) {
+  if (is_never_harmless(name)) return false;
   if (has_harmless_form(name) || counts_something_harmless(name)) return true;
-  if (names_narrow_format(name)) return false;
   bool harmless = false;
   for (const std::string& word : words_of_name(name)) {
     if (holds_word(kCostly, word)) return false;

@@ -13,6 +13,10 @@ inline constexpr const char* kHarmlessByName = "an unknown key; by its name it c
 /// parted by "_", "-" and ".".
 [[nodiscard]] bool is_harmless_name(std::string_view name);
 
+/// Returns true where a word of the name belongs to offloading, to axes of parallelism or to formats of 4, 6 and 8
+/// bits, whatever stands beside it: eval_fp8, wandb_offload.
+[[nodiscard]] bool is_never_harmless(std::string_view name);
+
 /// The answer says this of a setting without a number whose name says nothing of time or memory.
 inline constexpr const char* kNothingCostly =
     "an unknown key without a number; no word of its name is about time or memory, so it is left out";

@@ -75,6 +75,44 @@ TEST(Harmless, SharesOfDataLoggersInitialisersAndRatesAreHarmless) {
     EXPECT_FALSE(is_harmless_name(name)) << name;
 }
 
+TEST(Harmless, InitialisersAndRatesOfLayersAreHarmlessButNotThoseOfOtherMethods) {
+  for (const char* name :
+       {"lora_A_init_method", "lora_B_init_method", "peft.lora_tuning.row_init_method", "lm_head_lr",
+        "optimizer.matrix_lr", "embedding_init_method_std", "expert_lr", "router_init_std", "attn_out_init_scale"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name :
+       {"teacher_lr",        "draft_model_lr", "critic_lr",          "reward_model_lr",      "ref_lr",
+        "muon_lr",           "lomo_lr",        "vision_tower_lr",    "offload_optimizer_lr", "use_fp8_lr",
+        "nvfp4_init_method", "fp8_init_scale", "kv_cache_init_type", "qlora_init_method",    "lora_init_type",
+        "ema_init_std",      "vae_init_fn",    "prune_init_method",  "bitnet_init_method",   "adapter_init_std",
+        "quant_init_type",   "quantizer_lr"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+}
+
+TEST(Harmless, LoggersHaveNoAxesOffloadingOrParts) {
+  for (const char* name :
+       {"neptune_sequence_parallel", "comet_moe_experts", "aim_vision_tower", "logging.offload_activations",
+        "trackio_fp8", "wandb.moe", "comet_experts", "mlflow_tower", "wandb_offloaded", "logger.parallelise"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"aim.layers", "comet.batch", "neptune_group", "trackio_space_id", "logging.batch"})
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+  EXPECT_FALSE(is_harmless_name("aim_layers")) << "aim is a word of its own";
+}
+
+TEST(Harmless, AxesOffloadingAndNarrowFormatsCountInAnyForm) {
+  for (const char* name : {"eval_fp8", "fp8_save_dir", "nvfp4_num_steps", "valid_expert_parallel_size",
+                           "offload_optimizer_cache_dir", "offloaded_data_weights"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+}
+
 TEST(Harmless, NarrowFormatsAreCostly) {
   for (const char* name : {"nvfp4_training.enabled", "use_mxfp8", "mxfp4", "fp6_log"}) {
     EXPECT_FALSE(is_harmless_name(name)) << name;

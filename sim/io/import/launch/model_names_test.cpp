@@ -179,5 +179,37 @@ TEST(ModelNames, AFineTuneHasTheSizesThatItsNameStates) {
     EXPECT_EQ(base(other), "unknown") << other;
 }
 
+TEST(ModelNames, WordsOfOtherShapesAndFormatsAreNoFineTunes) {
+  for (const char* other : {"Llama-3-8B-llava-next",
+                            "Llama-3-8B-Japanese-new-vocab",
+                            "Meta-Llama-3-8B-Instruct-8layers",
+                            "Llama-3-8B-half-layers",
+                            "Llama-3-8B-Layerskip-16layers",
+                            "Llama-3-8B-BitNet1.58",
+                            "Qwen2.5-7B-hybrid-rwkv",
+                            "Qwen3-8B-speculator",
+                            "Llama-3.2-3B-ColBERT",
+                            "Llama-3.1-8B-Instruct-NVFP4",
+                            "Llama-3-8B-nf4",
+                            "Llama-3.1-8B-Instruct-FP8-KV",
+                            "Llama-3-8B-1.58bit",
+                            "Qwen3-8B-eagle3",
+                            "Llama-3-8B-llm2vec",
+                            "Llama-3-8B-upcycled-moe",
+                            "Llama-3-8B-pruned50",
+                            "Qwen2.5-7B-reward-model",
+                            "Llama-3-8B-W4A16",
+                            "Qwen2.5-7B-Q4_K_M",
+                            "Llama-3-8B-extended-tokenizer",
+                            "Llama-3-8B-mxfp4-own",
+                            "Llama-3-8B-Omni",
+                            "Llama-3-8B-classification"})
+    EXPECT_FALSE(model_of_name(other)) << other;
+  for (const char* own :
+       {"Llama-3-8B-roleplayer", "Llama-3-8B-multilingual", "Llama-3-8B-SlimOrca", "Qwen2.5-7B-sft-v2",
+        "Llama-3-8B-Chinese-Chat", "Llama-3-8B-Instruct-abliterated", "Qwen3-8B-supervised", "Llama-3-8B-math-dpo"})
+    EXPECT_TRUE(model_of_name(own)) << own;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

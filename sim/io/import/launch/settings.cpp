@@ -51,6 +51,11 @@ bool in_unused_section(const Json& document, std::string_view key) {
   return false;
 }
 
+// Returns true where `keys` lists the key without a *.
+bool lists_whole_key(std::string_view keys, const std::string& key) {
+  return (" " + std::string(keys) + " ").find(" " + key + " ") != std::string::npos;
+}
+
 }  // namespace
 
 bool lists_key(std::string_view keys, std::string_view key) {
@@ -167,8 +172,10 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
     });
     if (inside) continue;  // a rule has read the whole section
     const std::string setting = printable(key, 80);
-    const auto rule =
-        std::ranges::find_if(rules, [&key = key](const KeyRule& one) { return lists_key(one.keys, key); });
+    auto rule = std::ranges::find_if(rules, [&key = key](const KeyRule& one) { return lists_key(one.keys, key); });
+    const bool without_effect = rule != rules.end() && rule->because.empty();
+    const bool by_form = without_effect && unknown == Unknown::kByName && !lists_whole_key(rule->keys, key);
+    if (by_form && is_never_harmless(key)) rule = rules.end();
     const bool empty = value->is_null() || (value->is_structured() && value->empty());
     const std::string text = value->is_string() ? value->get<std::string>() : "";
     const bool one_rank =

@@ -71,7 +71,8 @@ class Settings {
   void ignore_variables(const std::set<std::string>& variables, std::span<const KeyRule> rules) const;
 
   /// Lists the keys that nothing has asked for. The first rule that lists a key counts. A key without a rule is
-  /// refused where it is on. A parallel degree of 1 is off.
+  /// refused where it is on. By names a * takes no key of offloading, parallelism or a narrow format as without effect.
+  /// A parallel degree of 1 is off.
   void sort_rest(std::span<const KeyRule> rules, Unknown unknown = Unknown::kRefused) const;
 
   /// Returns all leaves with their dotted keys; a list of scalars is one leaf.

@@ -51,12 +51,6 @@ std::string offload_words(const Option& option) {
          (parameters ? "_param" : "");
 }
 
-std::string joined_values(const Argument& argument) {
-  std::string all;
-  for (const std::string& value : argument.values) all += (all.empty() ? "" : " ") + value;
-  return all;
-}
-
 }  // namespace
 
 Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,

@@ -256,18 +256,19 @@ void map_trainer_method(const Settings& settings, Report& report) {
 }
 
 // Returns the one key of a model with a prefix of the program's own: llm_model_name_or_path. Empty where there are
-// several, and for models beside the one that trains.
+// several. Other prefixes tell of a model beside the one that trains, or of a place for its weights: judge_model_path.
 std::string key_with_prefix(const Settings& settings) {
-  constexpr std::string_view kOthers[] = {"teacher",   "ref",     "reference", "reward",   "critic",
-                                          "tokenizer", "adapter", "config",    "draft",    "dataset",
-                                          "student",   "lora",    "peft",      "embedding"};
+  constexpr std::string_view kPrefixes[] = {"actor", "backbone", "base",  "hf",     "language",
+                                            "llm",   "lm",       "model", "policy", "pretrained"};
   std::string key;
   for (const auto& [name, value] : settings.document().items()) {
-    const auto words = words_of_name(name);
-    const bool other = std::ranges::any_of(
-        words, [&](const std::string& word) { return std::ranges::find(kOthers, word) != std::end(kOthers); });
-    const bool path = name.ends_with("_name_or_path") || name.ends_with("_model_path");
-    if (!path || other || !value.is_string() || value.get_ref<const std::string&>().empty()) continue;
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) continue;
+    const std::string_view end = name.ends_with("_model_path") ? "_model_path" : "_name_or_path";
+    if (!name.ends_with(end)) continue;
+    const bool trains = std::ranges::all_of(
+        words_of_name(name.substr(0, name.size() - end.size())),
+        [&](const std::string& word) { return std::ranges::find(kPrefixes, word) != std::end(kPrefixes); });
+    if (!trains) continue;
     if (!key.empty()) return "";
     key = name;
   }
@@ -381,6 +382,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   if (deepspeed != nullptr && defaults == Defaults::kTrainer) check_batch_of_deepspeed(settings, *deepspeed, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);
   map_trainer_method(settings, report);
+  ask_about_adapter(settings, report);
   if (deepspeed == nullptr) map_trainer_weights(settings, report);
   if (!settings.on(kPacked)) report.approximate("packing", kNotPacked);
   ignore_library(settings, report);

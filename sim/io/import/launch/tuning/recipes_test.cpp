@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -42,6 +43,70 @@ TEST(TorchtuneRecipe, ABuilderTakesItsSizesFromTheFile) {
   const Json gemma = model("gemma.gemma", ", intermediate_dim: 4096, head_dim: 256");
   EXPECT_EQ(gemma["head_dim"], 256);
   EXPECT_EQ(gemma["tie_word_embeddings"], true);
+}
+
+TEST(TorchtuneRecipe, AComputedWidthIsAssumed) {
+  const auto assumed = [](const std::string& more) {
+    const Report report =
+        read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3, " + std::string(kSmall) + more + "}",
+                              "optimizer: {_component_: torch.optim.AdamW}");
+    EXPECT_TRUE(std::ranges::none_of(report.asked, [](const Asked& one) { return one.key == "model"; }));
+    std::string keys;
+    for (const Assumed& one : report.assumed)
+      if (one.key.starts_with("model.")) keys += one.key + "=" + one.value;
+    return keys;
+  };
+  EXPECT_EQ(assumed(""), "model.intermediate_size=2816");
+  EXPECT_EQ(assumed(", intermediate_dim: 4096"), "");
+}
+
+TEST(TorchtuneRecipe, SizesThatABuilderDoesNotComputeAreAskedFor) {
+  constexpr const char* kFew = "vocab_size: 32000, num_layers: 4, num_heads: 16, embed_dim: 1024, max_seq_len: 2048";
+  const auto why = [](const std::string& component, const std::string& keys) {
+    const Report report = read_torchtune_recipe("{_component_: torchtune.models." + component + ", " + keys + "}",
+                                                "optimizer: {_component_: torch.optim.AdamW}");
+    EXPECT_FALSE(report.has("model")) << component << keys;
+    for (const Asked& one : report.asked)
+      if (one.key == "model") return one.because;
+    return std::string();
+  };
+  const std::string few(kFew);
+  for (const char* component : {"mistral.mistral", "gemma.gemma", "qwen2.qwen2", "qwen2.lora_qwen2"}) {
+    EXPECT_THAT(why(component, few + ", intermediate_dim: 4096"), HasSubstr("model.num_kv_heads")) << component;
+    EXPECT_THAT(why(component, few + ", num_kv_heads: 4"), HasSubstr("model.intermediate_dim")) << component;
+  }
+  EXPECT_THAT(why("gemma.gemma", few + ", num_kv_heads: 4, intermediate_dim: 4096"), HasSubstr("model.head_dim"));
+  EXPECT_THAT(why("llama3.llama3", few), HasSubstr("model.num_kv_heads"));
+}
+
+TEST(TorchtuneRecipe, OtherPartsOfTheModelAreRefused) {
+  const auto refused = [](const std::string& more) {
+    return refused_lines(
+        read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3, " + std::string(kSmall) + more + "}",
+                              "optimizer: {_component_: torch.optim.AdamW}"));
+  };
+  for (const char* key : {"moe_every_n", "num_experts", "window_size"}) {
+    const std::string lines = refused(std::string(", ") + key + ": 8");
+    EXPECT_THAT(lines, HasSubstr("model." + std::string(key) + ": an unknown key of the model")) << key;
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 1) << key;
+    EXPECT_EQ(refused(std::string(", ") + key + ": null"), "");
+  }
+  EXPECT_THAT(refused(", moe: {num_experts: 8}"), HasSubstr("model.moe.num_experts"));
+  EXPECT_THAT(refused(", use_dora: true"), HasSubstr("DoRA"));
+  EXPECT_EQ(refused(", norm_eps: 1e-5, rope_base: 500000, lora_alpha: 16, lora_dropout: 0.1"), "");
+}
+
+TEST(TorchtuneRecipe, DropoutOfAttentionIsMapped) {
+  const auto read = [](const std::string& model) {
+    return read_torchtune_recipe("{_component_: torchtune.models." + model + "}",
+                                 "optimizer: {_component_: torch.optim.AdamW}");
+  };
+  const std::string small(kSmall);
+  EXPECT_EQ(read("llama3.llama3, " + small + ", attn_dropout: 0.1").at("model.attention_dropout"), Json(0.1));
+  EXPECT_FALSE(read("llama3.llama3, " + small + ", attn_dropout: 0.0").has("model.attention_dropout"));
+  EXPECT_EQ(read("qwen2_5.qwen2_5_7b, attn_dropout: 0.1").at("model.attention_dropout"), Json(0.1));
+  EXPECT_THAT(refused_lines(read("llama3.llama3_8b, attn_dropout: 0.1")), HasSubstr("model.attn_dropout"));
+  EXPECT_EQ(refused_lines(read("llama3.llama3_8b, attn_dropout: 0.0")), "");
 }
 
 TEST(TorchtuneRecipe, ASizeThatTheFileLacksIsAskedFor) {
@@ -127,8 +192,9 @@ TEST(Recipes, OtherDevicesAreRefusedByName) {
     return refused_lines(
         read_torchtune_recipe(model, "optimizer: {_component_: torch.optim.AdamW}\ndevice: " + device));
   };
-  EXPECT_EQ(torchtune("cuda"), "");
-  for (const char* device : {"cpu", "npu", "xpu", "mps"}) EXPECT_THAT(torchtune(device), HasSubstr(device));
+  for (const char* device : {"cuda", "cuda:1", "0", "\"\"", "null"}) EXPECT_EQ(torchtune(device), "") << device;
+  for (const char* device : {"cpu", "npu", "xpu", "mps", "hpu", "ipu", "gcu", "sdaa", "privateuseone"})
+    EXPECT_THAT(torchtune(device), HasSubstr(device));
   EXPECT_THAT(refused_lines(read_test_launch(axolotl_with("device: mps"), "a.yaml")), HasSubstr("mps"));
   EXPECT_THAT(refused_lines(read_test_launch(factory_with("use_cpu: true"), "f.yaml")), HasSubstr("use_cpu"));
   EXPECT_EQ(refused_lines(read_test_launch(factory_with("use_cpu: false"), "f.yaml")), "");

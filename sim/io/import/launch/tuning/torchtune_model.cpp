@@ -23,6 +23,18 @@ constexpr std::pair<std::string_view, const char*> kSizes[] = {{"model.num_layer
                                                                {"model.num_heads", "num_attention_heads"},
                                                                {"model.vocab_size", "vocab_size"}};
 
+/// Keys that some builders need and others compute, in the same way.
+constexpr std::pair<std::string_view, const char*> kFurther[] = {{"model.num_kv_heads", "num_key_value_heads"},
+                                                                 {"model.intermediate_dim", "intermediate_size"},
+                                                                 {"model.head_dim", "head_dim"}};
+
+/// Keys beside the sizes that a builder takes: LoRA's are read with the method, the others cost nothing. DoRA has a
+/// rule.
+constexpr std::string_view kBeside =
+    "model._component_ model.lora_rank model.lora_alpha model.lora_dropout model.lora_attn_modules "
+    "model.apply_lora_to_mlp model.apply_lora_to_output model.quantize_base model.use_dora model.max_seq_len "
+    "model.norm_eps model.rope_base model.scale_factor model.norm_embeddings";
+
 // torchtune/models/llama2/_model_utils.py, scale_hidden_dim_for_mlp: 8/3 of the width, rounded up to 256.
 std::int64_t usual_width(std::int64_t hidden) {
   constexpr std::int64_t kMultiple = 256;
@@ -37,31 +49,74 @@ std::string plain_builder(const std::string& builder) {
   return builder;
 }
 
+// Experts, windows and parts of one's own change the layers.
+void refuse_other_parts(const Settings& settings, Report& report) {
+  for (const auto& [key, value] : settings.leaves()) {
+    const bool off = value->is_null() || (value->is_string() && value->get<std::string>() == "false");
+    if (!key.starts_with("model.") || off || settings.was_asked(key) || lists_key(kBeside, key)) continue;
+    (void)settings.at(key);
+    const std::string setting = printable(key, 80);
+    report.refuse(setting, "an unknown key of the model; if it changes no layer, go on with --allow " + setting);
+  }
+}
+
+// Models of a name have no dropout of attention, and shipped ones are names.
+void map_dropout(const Settings& settings, Report& report) {
+  constexpr const char* kKey = "model.attn_dropout";
+  const auto dropout = settings.number({kKey});
+  if (!dropout || *dropout == 0) return;
+  if (report.at("model").is_object()) return report.map("model.attention_dropout", *dropout, kKey);
+  if (report.has("model"))
+    report.refuse(kKey,
+                  "the named model has no dropout of attention; state --model with its config.json, in which "
+                  "attention_dropout stands");
+}
+
+// Returns the key that a builder needs beside kSizes and that the recipe lacks; empty for none. Only Llama's builders
+// compute the width of the MLP, and only Gemma's takes head_dim.
+std::string missing_key(const Settings& settings, std::string_view plain, std::string_view type) {
+  if (!settings.has({"model.num_kv_heads"})) return "model.num_kv_heads";
+  if (type != "llama" && !settings.has({"model.intermediate_dim"})) return "model.intermediate_dim";
+  return plain == "gemma" && !settings.has({"model.head_dim"}) ? "model.head_dim" : "";
+}
+
+void map_sizes(const Settings& settings, const std::string& builder, std::string_view plain, const char* type,
+               Report& report) {
+  const auto ask = [&](std::string_view key) {
+    report.ask("model", "the builder " + printable(builder, 40) + " takes " + std::string(key) +
+                            " from the recipe; state it, or --model with its config.json");
+  };
+  Json model = {{"name", printable(builder, 80)}, {"model_type", type}};
+  for (const auto& [key, name] : kSizes) {
+    const auto value = settings.whole({key});
+    if (!value || *value < 1 || *value > kMostCount) return ask(key);
+    model[name] = *value;
+  }
+  if (const std::string missing = missing_key(settings, plain, type); !missing.empty()) return ask(missing);
+  for (const auto& [key, name] : kFurther)
+    if (const auto value = settings.whole({key})) model[name] = *value;
+  model["tie_word_embeddings"] = plain == "gemma" || settings.on({"model.tie_word_embeddings"});
+  const bool computed = !model.contains("intermediate_size");
+  const auto hidden = model.at("hidden_size").get<std::int64_t>();
+  report.map("model", std::move(model), "model._component_ and the sizes beside it");
+  if (computed)
+    report.assume("model.intermediate_size", usual_width(hidden),
+                  "no model.intermediate_dim: torchtune's builder takes 8/3 of the width, rounded up to 256");
+}
+
 }  // namespace
 
 void map_torchtune_model(const Settings& settings, const std::string& builder, Report& report) {
   const std::string plain = plain_builder(builder);
   const auto* const kind =
       std::ranges::find(kBuilders, std::string_view(plain), &std::pair<std::string_view, const char*>::first);
-  if (kind == std::end(kBuilders)) return map_named_model(builder, "model._component_", report);
-  Json model = {{"name", printable(builder, 80)}, {"model_type", kind->second}};
-  for (const auto& [key, name] : kSizes) {
-    const auto value = settings.whole({key});
-    if (!value || *value < 1 || *value > kMostCount)
-      return report.ask("model", "the builder " + printable(builder, 40) + " takes " + std::string(key) +
-                                     " from the recipe; state it, or --model with its config.json");
-    model[name] = *value;
+  if (kind == std::end(kBuilders)) {
+    map_named_model(builder, "model._component_", report);
+    return map_dropout(settings, report);
   }
-  const auto heads = model.at("num_attention_heads").get<std::int64_t>();
-  model["num_key_value_heads"] = settings.whole({"model.num_kv_heads"}).value_or(heads);
-  model["intermediate_size"] =
-      settings.whole({"model.intermediate_dim"}).value_or(usual_width(model.at("hidden_size").get<std::int64_t>()));
-  if (const auto dim = settings.whole({"model.head_dim"})) model["head_dim"] = *dim;
-  const bool gemma = plain == "gemma";
-  model["tie_word_embeddings"] = gemma || settings.on({"model.tie_word_embeddings"});
-  for (const char* key : {"model.max_seq_len", "model.attn_dropout", "model.norm_eps", "model.rope_base"})
-    (void)settings.at(key);
-  report.map("model", std::move(model), "model._component_ and the sizes beside it");
+  map_sizes(settings, builder, plain, kind->second, report);
+  map_dropout(settings, report);
+  refuse_other_parts(settings, report);
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -77,12 +77,6 @@ bool starts_with_word(const shell::Command& command, std::string_view word) {
                              [&](const std::string& one) { return fs::path(one).filename().string() == word; });
 }
 
-std::string joined(const Argument& argument) {
-  std::string all;
-  for (const std::string& value : argument.values) all += (all.empty() ? "" : " ") + value;
-  return all;
-}
-
 /// Returns the flag of a key as the user writes it: "--grad_accum" for gradient_accumulation_steps.
 std::string flag_as_written(const std::string& key, const Origins& origins) {
   const auto key_of = [](std::string name) {
@@ -103,7 +97,7 @@ Json document_of(const std::vector<Argument>& arguments, const Origins& origins,
     std::ranges::replace(key, '-', '_');
     // DeepSpeed-Chat's name of the length.
     if (key == "max_seq_len") key = "max_seq_length";
-    const std::string value = joined(argument);
+    const std::string value = joined_values(argument);
     constexpr std::string_view kNeedValues[] = {"per_device_train_batch_size",
                                                 "gradient_accumulation_steps",
                                                 "max_seq_length",
@@ -156,7 +150,7 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
   }
   if (last_of(arguments, "deepspeed") == nullptr) return std::nullopt;
   const Argument* const stage = last_of(arguments, "zero-stage");
-  const std::string said = (stage == nullptr ? "0" : joined(*stage));
+  const std::string said = (stage == nullptr ? "0" : joined_values(*stage));
   if (shell::is_unknown(said))
     report.ask("optimizer.zero_stage", "--zero_stage is " + printable(shell::why_unknown(said), 120));
   else if (!whole_of(said))
@@ -218,7 +212,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   take_lora_file(launch.script, launch.folder, document, report);
   // The option wins over accelerate's file, also where nobody knows its value.
   const Argument* const processes = last_of(launch.launched.options, "num-processes");
-  const bool open_count = !gpus && processes != nullptr && !whole_of(joined(*processes));
+  const bool open_count = !gpus && processes != nullptr && !whole_of(joined_values(*processes));
   if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
   read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
@@ -232,7 +226,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
   if (open_count) {
     std::erase_if(report.asked, [](const Asked& one) { return one.key == "gpus"; });
-    const std::string why = shell::why_unknown(joined(*processes));
+    const std::string why = shell::why_unknown(joined_values(*processes));
     report.ask("gpus",
                fmt::format("--num_processes {}; state it {}, or --gpus N",
                            why.empty() ? "has no value" : "depends on " + printable(why, 120), way_to_state(why)));
@@ -254,7 +248,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const bool by_accelerate = add_deepspeed_of_accelerate(script, launched, folder, arguments);
   // A variable that nobody sets names the file.
   for (Argument& argument : arguments)
-    if (argument.name == "deepspeed" && joined(argument).empty() &&
+    if (argument.name == "deepspeed" && joined_values(argument).empty() &&
         (!argument.values.empty() || !command.empties.empty()) && last_of(arguments, "zero-stage") == nullptr)
       argument.values = {"<...>"};
   const bool type_of_chat = add_type_of_chat(origins, arguments);

@@ -797,5 +797,74 @@ TEST(TrainerScript, ABatchOfDeepSpeedThatDiffersIsRefused) {
   EXPECT_EQ(refused(", \"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": \"auto\""), "");
 }
 
+constexpr const char* kWithoutModel =
+    "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --bf16 True "
+    "--model_max_length 2048 --fsdp 'full_shard auto_wrap' --gradient_checkpointing True ";
+
+TEST(TrainerScript, PrefixesOfAModelThatTrains) {
+  const auto model = [](const std::string& key) {
+    return read_test_launch(std::string(kWithoutModel) + "--" + key + " meta-llama/Llama-2-7b-hf", "run.sh")
+        .at("model");
+  };
+  for (const char* key : {"llm_model_name_or_path", "language_model_path", "lm_name_or_path", "hf_model_path",
+                          "base_model_path", "backbone_name_or_path", "policy_model_path", "pretrained_model_path"})
+    EXPECT_EQ(model(key), Json("llama-2-7b")) << key;
+  for (const char* key :
+       {"output_model_path", "save_model_path", "judge_model_name_or_path", "vision_model_name_or_path",
+        "speaker_model_path", "rm_model_path", "encoder_name_or_path", "teacher_model_path", "my_model_path"})
+    EXPECT_TRUE(model(key).is_null()) << key;
+}
+
+Report read_with(const std::string& key) {
+  return read_test_launch(kWithoutModel + std::string("--model_name_or_path meta-llama/Llama-2-7b-hf ") + key,
+                          "run.sh");
+}
+
+TEST(TrainerScript, AnAdapterAsksForItsMethod) {
+  for (const char* key : {"adapter_name_or_path", "lora_model_dir", "adapter_folder"}) {
+    const Report open = read_with(std::string("--") + key + " saves/a");
+    ASSERT_EQ(open.asked.size(), 1) << key;
+    EXPECT_EQ(open.asked.front().key, "training.method");
+    EXPECT_THAT(open.asked.front().because, HasSubstr(key));
+  }
+  for (const char* known : {"", "--finetuning_type lora --adapter_name_or_path saves/a",
+                            "--use_peft --lora_r 8 --lora_target_modules q_proj --adapter_name_or_path saves/a"})
+    EXPECT_TRUE(read_with(known).asked.empty()) << known;
+}
+
+TEST(TrainerScript, KeysOfOtherMethodsAreRefused) {
+  for (const char* key : {"--teacher_lr 1e-5",
+                          "--draft_model_lr 1e-5",
+                          "--critic_lr 1e-5",
+                          "--reward_model_lr 1e-5",
+                          "--muon_lr 1e-5",
+                          "--lomo_lr 1e-5",
+                          "--vision_tower_lr 1e-5",
+                          "--offload_optimizer_lr 1e-5",
+                          "--use_fp8_lr 1e-5",
+                          "--nvfp4_init_method normal",
+                          "--fp8_init_scale 1",
+                          "--kv_cache_init_type fp8",
+                          "--qlora_init_method normal",
+                          "--lora_init_type gaussian",
+                          "--ema_init_std 0.1",
+                          "--vae_init_fn x",
+                          "--prune_init_method x",
+                          "--bitnet_init_method ternary",
+                          "--neptune_sequence_parallel 4",
+                          "--comet_moe_experts 8",
+                          "--aim_vision_tower x",
+                          "--logging.offload_activations true",
+                          "--trackio_fp8 1",
+                          "--wandb_offload true",
+                          "--hf_fp8 true",
+                          "--custom_nvfp4 true",
+                          "--test_parallel 2"})
+    EXPECT_NE(refused_lines(read_with(key)), "") << key;
+  for (const char* key : {"--lora_A_init_method kaiming", "--embed_lr 1e-5", "--comet_mode online", "--wandb_notes x",
+                          "--logging_steps 10", "--trackio_project_name a"})
+    EXPECT_EQ(refused_lines(read_with(key)), "") << key;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
