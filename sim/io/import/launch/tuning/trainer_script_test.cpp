@@ -823,7 +823,7 @@ Report read_with(const std::string& key) {
 TEST(TrainerScript, AnAdapterAsksForItsMethod) {
   for (const char* key : {"adapter_name_or_path", "lora_model_dir", "adapter_folder"}) {
     const Report open = read_with(std::string("--") + key + " saves/a");
-    ASSERT_EQ(open.asked.size(), 1) << key;
+    ASSERT_EQ(open.asked.size(), 1U) << key;
     EXPECT_EQ(open.asked.front().key, "training.method");
     EXPECT_THAT(open.asked.front().because, HasSubstr(key));
   }
