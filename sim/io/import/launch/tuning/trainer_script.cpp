@@ -280,8 +280,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (!stated) ask_for_open_counts(counts, report);
   ask_for_method_in_name(launched.program, arguments, report);
   if (const Argument* const strategy = last_of(arguments, "strategy");
-      strategy != nullptr && joined(*strategy).starts_with("colossalai"))
-    report.refuse("strategy", "ColossalAI, which no reader here knows", joined(*strategy));
+      strategy != nullptr && joined_values(*strategy).starts_with("colossalai"))
+    report.refuse("strategy", "ColossalAI, which no reader here knows", joined_values(*strategy));
   if (type_of_chat && report.at("precision") == "fp16")
     report.assume("precision", "fp16", "DeepSpeed-Chat's default (training/utils/ds_utils.py)");
   ask_open_flags(script, launched.program, kDecisive, report);
