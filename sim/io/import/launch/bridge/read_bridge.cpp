@@ -176,6 +176,8 @@ void map_peft(const Settings& settings) {
   const std::string kind = settings.text({"peft._target_"}).value_or("LoRA");
   const std::string name = kind.substr(kind.rfind('.') + 1);  // without a point all of it
   if (name == "DoRA") return settings.report().refuse("peft", tuning::kDora, "peft._target_");
+  if (!settings.has({"peft._target_"}) && settings.has({"peft.block_size"}))  // of OFT; LoRA's size is peft.dim
+    return settings.report().refuse("peft.block_size", "orthogonal fine-tuning (OFT)", "peft.block_size");
   if (settings.has({"peft.exclude_modules"}))
     settings.report().refuse("peft.exclude_modules", "adapters beside all products but some", "peft.exclude_modules");
   const auto stated = settings.text({"peft.target_modules"});

@@ -55,6 +55,7 @@ TEST(ReadBridge, AdaptersAreThoseOfItsLora) {
   EXPECT_EQ(plain.at("runtime"), Json("megatron-lora"));
   EXPECT_NE(refused_lines(read_overrides("peft: {_target_: megatron.bridge.peft.dora.DoRA, dim: 8}\n")).find("DoRA"),
             std::string::npos);
+  EXPECT_NE(refused_lines(read_overrides("peft: {block_size: 32}\n")).find("OFT"), std::string::npos);
   EXPECT_FALSE(read_overrides("peft: null\n").has("training"));
 }
 

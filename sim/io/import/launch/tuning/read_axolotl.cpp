@@ -137,7 +137,11 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;
   // Without a key it is "auto", which is bf16 on the GPUs that are modelled: config.py; normalize_config().
   const bool single = !brain && !half && settings.text({"bf16"}).value_or("auto") == "false";
-  report.map("precision", half ? "fp16" : single ? "fp32" : "bf16", half ? "fp16" : "bf16");
+  // "auto" becomes bf16 where the GPU has it, and the Trainer stops over two types: training_args.py, __post_init__.
+  if (settings.text({"bf16"}) == "auto" && settings.on({"fp16"}))
+    report.ask("precision", "fp16: true stands beside bf16: auto; state --set precision=bf16, or fp16");
+  else
+    report.map("precision", half ? "fp16" : single ? "fp32" : "bf16", half ? "fp16" : "bf16");
   if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
   (void)settings.on({"tf32"});
   map_axolotl_recompute(settings, report);

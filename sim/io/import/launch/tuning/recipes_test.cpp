@@ -186,6 +186,12 @@ TEST(Recipes, EagerAttentionIsUnfused) {
   EXPECT_FALSE(read_test_launch(run + "flash_attention_2", "run.sh").has("attention"));
 }
 
+TEST(Recipes, TwoTypesOf16BitsAreAskedAbout) {
+  const std::string axolotl = "base_model: gpt2\nsequence_len: 512\nmicro_batch_size: 1\nbf16: auto\nfp16: ";
+  EXPECT_FALSE(read_test_launch(axolotl + "true\n", "a.yaml").has("precision"));
+  EXPECT_EQ(read_test_launch(axolotl + "false\n", "a.yaml").at("precision"), Json("bf16"));
+}
+
 TEST(Recipes, OtherDevicesAreRefusedByName) {
   const std::string model = "{_component_: torchtune.models.llama3_1.llama3_1_8b}";
   const auto torchtune = [&](const std::string& device) {
