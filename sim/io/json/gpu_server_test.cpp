@@ -37,8 +37,9 @@ TEST(GpuServer, AModuleOfABoardIsNoServer) {
 
 TEST(GpuServer, AReferenceToACardIsItsServerAndCapitalsDoNotMatter) {
   const nlohmann::json scenario = {{"cluster", "RTX4090-24GB"}};
+  const Source source{.file = "s.json"};
   Findings findings;
-  const Node root(scenario, Source{.file = "s.json"}, findings);
+  const Node root(scenario, source, findings);
   const auto document = open_reference(root.child("cluster"), kClusters);
   ASSERT_TRUE(document);
   EXPECT_EQ(document->value["name"], "rtx4090-24gb");
