@@ -6,7 +6,7 @@
 
 namespace foretoken::fit {
 
-/// What a correction is made of.
+/// The parts of which a correction is made.
 struct CorrectionParts {
   bool fine = false;   ///< at most 11 x 8 x 8 knots, closest at the sizes of large models, instead of 7 x 6 x 6
   bool lines = false;  ///< lines over waves, too. The law has tiles

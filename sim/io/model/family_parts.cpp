@@ -99,4 +99,15 @@ std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_
   return dense;
 }
 
+void read_gpt2_parts(const Node& node, std::string_view usual, Transformer& model) {
+  read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
+  model.max_positions = node.whole("n_positions", kPositionsRange);
+  read_plain_activation(node, "activation_function", usual, model);
+  model.hidden_dropout = node.number_or("resid_pdrop", 0.1, kFraction);
+  (void)node.number_or("embd_pdrop", 0.1, kFraction);
+  model.attention_dropout = node.number_or("attn_pdrop", 0.1, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+}
+
 }  // namespace foretoken::io

@@ -33,6 +33,10 @@ void require_switch(const Node& node, std::string_view key, bool needed, std::st
 /// Reads sizes with llama's names: rotary positions, grouped queries, no biases.
 void read_llama_sizes(const Node& node, model::Transformer& model);
 
+/// Reads sizes, activation and dropout under GPT-2's keys. Every query has a key and a value of its own. `usual` is the
+/// activation that an absent key means.
+void read_gpt2_parts(const Node& node, std::string_view usual, model::Transformer& model);
+
 /// Reads attention_bias and mlp_bias, which must be equal.
 void read_optional_biases(const Node& node, model::Transformer& model);
 

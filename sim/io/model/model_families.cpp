@@ -26,15 +26,8 @@ using model::Positions;
 using model::Transformer;
 
 void read_gpt2(const Node& node, Transformer& model) {
-  read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  read_gpt2_parts(node, "gelu_new", model);
   model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);  // Megatron-LM's --num-query-groups
-  model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
-  model.max_positions = node.whole("n_positions", kPositionsRange);
-  read_plain_activation(node, "activation_function", "gelu_new", model);
-  model.hidden_dropout = node.number_or("resid_pdrop", 0.1, kFraction);
-  (void)node.number_or("embd_pdrop", 0.1, kFraction);
-  model.attention_dropout = node.number_or("attn_pdrop", 0.1, kFraction);
-  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
 }
 
 void read_gpt_neox(const Node& node, Transformer& model) {

@@ -110,15 +110,8 @@ void read_cohere(const Node& node, Transformer& model) {
 
 // GPT-2 whose queries share one key and one value.
 void read_gpt_bigcode(const Node& node, Transformer& model) {
-  read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  read_gpt2_parts(node, "gelu", model);
   if (node.boolean_or("multi_query", true)) model.kv_heads = 1;
-  model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
-  model.max_positions = node.whole("n_positions", kPositionsRange);
-  read_plain_activation(node, "activation_function", "gelu", model);
-  model.hidden_dropout = node.number_or("resid_pdrop", 0.1, kFraction);
-  (void)node.number_or("embd_pdrop", 0.1, kFraction);
-  model.attention_dropout = node.number_or("attn_pdrop", 0.1, kFraction);
-  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
 }
 
 void read_starcoder2(const Node& node, Transformer& model) {

@@ -51,14 +51,10 @@ const char* type_name(WeightPrecision precision) {
   return precision == WeightPrecision::kFp16 ? "float16" : "bfloat16";
 }
 
-/// Returns true for every version of vLLM: "vllm", "vllm-2026".
-bool is_vllm(std::string_view engine) { return engine == "vllm" || engine.starts_with("vllm-"); }
-
-/// Returns true for "sglang" and "sglang-mixed".
-bool is_sglang(std::string_view engine) { return engine == "sglang" || engine.starts_with("sglang-"); }
-
-/// Returns true for every version of TensorRT-LLM: "trt-llm", "trt-llm-2025".
-bool is_trt_llm(std::string_view engine) { return engine == "trt-llm" || engine.starts_with("trt-llm-"); }
+/// Returns true for every version of an engine: "vllm" is "vllm" and "vllm-2026".
+bool is_a(std::string_view kind, std::string_view engine) {
+  return engine.starts_with(kind) && (engine.size() == kind.size() || engine[kind.size()] == '-');
+}
 
 bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
 
@@ -167,11 +163,12 @@ std::vector<std::string> trt_llm(const Service& service, const serve::Pool& pool
 std::optional<std::string> why_no_command(const Service& service, const serve::Pool& pool) {
   const Degrees& cut = pool.degrees;
   const std::string& engine = service.engine.name;
-  if (is_vllm(engine) && cut.expert > 1 && cut.expert != cut.stage_ranks())
+  if (is_a("vllm", engine) && cut.expert > 1 && cut.expert != cut.stage_ranks())
     return fmt::format("vLLM deals experts out over all {} ranks or over none, not over {}", cut.stage_ranks(),
                        cut.expert);
-  if (is_vllm(engine) && service.disaggregated && cut.pipeline > 1) return "vLLM's NixlConnector takes no pipeline";
-  if (is_trt_llm(engine) && cut.attention_data > 1 && cut.tensor > 1)
+  if (is_a("vllm", engine) && service.disaggregated && cut.pipeline > 1)
+    return "vLLM's NixlConnector takes no pipeline";
+  if (is_a("trt-llm", engine) && cut.attention_data > 1 && cut.tensor > 1)
     return fmt::format("TensorRT-LLM has attention data of all ranks or none, not {} beside tensor {}",
                        cut.attention_data, cut.tensor);
   return std::nullopt;
@@ -180,9 +177,9 @@ std::optional<std::string> why_no_command(const Service& service, const serve::P
 using Writer = std::vector<std::string> (*)(const Service&, const serve::Pool&, std::string_view);
 
 Writer writer_of(std::string_view engine) {
-  if (is_vllm(engine)) return vllm;
-  if (is_sglang(engine)) return sglang;
-  if (is_trt_llm(engine)) return trt_llm;
+  if (is_a("vllm", engine)) return vllm;
+  if (is_a("sglang", engine)) return sglang;
+  if (is_a("trt-llm", engine)) return trt_llm;
   return nullptr;
 }
 
@@ -195,7 +192,7 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
   std::vector<std::string> remarks{
       fmt::format("{} stands for the path or the hub's name of the weights", service.model.name)};
   if (!has_16_bits(service.precision) &&
-      (service.precision != WeightPrecision::kFp8 || is_trt_llm(service.engine.name)))
+      (service.precision != WeightPrecision::kFp8 || is_a("trt-llm", service.engine.name)))
     remarks.push_back(fmt::format("the weights must be a checkpoint in {}", name_of(service.precision)));
   if (service.disaggregated)
     remarks.emplace_back("a router in front sends each request to a prefill process, then to a decode process");
@@ -208,14 +205,14 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
     remarks.emplace_back("one process spreads over several nodes: add the engine's flags for their addresses");
   if (service.moe_backend == serve::MoeBackend::kMarlin)
     remarks.push_back(
-        is_vllm(service.engine.name)
+        is_a("vllm", service.engine.name)
             ? std::string("start vLLM with VLLM_MXFP4_USE_MARLIN=1 in its environment")
             : fmt::format("the command has no word for Marlin's kernels: {} chooses its own", service.engine.name));
   if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
   if (service.cache_precision == "int8")
     remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");
   // vLLM and SGLang send requests back when the cache is full, and have no other policy.
-  const bool has_policies = is_trt_llm(service.engine.name);
+  const bool has_policies = is_a("trt-llm", service.engine.name);
   if (!has_policies && service.engine.capacity_policy != serve::CapacityPolicy::kMaxUtilization)
     remarks.push_back(fmt::format("the command cannot ask for {}: {} has no flag for it, and runs by {}",
                                   name_of(service.engine.capacity_policy), service.engine.name,

@@ -1,4 +1,4 @@
-// What accelerate's file and options say about a program that `accelerate launch` starts.
+// The facts that accelerate's file and options state about a program that `accelerate launch` starts.
 #pragma once
 
 #include <string>
