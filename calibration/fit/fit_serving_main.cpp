@@ -35,10 +35,11 @@ Json json_of(const cost::DecodeLaw& law, const std::string& source) {
 }
 
 // Every second size of each number of ranks; the shipped files have these.
-Json all_reduces(const measured::Samples& samples) {
+Json all_reduces(const measured::Samples& samples, cost::AllReduceKernels kernels) {
   std::map<int, std::map<double, double>> times;
   for (const measured::SmallAllReduceSample& sample : samples.small_all_reduces)
-    times[sample.ranks][sample.bytes.value()] = sample.time.median.value();
+    if (measured::kernels_of(sample.implementation) == kernels)
+      times[sample.ranks][sample.bytes.value()] = sample.time.median.value();
   Json tables = Json::array();
   for (const auto& [ranks, rows] : times) {
     Json bytes = Json::array(), us = Json::array();
@@ -71,8 +72,9 @@ int run(int argc, char** argv) {
                                   {"latent", CacheKind::kLatent}})
     if (const auto law = fit_decode(samples, kind, BytesPerSecond(bandwidth * 1e9))) laws[key] = json_of(*law, source);
   Json json{{"gpu", gpu}, {"decode_attention", std::move(laws)}};
-  if (!samples.small_all_reduces.empty())
-    json["small_all_reduce"] = {{"source", source}, {"tables", all_reduces(samples)}};
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels)
+    if (Json tables = all_reduces(samples, kernels); !tables.empty())
+      json["small_all_reduce"][name_of(kernels)] = {{"source", source}, {"tables", std::move(tables)}};
   fmt::print("{}\n", json.dump(2));
   return 0;
 }

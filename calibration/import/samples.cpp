@@ -87,6 +87,13 @@ void Samples::add(DecodeSample sample) {
   decodes.push_back({sample, origins.size() - 1});
 }
 
+std::optional<cost::AllReduceKernels> kernels_of(std::string_view implementation) {
+  if (implementation == "trtllm" || implementation == "TRTLLM") return cost::AllReduceKernels::kTrtLlm;
+  if (implementation == "vllm_graph") return cost::AllReduceKernels::kVllm;
+  if (implementation == "sglang_graph") return cost::AllReduceKernels::kSglang;
+  return std::nullopt;
+}
+
 void Samples::add(SmallAllReduceSample sample) {
   expects(!origins.empty(), "a sample has an origin");
   small_all_reduces.push_back({std::move(sample), origins.size() - 1});

@@ -128,6 +128,9 @@ struct SmallAllReduceSample {
   Timing time;
 };
 
+/// Returns whose kernels a table means by "trtllm" or "TRTLLM", "vllm_graph" and "sglang_graph"; nothing: another name.
+[[nodiscard]] std::optional<cost::AllReduceKernels> kernels_of(std::string_view implementation);
+
 /// A cost of the host or of its link to the GPU, with the bytes of one copy (0: none).
 struct HostSample {
   std::string what;  ///< "launch", "graph_node", "copy_to_device", ...

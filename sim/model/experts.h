@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -17,8 +18,19 @@ struct Experts {
   std::int64_t shared_width = 0;  ///< f_s, of the experts that every token meets, together; 0: none
   bool shared_gate = false;       ///< one number a token scales the shared experts' output (Qwen2-MoE)
   bool router_bias = false;       ///< one number an expert is added to the scores
-  std::int64_t dense_first = 0;   ///< layers before the first with experts
-  std::int64_t every = 1;         ///< then only every n-th layer of the model has experts
+  /// Shape of the gamma distribution that the experts' popularity follows: the smaller, the fewer experts a few tokens
+  /// meet. 0: all are equally popular.
+  double popularity_shape = 0;
+  std::int64_t dense_first = 0;  ///< layers before the first with experts
+  std::int64_t every = 1;        ///< then only every n-th layer of the model has experts
+
+  /// Returns the chance that some of `tokens` chooses an expert: 1 - (1 - k/E)^T where all are equally popular, else
+  /// the mean of 1 - exp(-T p k/E) over a gamma distribution of p with mean 1.
+  [[nodiscard]] double chance_met(double tokens) const {
+    const double each = static_cast<double>(per_token) / static_cast<double>(count);
+    if (popularity_shape == 0) return 1 - std::pow(1 - each, tokens);
+    return 1 - std::pow(1 + tokens * each / popularity_shape, -popularity_shape);
+  }
 
   /// Returns true when a layer has experts. Layers count from 0.
   [[nodiscard]] constexpr bool in_layer(std::int64_t layer) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/units.h"
+#include "sim/cost/kernels/small_all_reduce.h"
 
 namespace foretoken::serve {
 
@@ -17,6 +18,15 @@ enum class CapacityPolicy : std::uint8_t {
   kMaxUtilization      ///< a request starts when its prompt has room; a full cache sends the newest request back
 };
 [[nodiscard]] std::string_view name_of(CapacityPolicy policy);  ///< "guaranteed_no_evict", "max_utilization"
+
+/// What a layer of experts by Triton's kernels takes beside its products.
+struct TritonExperts {
+  Seconds launch{};      ///< host, in a pass with prompts
+  Seconds sort{};        ///< kernels that sort tokens by experts, in every pass
+  Seconds sort_token{};  ///< the same for each token; every tensor rank sorts all
+
+  [[nodiscard]] Seconds sorting(std::int64_t tokens) const { return sort + real(tokens) * sort_token; }
+};
 
 /// An engine file, calibration/engines/NAME.json.
 struct Engine {
@@ -50,19 +60,21 @@ struct Engine {
   /// Query heads for each key-value head, for which decoding reads the cache once (XQA kernels). With other numbers
   /// each query head reads the keys and values of its own. Nothing: every number has such kernels.
   std::optional<std::vector<std::int64_t>> xqa_group_sizes{};
-  bool custom_all_reduce = true;  ///< one-shot kernels in the place of NCCL's for small payloads
-  Seconds kernel{};               ///< beyond each kernel's own time
-  Seconds launch{};               ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
-  Seconds request{};              ///< HTTP of one request, before it can join the queue
-  Seconds prompt_token{};         ///< the same for each token of its prompt: text is turned into tokens
-  Seconds answer{};               ///< from the end of a pass until users have its tokens
-  Seconds request_layer{};        ///< of a static batch before its first pass, for each layer of the model
-  Seconds pass{};                 ///< host and sampling, once a pass
-  Seconds sequence{};             ///< host and sampling, for each sequence of a pass
-  Seconds collective{};           ///< beyond each tensor-parallel collective
-  double score_traffic = 0;       ///< bytes moved for each attention score of a prompt: unfused attention
-  double layer_traffic = 0;       ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
-  double product_factor = 1;      ///< time of products, relative to the profile
+  int int8_mode = 2;  ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
+  cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small sums over tensor ranks
+  Seconds kernel{};                                                     ///< beyond each kernel's own time
+  Seconds launch{};  ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
+  std::optional<TritonExperts> triton{};  ///< beside MoeBackend::kTriton; nothing: the engine has no such kernels
+  Seconds request{};                      ///< HTTP of one request, before it can join the queue
+  Seconds prompt_token{};                 ///< the same for each token of its prompt: text is turned into tokens
+  Seconds answer{};                       ///< from the end of a pass until users have its tokens
+  Seconds request_layer{};                ///< of a static batch before its first pass, for each layer of the model
+  Seconds pass{};                         ///< host and sampling, once a pass
+  Seconds sequence{};                     ///< host and sampling, for each sequence of a pass
+  Seconds collective{};                   ///< beyond each tensor-parallel collective
+  double score_traffic = 0;               ///< bytes moved for each attention score of a prompt: unfused attention
+  double layer_traffic = 0;   ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels
+  double product_factor = 1;  ///< time of products, relative to the profile
   std::optional<std::string> no_interval{};  ///< why intervals do not hold for it; nothing: they do
   std::vector<std::string> assumptions{};    ///< what a reader must know of its numbers
   std::vector<std::string> notes{};          ///< one line for each number with its source

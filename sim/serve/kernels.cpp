@@ -47,6 +47,18 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
                                      !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }
 
+cost::AllReduceKernels sum_kernels(int ranks, const Service& service) {
+  const cost::AllReduceKernels wanted = service.engine.all_reduce;
+  if (wanted == cost::AllReduceKernels::kNccl || !service.laws) return cost::AllReduceKernels::kNccl;
+  return cost::nearest_kernels(wanted, ranks, service.laws->all_reduces).value_or(cost::AllReduceKernels::kNccl);
+}
+
+std::optional<Seconds> small_sum_time(Bytes payload, int ranks, const Service& service) {
+  const cost::AllReduceKernels kernels = sum_kernels(ranks, service);
+  if (kernels == cost::AllReduceKernels::kNccl) return std::nullopt;
+  return cost::small_all_reduce_time(payload, ranks, kernels, service.laws->all_reduces);
+}
+
 const cost::NarrowExpertsLaw* experts_law(const Service& service) {
   if (!service.laws) return nullptr;
   const auto& law =

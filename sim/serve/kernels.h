@@ -25,6 +25,13 @@ struct CacheAttention {
 /// and values once at the rate of other memory-bound kernels.
 [[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const Service& service);
 
+/// Returns whose kernels sum small buffers over so many tensor ranks: the engine's, or those of another engine where
+/// the GPU has no table of them. kNccl: the engine has none, or the GPU no table.
+[[nodiscard]] cost::AllReduceKernels sum_kernels(int ranks, const Service& service);
+
+/// Time of a small sum over tensor ranks in a node by these kernels; nothing where NCCL sums.
+[[nodiscard]] std::optional<Seconds> small_sum_time(Bytes payload, int ranks, const Service& service);
+
 /// Returns the law of the service's experts in MXFP4; nullptr where no table of the GPU has their kernels.
 [[nodiscard]] const cost::NarrowExpertsLaw* experts_law(const Service& service);
 

@@ -24,6 +24,12 @@ double imbalance_of(const Service& service, const Degrees& degrees) {
   return std::min(service.imbalance, real(degrees.expert));
 }
 
+/// Returns true for a product of experts.
+bool is_experts(const model::LayerOp& op) {
+  const auto* product = std::get_if<GemmShape>(&op.work);
+  return product != nullptr && product->kind == BatchKind::kGrouped;
+}
+
 }  // namespace
 
 double cached_keys(const PromptChunk& chunk, std::int64_t window) {
@@ -139,22 +145,16 @@ std::int64_t PassTimes::fullest_group(const PassShape& pass) const {
   return a_group(pass.decoding) * pass.checked + std::max(a_group(prompts), longest);
 }
 
-// Only the experts that some token chooses are read: with T tokens, each is met with chance 1 - (1 - k/E)^T.
+// Only the experts that some token chooses are read.
 GemmShape PassTimes::as_met(GemmShape shape, double all) const {
   if (shape.kind != BatchKind::kGrouped || !service_.model.experts) return shape;
   const model::Experts& experts = *service_.model.experts;
-  const double chance = 1 - std::pow(1 - real(experts.per_token) / real(experts.count), all);
+  const double chance = experts.chance_met(all);
   const double rows = imbalance_of(service_, degrees_) * all * real(experts.per_token) / degrees_.expert;
   const double met = std::clamp(std::ceil(real(shape.batch) * chance), 1.0, std::max(1.0, std::ceil(rows)));
   shape.batch = static_cast<std::int64_t>(met);
   shape.m = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(rows / met)));
   return shape;
-}
-
-// Kernels between products in 8 bits read and write 8 bits, where the ops count 16.
-Seconds PassTimes::memory_bound(MemoryBoundShape kernel) const {
-  if (service_.precision == WeightPrecision::kW8a8) kernel.bytes = kernel.bytes / 2;
-  return service_.engine.kernel + cost::memory_bound_time(kernel, job_.profile);
 }
 
 Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
@@ -165,14 +165,15 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
     const WeightPrecision precision = head      ? WeightPrecision::kBf16
                                       : experts ? service_.precision
                                                 : beside_experts(service_.precision);
-    return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_);
+    return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_) +
+           integer_outputs(*product);
   }
   if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work)) return memory_bound(*kernel);
   const auto row = step::communication_of(job_, op);
   if (!row) return Seconds(0);
   const bool sums = row->collective == CollectiveKind::kAllReduce && row->site.group.nodes == 1;
-  if (sums && engine.custom_all_reduce && service_.laws)
-    if (const auto small = cost::small_all_reduce_time(row->payload, row->site.group.ranks, *service_.laws))
+  if (sums)
+    if (const auto small = small_sum_time(row->payload, row->site.group.ranks, service_))
       return engine.collective + *small;
   return engine.collective + step::cost_of(*row, job_);
 }
@@ -201,8 +202,12 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) 
   const Seconds unfused = unfused_kernels(real(tokens));
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context)) {
     const model::OpList ops = served_layer(run.ops, context, job_.model, degrees_);
-    times.layers.push_back(ops_time(ops, real(all)) + unfused);
-    times.kernels.push_back(1 + real(std::ssize(ops)));
+    const bool triton = service_.moe_backend == MoeBackend::kTriton && std::any_of(ops.begin(), ops.end(), is_experts);
+    const Engine& engine = service_.engine;
+    times.layers.push_back(ops_time(ops, real(all)) + unfused + quantized_inputs(tokens) +
+                           (triton ? engine.triton->sorting(tokens) : Seconds(0)));
+    times.launches.push_back((1 + real(std::ssize(ops))) * engine.launch +
+                             (triton ? engine.triton->launch : Seconds(0)));
   }
   times.embedding = ops_time(model::forward_kernels(model::embedding_block(job_.model, context), context), real(all));
   return times;
@@ -232,14 +237,6 @@ Seconds PassTimes::unfused_prompt(const Core& core, const PromptChunk& chunk, st
                        .work = model::MemoryBound{.forward_bytes = 2 * (kept + padded) * width}});
   block.ops.push_back({.name = "attention", .role = model::OpRole::kAttention, .work = core.whole});
   return ops_time(model::forward_kernels(block, context), 0);
-}
-
-// Integer products of cuBLASLt read tiles of 32 columns. One more kernel puts attention's outputs into them
-// (FasterTransformer df4a753, FusedAttentionLayerINT8.cu, invokeRowMajorToCOL32).
-Seconds PassTimes::tiled_outputs(const Core& core, std::int64_t tokens) const {
-  constexpr double kReadAndWritten = 2 * 2;  // bytes of an element in 16 bits
-  const double width = real(core.whole.output_width()) / degrees_.tensor;
-  return memory_bound({Bytes(kReadAndWritten * real(tokens) * width)});
 }
 
 // The new tokens of a chunk meet each other, of a decoder under a causal mask, and all tokens before them without one.
@@ -301,10 +298,10 @@ Seconds PassTimes::cached_attention(const Core& core, std::int64_t sequences, st
 
 /// Returns the host's time to launch the kernels of a stage one by one.
 Seconds PassTimes::launches(const Dense& parts, std::size_t stage) const {
-  double kernels = 0;
+  Seconds sum;
   for (const model::LayerCount& run : layers_[stage])
-    kernels += real(run.count) * parts.kernels[static_cast<std::size_t>(run.kind)];
-  return kernels * service_.engine.launch;
+    sum += real(run.count) * parts.launches[static_cast<std::size_t>(run.kind)];
+  return sum;
 }
 
 // A host that works while a pass runs is hidden behind it, unless it takes longer. It launches the kernels of the next

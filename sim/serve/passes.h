@@ -79,7 +79,7 @@ class PassTimes {
   };
   struct Dense {  ///< what depends on the number of tokens only
     std::vector<Seconds> layers;
-    std::vector<double> kernels;  ///< of each kind of layer, with attention
+    std::vector<Seconds> launches;  ///< of each kind of layer, with attention: the host's time
     Seconds embedding{};
   };
 
@@ -95,6 +95,8 @@ class PassTimes {
   [[nodiscard]] Seconds prompts(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds tiled_outputs(const Core& core, std::int64_t tokens) const;
+  [[nodiscard]] Seconds integer_outputs(const GemmShape& product) const;
+  [[nodiscard]] Seconds quantized_inputs(std::int64_t tokens) const;
   [[nodiscard]] Seconds unfused_prompt(const Core& core, const PromptChunk& chunk, std::int64_t sequences) const;
   [[nodiscard]] Seconds attention(const Core& core, const PassShape& pass) const;
   [[nodiscard]] Seconds cached_attention(const Core& core, std::int64_t sequences, std::int64_t queries,

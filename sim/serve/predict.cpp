@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "sim/serve/kernels.h"
@@ -206,17 +206,22 @@ std::vector<std::string> assumptions_of(const Service& service) {
         fmt::format("experts by Marlin's kernels as vLLM runs them (moe.backend), by a law of other shapes: held-out "
                     "rows of its table are within {:.0f} % (median) and {:.0f} % (nine of ten)",
                     100 * law->evidence.median_error, 100 * law->evidence.p90_error));
-  if (!service.engine.custom_all_reduce) return assumptions;
-  std::set<int> without;  // tensor degrees
+  if (service.moe_backend == MoeBackend::kTriton)
+    assumptions.emplace_back(
+        "experts by Triton's kernels in TensorRT-LLM (moe.backend): their host time and sorting are "
+        "fitted on gpt-oss-120b on two H200; other models, GPUs and hosts take other times");
+  std::map<int, cost::AllReduceKernels> others;  // by tensor degree
   for (const Pool& pool : pools_of(service)) {
     const int ranks = pool.degrees.tensor;
     const bool inside = ranks > 1 && ranks <= service.cluster.links.gpus;
-    if (inside && !(service.laws && cost::has_small_all_reduces(ranks, *service.laws))) without.insert(ranks);
+    const cost::AllReduceKernels kernels = sum_kernels(ranks, service);
+    if (inside && kernels != service.engine.all_reduce) others[ranks] = kernels;
   }
-  for (const int ranks : without)
+  for (const auto& [ranks, kernels] : others)
     assumptions.push_back(
-        fmt::format("small sums over {} GPUs take NCCL's time: no table of {} has the engine's own kernels for as many",
-                    ranks, service.cluster.gpu.name));
+        fmt::format("small sums over {} GPUs take {} time: no table of {} has the engine's own kernels for as many",
+                    ranks, kernels == cost::AllReduceKernels::kNccl ? "NCCL's" : fmt::format("{}'s", name_of(kernels)),
+                    service.cluster.gpu.name));
   return assumptions;
 }
 

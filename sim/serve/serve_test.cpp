@@ -383,6 +383,56 @@ TEST(Serve, ExpertsInMxfp4HaveALawOfTheirOwn) {
   EXPECT_NEAR(product_time(shape, WeightPrecision::kMxfp4, service).value(), 3e-6 + bytes * 1e-9, 1e-8);
 }
 
+TEST(Serve, FewerExpertsAreMetWhereSomeArePopular) {
+  model::Experts experts{.count = 128, .per_token = 4};
+  EXPECT_DOUBLE_EQ(experts.chance_met(1), 4.0 / 128);
+  const double even = experts.chance_met(64);
+  experts.popularity_shape = 2;
+  EXPECT_NEAR(experts.chance_met(64), 1 - 1 / 4.0, 1e-12) << "(1 + 64 x 4 / 128 / 2)^-2";
+  EXPECT_LT(experts.chance_met(64), even);
+  experts.popularity_shape = 1e9;
+  EXPECT_NEAR(experts.chance_met(64), 1 - std::exp(-2), 1e-6) << "as many of each";
+}
+
+TEST(Serve, TritonsExpertsTakeTheHostAndSortTokens) {
+  Service service = service_with_experts(WeightPrecision::kMxfp4);
+  service.engine.triton = TritonExperts{.launch = Seconds(1), .sort = Seconds(0.25), .sort_token = Seconds(0.001)};
+  const auto first_stage = [&](const PassShape& pass) {
+    std::vector<des::Duration> times;
+    PassTimes(service, service.pool.degrees).time(pass, times);
+    return des::to_seconds(times[0]).value();
+  };
+  const PassShape decoding{.prompts = {}, .decoding = 50, .cached = 5000};
+  const PassShape prompts{.prompts = {{.sequences = 1, .tokens = 50, .before = 0, .last = true}}};
+  const double layers = real(service.model.layers);
+  const double plain = first_stage(decoding);
+  service.moe_backend = MoeBackend::kTriton;
+  EXPECT_NEAR(first_stage(decoding) - plain, layers * (0.25 + 50 * 0.001), 1e-6);
+  EXPECT_NEAR(first_stage(prompts), layers * 1, 0.1 * layers)
+      << "the host's launches, behind which the device waits not";
+}
+
+TEST(Serve, EnginesSumBySmallKernelsOfTheirOwn) {
+  Service service = small_service();
+  const auto table = [](double us) {
+    const std::vector<cost::SmallAllReduce::Row> rows{{Bytes(1), microseconds(us)}, {Bytes(1e9), microseconds(us)}};
+    return cost::SmallAllReduces{.source = "", .tables = {{.ranks = 2, .rows = rows}}};
+  };
+  const auto us = [&](cost::AllReduceKernels kernels, int ranks) {
+    service.engine.all_reduce = kernels;
+    const auto time = small_sum_time(Bytes(1000), ranks, service);
+    return time ? time->value() * 1e6 : -1;
+  };
+  using enum cost::AllReduceKernels;
+  EXPECT_EQ(us(kVllm, 2), -1) << "no laws of the GPU";
+  service.laws = cost::ServingLaws{};
+  service.laws->all_reduces = {{kTrtLlm, table(3)}, {kVllm, table(5)}};
+  EXPECT_DOUBLE_EQ(us(kVllm, 2), 5);
+  EXPECT_DOUBLE_EQ(us(kSglang, 2), 3) << "another engine's, which the answer says";
+  EXPECT_EQ(us(kVllm, 4), -1);
+  EXPECT_EQ(us(kNccl, 2), -1);
+}
+
 TEST(Serve, MarlinsExpertsHaveTheirOwnLaw) {
   Service service = service_with_experts(WeightPrecision::kMxfp4);
   service.laws = cost::ServingLaws{};
@@ -483,6 +533,22 @@ TEST(Serve, AnEncoderInW8a8HasIntegersThroughout) {
   const double wide = latency(WeightPrecision::kBf16);
   EXPECT_NEAR(latency(WeightPrecision::kW8a8) - wide, apart, 1e-10);
   EXPECT_LT(latency(WeightPrecision::kW8a8), wide);
+}
+
+// Mode 1: products write 4 bytes an element, and the next kernel reads them; two norms keep 2 bytes of the residual,
+// and two kernels make 8 bits of it.
+TEST(Serve, AnEncoderWhoseProductsWrite32BitsMovesMore) {
+  Service service = padded_encoder(0);
+  service.precision = WeightPrecision::kW8a8;
+  service.profile.gemm[Precision::kInt8] = service.profile.gemm.at(Precision::kBf16);
+  const double narrow = predict(service).latency.mean;
+  service.engine.int8_mode = 1;
+  const auto& law = service.profile.memory_bound;
+  const double tokens = 200, hidden = 1024, outputs = 3 * hidden + hidden + real(service.model.ffn_hidden) + hidden;
+  const double beyond = tokens * (2 * 3 * outputs + 2 * 2 * hidden);
+  const Seconds quantized = cost::memory_bound_time({Bytes(3 * tokens * hidden)}, service.profile);
+  const double layer = (Bytes(beyond) / (law.efficiency * law.bandwidth) + 2 * quantized).value();
+  EXPECT_NEAR(predict(service).latency.mean - narrow, 4 * layer, 1e-9);
 }
 
 TEST(Serve, W8a8IsOfEncodersAndNeedsProductsInIntegers) {

@@ -133,10 +133,11 @@ struct Disaggregated {
   friend bool operator==(const Disaggregated&, const Disaggregated&) = default;
 };
 
-/// The kernels of experts, as vLLM names them.
+/// The kernels of experts, as vLLM and TensorRT-LLM name them.
 enum class MoeBackend : std::uint8_t {
-  kAuto,   ///< those that the engine chooses on this GPU
-  kMarlin  ///< Marlin's: weights of 4 bits, widened to 16 inside the product
+  kAuto,    ///< those that the engine chooses on this GPU
+  kMarlin,  ///< Marlin's: weights of 4 bits, widened to 16 inside the product
+  kTriton   ///< Triton's: the host launches many small kernels for the experts of a layer
 };
 
 /// A complete and valid question about serving.

@@ -75,7 +75,7 @@ TEST(ServiceReport, ShowsBatchQueueAndCache) {
     ASSERT_EQ(ran.status, 0) << ran.err;
     const std::string html = contents(page);
     for (const char* const part :
-         {"Batch, queue and cache over time", "time to first token", "pages in use", "pass_us = 900",
+         {"Batch, queue and cache over time", "time to first token", "pages in use", "pass_us = 600",
           "foretoken report llama-3-70b-chat-8-h100", "90 % interval of the mean", "Nearest published service: T",
           "predicted (vLLM", "<th scope=\"row\">cluster</th>", "8 GPUs of dgx-h100-ndr",
           "<th scope=\"row\">limits</th>", "tensor "})

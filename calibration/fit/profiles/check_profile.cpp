@@ -139,8 +139,10 @@ struct Checking {
 
   void small_all_reduce(const measured::SmallAllReduceSample& sample) {
     const std::string kind = fmt::format("small all-reduce {} of {} ranks", sample.implementation, sample.ranks);
-    const auto time =
-        serving == nullptr ? std::nullopt : cost::small_all_reduce_time(sample.bytes, sample.ranks, *serving);
+    const auto kernels = measured::kernels_of(sample.implementation);
+    const auto time = serving == nullptr || !kernels
+                          ? std::nullopt
+                          : cost::small_all_reduce_time(sample.bytes, sample.ranks, *kernels, serving->all_reduces);
     if (!time) {
       left_out.insert(kind);
       return;

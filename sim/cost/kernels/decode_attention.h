@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
 #include "sim/cost/kernels/narrow_experts.h"
+#include "sim/cost/kernels/small_all_reduce.h"
 
 namespace foretoken::cost {
 
@@ -25,17 +25,6 @@ struct DecodeLaw {
   Evidence evidence{};
 };
 
-/// The kernels of one message inside a node that sums a small buffer over ranks in one launch, as serving engines have
-/// them (one-shot and two-shot all-reduce). Sizes between two rows are interpolated on logarithms.
-struct SmallAllReduce {
-  struct Row {
-    Bytes payload{};
-    Seconds time{};
-  };
-  int ranks = 2;
-  std::vector<Row> rows{};  ///< ascending sizes, two or more
-};
-
 /// Laws of one kind of GPU that only serving needs: calibration/serving/GPU.json.
 struct ServingLaws {
   std::string gpu;
@@ -43,8 +32,7 @@ struct ServingLaws {
   std::optional<DecodeLaw> latent{};  ///< of latent vectors, with products absorbed (multi-head latent attention)
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
-  std::vector<SmallAllReduce> all_reduces{};         ///< by ranks, ascending; empty: NCCL is used
-  std::string all_reduce_source{};
+  EngineAllReduces all_reduces{};                    ///< empty: NCCL is used
 };
 
 /// Decode attention of one GPU and one layer over a batch. Heads are those that remain after sharding.
@@ -57,12 +45,5 @@ struct DecodeShape {
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
 [[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);
-
-/// Returns true when a table of small all-reduces over so many ranks is known.
-[[nodiscard]] bool has_small_all_reduces(int ranks, const ServingLaws& laws);
-
-/// Returns the time of a small all-reduce inside a node, or nothing where the table has not that many ranks or ends
-/// below the size.
-[[nodiscard]] std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const ServingLaws& laws);
 
 }  // namespace foretoken::cost

@@ -30,20 +30,5 @@ TEST(DecodeAttention, MoreCacheMoreSequencesAndWiderElementsTakeLonger) {
   for (const DecodeShape& other : {longer, wider, more}) EXPECT_GT(decode_attention_time(other, simple_law()), time);
 }
 
-TEST(SmallAllReduce, IsTheTableAndTheLineBetweenItsRowsOnLogarithms) {
-  ServingLaws laws;
-  laws.all_reduces.push_back({.ranks = 8, .rows = {{Bytes(1024), microseconds(4)}, {Bytes(4096), microseconds(16)}}});
-  const auto us = [&](double bytes, int ranks) {
-    const auto time = small_all_reduce_time(Bytes(bytes), ranks, laws);
-    return time ? time->value() * 1e6 : -1;
-  };
-  EXPECT_DOUBLE_EQ(us(1, 8), 4) << "below the table";
-  EXPECT_DOUBLE_EQ(us(1024, 8), 4);
-  EXPECT_DOUBLE_EQ(us(2048, 8), 8) << "half the way";
-  EXPECT_DOUBLE_EQ(us(4096, 8), 16);
-  EXPECT_EQ(us(4097, 8), -1) << "NCCL's sizes";
-  EXPECT_EQ(us(1024, 4), -1) << "ranks without a table";
-}
-
 }  // namespace
 }  // namespace foretoken::cost

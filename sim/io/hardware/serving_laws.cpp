@@ -91,10 +91,16 @@ cost::ServingLaws read_serving_laws(const Node& node) {
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
   if (const auto sums = node.find_object("small_all_reduce")) {
-    sums->allow_only({"source", "tables"});
-    laws.all_reduce_source = sums->text("source");
-    for (const Node& table : sums->array("tables"))
-      laws.all_reduces.push_back(read_small_all_reduce(table.as_object()));
+    sums->allow_only({"trt-llm", "vllm", "sglang"});
+    for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
+      const auto engine = sums->find_object(name_of(kernels));
+      if (!engine) continue;
+      engine->allow_only({"source", "tables"});
+      cost::SmallAllReduces& reduces = laws.all_reduces[kernels];
+      reduces.source = engine->text("source");
+      for (const Node& table : engine->array("tables"))
+        reduces.tables.push_back(read_small_all_reduce(table.as_object()));
+    }
   }
   return laws;
 }

@@ -30,7 +30,9 @@ TEST(ServingLaws, AreFittedOnSevenGpusWithinTenPercentOfHeldOutShapes) {
       EXPECT_LE(law->evidence.median_error, 0.1);
       EXPECT_GT(law->launch, Seconds(0));
     }
-    EXPECT_GE(laws.all_reduces.size(), 2U) << "two and four ranks";
+    EXPECT_GE(laws.all_reduces.size(), 2U) << "engines";
+    for (const auto& [kernels, reduces] : laws.all_reduces)
+      for (const int ranks : {2, 4}) EXPECT_NE(reduces.over(ranks), nullptr) << name_of(kernels);
   }
   EXPECT_EQ(fitted, 7);
 }

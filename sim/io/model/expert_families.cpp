@@ -214,6 +214,7 @@ void read_minimax(const Node& node, Transformer& model) {
 }
 
 constexpr std::string_view kRouterKeys[] = {"router_aux_loss_coef",
+                                            "expert_popularity_shape",
                                             "router_z_loss_coef",
                                             "router_jitter_noise",
                                             "output_router_logits",

@@ -87,6 +87,7 @@ model::Experts read_expert_counts(const Node& node, std::string_view count, std:
   if (node.findings().complaints.size() == wrong && experts.per_token > experts.count)
     node.complain(per_token, fmt::format("expected at most {}, the experts of a layer, found {}", experts.count,
                                          experts.per_token));
+  experts.popularity_shape = node.number_or("expert_popularity_shape", 0, {.low = 0.01, .high = 1e6});
   return experts;
 }
 

@@ -59,7 +59,8 @@ std::optional<double> read_noted(const Node& numbers, std::string_view key, Rang
 void read_numbers(const Node& node, serve::Engine& engine) {
   node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "launch_us",
                    "request_us", "prompt_token_us", "answer_us", "request_layer_us", "pass_us", "sequence_us",
-                   "collective_us", "score_traffic", "layer_traffic", "product_factor"});
+                   "triton_launch_us", "triton_sort_us", "triton_sort_token_us", "collective_us", "score_traffic",
+                   "layer_traffic", "product_factor"});
   constexpr Range kSmall{.low = 0, .high = 1e6};
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
@@ -77,6 +78,12 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   number("product_factor", {.low = 0.1, .high = 10}, engine.product_factor);
   time("kernel_us", engine.kernel);
   time("launch_us", engine.launch);
+  if (node.has("triton_launch_us")) {
+    serve::TritonExperts& triton = engine.triton.emplace();
+    time("triton_launch_us", triton.launch);
+    time("triton_sort_us", triton.sort);
+    time("triton_sort_token_us", triton.sort_token);
+  }
   time("request_us", engine.request);
   time("prompt_token_us", engine.prompt_token);
   time("answer_us", engine.answer);
@@ -99,6 +106,15 @@ void read_xqa_groups(const Node& node, serve::Engine& engine) {
   for (const Node& heads : *sizes) engine.xqa_group_sizes->push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
 }
 
+cost::AllReduceKernels read_all_reduce(const Node& node, cost::AllReduceKernels otherwise) {
+  using cost::AllReduceKernels;
+  return node.one_of_or("all_reduce", otherwise,
+                        {{name_of(AllReduceKernels::kNccl), AllReduceKernels::kNccl},
+                         {name_of(AllReduceKernels::kTrtLlm), AllReduceKernels::kTrtLlm},
+                         {name_of(AllReduceKernels::kVllm), AllReduceKernels::kVllm},
+                         {name_of(AllReduceKernels::kSglang), AllReduceKernels::kSglang}});
+}
+
 }  // namespace
 
 serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPolicy otherwise) {
@@ -109,7 +125,7 @@ serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPoli
 }
 
 serve::Engine read_engine(const Node& node) {
-  node.allow_only({"name", "description", "source", "batching", "memory", "custom_all_reduce", "xqa_group_sizes",
+  node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "xqa_group_sizes", "int8_mode",
                    "numbers", "no_interval", "assumptions"});
   serve::Engine engine;
   engine.name = node.text("name");
@@ -117,8 +133,11 @@ serve::Engine read_engine(const Node& node) {
   engine.source = node.find_text("source").value_or("");
   read_batching(node.object_or_empty("batching"), engine);
   read_pages(node.object_or_empty("memory"), engine);
-  engine.custom_all_reduce = node.boolean_or("custom_all_reduce", engine.custom_all_reduce);
+  engine.all_reduce = read_all_reduce(node, engine.all_reduce);
   read_xqa_groups(node, engine);
+  engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));
+  if (node.has("int8_mode") && !engine.encodes)
+    node.complain("int8_mode", "expected none: it is of engines that serve encoders (batching.encodes)");
   read_numbers(node.object_or_empty("numbers"), engine);
   engine.no_interval = node.find_text("no_interval");
   if (engine.no_interval == "") node.complain("no_interval", "expected why intervals do not hold, found an empty text");

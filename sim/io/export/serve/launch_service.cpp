@@ -137,6 +137,7 @@ std::vector<std::string> trt_llm_options(const Service& service, const serve::Po
   if (service.engine.capacity_policy == serve::CapacityPolicy::kMaxUtilization)
     lines.emplace_back("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   if (narrow_cache(service)) lines.emplace_back("kv_cache_config: {dtype: fp8}");
+  if (service.moe_backend == serve::MoeBackend::kTriton) lines.emplace_back("moe_config: {backend: TRITON}");
   if (service.disaggregated) lines.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   return lines;
 }
