@@ -63,7 +63,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"fastertransformer-bert", trust::Served::kLatency, 36, 0.08, 0.07, 0.24},
                                      {"fastertransformer-bert-32-bits", trust::Served::kLatency, 54, 0.15, 0.15, 0.60},
                                      {"fastertransformer-bert-int8", trust::Served::kLatency, 72, 0.12, 0.13, 0.26},
-                                     {"fastertransformer-bert-6b", trust::Served::kLatency, 16, 0.19, 0.21, 0.45},
+                                     {"fastertransformer-bert-6b", trust::Served::kLatency, 16, 0.14, 0.13, 0.42},
                                      {"fastertransformer-t5", trust::Served::kThroughput, 16, 0.19, 0.18, 0.45},
                                      {"vllm-qwen3-h100", trust::Served::kTtft, 23, 0.18, 0.16, 0.53},
                                      {"vllm-qwen3-h100", trust::Served::kTpot, 23, 0.032, 0.025, 0.16},

@@ -60,6 +60,8 @@ struct Engine {
   /// Query heads for each key-value head, for which decoding reads the cache once (XQA kernels). With other numbers
   /// each query head reads the keys and values of its own. Nothing: every number has such kernels.
   std::optional<std::vector<std::int64_t>> xqa_group_sizes{};
+  /// Head dimensions for which an encoder has fused attention. Nothing: every dimension has.
+  std::optional<std::vector<std::int64_t>> fused_head_dims{};
   int int8_mode = 2;  ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
   cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small sums over tensor ranks
   Seconds kernel{};                                                     ///< beyond each kernel's own time

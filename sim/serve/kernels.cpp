@@ -29,22 +29,30 @@ bool is_weight_only(WeightPrecision precision) {
 }  // namespace
 
 // A kernel without shared readings has a block of threads for each query head, which reads the keys and values of its
-// head.
+// head. The blocks of a group run side by side: the first reads from memory, and all through the L2 cache. Where its
+// rate is not known, all read from memory. So do those of a cache of 8 bits: each block widens what it reads, which
+// published rows show to take as long as three of four readings from memory (docs/modeller/serving.md).
 Seconds cache_attention_time(const CacheAttention& shape, const Service& service) {
-  const std::int64_t readers = shares_readings(shape, service.engine) ? shape.kv_heads : shape.heads;
-  const double read = real(shape.sequences) * shape.cached * shape.token_bytes * (real(readers) / real(shape.kv_heads));
+  const bool shares = shares_readings(shape, service.engine);
+  const bool through_l2 = !shares && service.cache_bytes == 2 && service.laws && service.laws->l2_rate;
+  const std::int64_t readers = shares || through_l2 ? shape.kv_heads : shape.heads;
+  const double once = real(shape.sequences) * shape.cached * shape.token_bytes;
+  const double read = once * (real(readers) / real(shape.kv_heads));
   const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
   if (!service.laws || (shape.latent && !service.laws->latent)) return roofline;
   const cost::DecodeLaw& wide = shape.latent ? *service.laws->latent : service.laws->decode16;
   // All heads read the same latent vectors, and the values are a part of them. The law was fitted so.
-  return cost::decode_attention_time({.sequences = shape.sequences,
-                                      .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
-                                      .heads = shape.heads * shape.queries,
-                                      .kv_heads = shape.latent ? 1 : readers,
-                                      .key_dim = shape.head_dim,
-                                      .value_dim = shape.latent ? 0 : shape.value_dim,
-                                      .cache_bytes = service.cache_bytes},
-                                     !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
+  return cost::decode_attention_time(
+      {.sequences = shape.sequences,
+       .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
+       .heads = shape.heads * shape.queries,
+       .kv_heads = shape.latent ? 1 : readers,
+       .key_dim = shape.head_dim,
+       .value_dim = shape.latent ? 0 : shape.value_dim,
+       .cache_bytes = service.cache_bytes,
+       .again =
+           through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)},
+      !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }
 
 cost::AllReduceKernels sum_kernels(int ranks, const Service& service) {

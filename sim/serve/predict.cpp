@@ -194,7 +194,10 @@ std::vector<std::string> assumptions_of(const Service& service) {
         integers ? "fused attention takes the time of 16 bits: no table has it in integers of 8 bits"
                  : fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
   } else if (runs_unfused(service)) {
-    assumptions.emplace_back("attention over prompts unfused: fused kernels do not read relative positions");
+    assumptions.push_back(service.model.encoder
+                              ? fmt::format("attention unfused: engine {} has no fused kernels for heads of {}",
+                                            service.engine.name, service.model.head_dim)
+                              : "attention over prompts unfused: fused kernels do not read relative positions");
   }
   if (service.precision == WeightPrecision::kMxfp4 && experts_law(service) == nullptr)
     assumptions.push_back(

@@ -145,6 +145,22 @@ TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
   }
 }
 
+TEST(Serve, QueryHeadsOfAGroupReadThroughTheL2Cache) {
+  Service service = small_service();
+  const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};
+  const double bytes = 64 * 4096.0 * 4096;
+  service.laws = cost::ServingLaws{};
+  service.laws->decode16 = {.bandwidth = BytesPerSecond(bytes), .sharpness = 2};  // a second for one reading
+  service.laws->l2_rate = BytesPerSecond(4 * bytes / 3);                          // three seconds for four
+  service.laws->decode8 = service.laws->decode16;
+  const auto time = [&] { return cache_attention_time(grouped, service).value(); };
+  EXPECT_NEAR(time(), 1, 0.01);
+  service.engine.xqa_group_sizes = std::vector<std::int64_t>{1, 8};
+  EXPECT_NEAR(time(), std::sqrt(1 + 9), 0.01) << "memory and cache under one law";
+  service.cache_bytes = 1;
+  EXPECT_NEAR(time(), 2, 0.01) << "four readings of half the bytes: they are widened each time";
+}
+
 TEST(Serve, OneSeedGivesOneRun) {
   for (const auto& [name, service] : services()) {
     SCOPED_TRACE(name);
@@ -482,6 +498,18 @@ TEST(Serve, UnfusedAttentionOf32BitsRunsOverThePadding) {
   const Service kept = padded_encoder(0), padded = padded_encoder(200);
   const double apart = predict(padded).latency.mean - predict(kept).latency.mean;
   EXPECT_NEAR(apart, 4 * (core(padded, 200) - core(kept, 100)).value(), 1e-10);
+}
+
+TEST(Serve, HeadsWithoutFusedKernelsRunOverThePadding) {
+  Service service = padded_encoder(200);
+  service.precision = WeightPrecision::kBf16;
+  EXPECT_FALSE(runs_unfused(service));
+  service.engine.fused_head_dims = std::vector<std::int64_t>{32, service.model.head_dim};
+  EXPECT_FALSE(runs_unfused(service));
+  const double fused = predict(service).latency.mean;
+  service.engine.fused_head_dims = std::vector<std::int64_t>{32};
+  EXPECT_TRUE(runs_unfused(service));
+  EXPECT_GT(predict(service).latency.mean, fused);
 }
 
 TEST(Serve, EverythingOfAnEncoderIn32BitsHas4Bytes) {

@@ -86,7 +86,10 @@ std::int64_t Service::longest_prompt() const {
 
 bool runs_unfused(const Service& service) {
   const auto& halves = service.model.encoder_decoder;
-  return is_wide(service.precision) || (halves && halves->relative());
+  const auto& dims = service.engine.fused_head_dims;
+  const bool fuses_heads =
+      !service.model.encoder || !dims || std::find(dims->begin(), dims->end(), service.model.head_dim) != dims->end();
+  return is_wide(service.precision) || !fuses_heads || (halves && halves->relative());
 }
 
 std::int64_t cached_layers(const model::Transformer& model) {

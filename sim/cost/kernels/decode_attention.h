@@ -14,9 +14,11 @@ namespace foretoken::cost {
 
 /// One law of a GPU's decode kernels.
 ///
-///   t = launch + (memory^p + walk^p)^(1/p),  memory = bytes / bandwidth,  walk = step log2(1 + keys / 256)
+///   t = launch + (memory^p + walk^p + again^p)^(1/p)
+///   memory = bytes / bandwidth,  walk = step log2(1 + keys / 256)
 ///
-/// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts.
+/// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts. `again` is
+/// the time of reading keys and values through the L2 cache, where each query head reads those of its group by itself.
 struct DecodeLaw {
   Seconds launch{};
   BytesPerSecond bandwidth{};  ///< its efficiency is included
@@ -28,8 +30,9 @@ struct DecodeLaw {
 /// Laws of one kind of GPU that only serving needs: calibration/serving/GPU.json.
 struct ServingLaws {
   std::string gpu;
-  DecodeLaw decode16{}, decode8{};    ///< over a cache of 16 and of 8 bits an element
-  std::optional<DecodeLaw> latent{};  ///< of latent vectors, with products absorbed (multi-head latent attention)
+  DecodeLaw decode16{}, decode8{};          ///< over a cache of 16 and of 8 bits an element
+  std::optional<DecodeLaw> latent{};        ///< of latent vectors, with products absorbed (multi-head latent attention)
+  std::optional<BytesPerSecond> l2_rate{};  ///< of reading from the L2 cache; nothing: not measured
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
   EngineAllReduces all_reduces{};                    ///< empty: NCCL is used
@@ -41,6 +44,7 @@ struct DecodeShape {
   double cached_tokens = 1;    ///< over all sequences, as far as the window reaches
   std::int64_t heads = 1, kv_heads = 1, key_dim = 128, value_dim = 128;
   double cache_bytes = 2;  ///< of an element
+  Seconds again{};         ///< of reading through the L2 cache; 0: all query heads of a group share one reading
 };
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.

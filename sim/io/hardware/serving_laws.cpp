@@ -81,13 +81,18 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 }  // namespace
 
 cost::ServingLaws read_serving_laws(const Node& node) {
-  node.allow_only({"gpu", "decode_attention", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
+  node.allow_only({"gpu", "decode_attention", "l2_cache", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
   const Node decode = node.object("decode_attention");
   decode.allow_only({"cache_16_bit", "cache_8_bit", "latent"});
   laws.decode16 = read_decode_law(decode.object("cache_16_bit"));
   laws.decode8 = decode.has("cache_8_bit") ? read_decode_law(decode.object("cache_8_bit")) : laws.decode16;
   if (const auto latent = decode.find_object("latent")) laws.latent = read_decode_law(*latent);
+  if (const auto cache = node.find_object("l2_cache")) {
+    cache->allow_only({"gb_per_s", "source"});
+    laws.l2_rate = gigabytes_per_second(cache->number("gb_per_s", kPositive));
+    (void)cache->text("source");
+  }
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
   if (const auto sums = node.find_object("small_all_reduce")) {

@@ -97,13 +97,16 @@ void read_numbers(const Node& node, serve::Engine& engine) {
     node.complain("answer_us", "expected none with static batching, which answers at its end");
 }
 
-void read_xqa_groups(const Node& node, serve::Engine& engine) {
-  const auto sizes = node.find_array("xqa_group_sizes");
-  if (!sizes) return;
-  if (node.child("xqa_group_sizes").value().empty())
-    node.complain("xqa_group_sizes", "expected at least one number; without the key every number has XQA kernels");
-  engine.xqa_group_sizes.emplace();
-  for (const Node& heads : *sizes) engine.xqa_group_sizes->push_back(heads.as_whole({.low = 1, .high = 1 << 10}));
+/// Reads the numbers that an engine has `kernels` for; nothing without the key.
+std::optional<std::vector<std::int64_t>> read_kernel_sizes(const Node& node, std::string_view key,
+                                                           std::string_view kernels) {
+  const auto sizes = node.find_array(key);
+  if (!sizes) return std::nullopt;
+  if (node.child(key).value().empty())
+    node.complain(key, fmt::format("expected at least one number; without the key every number has {}", kernels));
+  std::vector<std::int64_t> all;
+  for (const Node& size : *sizes) all.push_back(size.as_whole({.low = 1, .high = 1 << 10}));
+  return all;
 }
 
 cost::AllReduceKernels read_all_reduce(const Node& node, cost::AllReduceKernels otherwise) {
@@ -125,8 +128,8 @@ serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPoli
 }
 
 serve::Engine read_engine(const Node& node) {
-  node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "xqa_group_sizes", "int8_mode",
-                   "numbers", "no_interval", "assumptions"});
+  node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "xqa_group_sizes",
+                   "fused_head_dims", "int8_mode", "numbers", "no_interval", "assumptions"});
   serve::Engine engine;
   engine.name = node.text("name");
   engine.description = node.find_text("description").value_or("");
@@ -134,7 +137,8 @@ serve::Engine read_engine(const Node& node) {
   read_batching(node.object_or_empty("batching"), engine);
   read_pages(node.object_or_empty("memory"), engine);
   engine.all_reduce = read_all_reduce(node, engine.all_reduce);
-  read_xqa_groups(node, engine);
+  engine.xqa_group_sizes = read_kernel_sizes(node, "xqa_group_sizes", "XQA kernels");
+  engine.fused_head_dims = read_kernel_sizes(node, "fused_head_dims", "fused attention");
   engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));
   if (node.has("int8_mode") && !engine.encodes)
     node.complain("int8_mode", "expected none: it is of engines that serve encoders (batching.encodes)");
