@@ -128,6 +128,8 @@ TEST(ServedRuns, IntervalsOfNewSetsHoldWhatTheDocsSay) {
   if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   for (const auto& [quantity, coverage] : coverage_of_new_sets()) {
     SCOPED_TRACE(name_of(quantity));
+    fmt::print("intervals of {} made without a set: {} of {} inside\n", name_of(quantity), coverage.inside,
+               coverage.cases);
     EXPECT_GE(coverage.cases, 37);
     EXPECT_GE(coverage.part(), quantity == trust::Served::kTtft ? 0.83 : 0.88);
   }
