@@ -40,6 +40,20 @@ void check_heads(Report& report, const Degrees& degrees) {
                                        degrees.tensor));
 }
 
+// Composer takes a batch smaller than the micro-batch whole. It splits others with torch.split, and in old releases
+// with torch.chunk: mosaicml/composer, composer/core/data_spec.py (_split_tensor) at commit 02c872e4.
+void settle_uneven_split(Report& report, std::int64_t micro, std::int64_t of_rank) {
+  const std::int64_t parts = (of_rank + micro - 1) / micro;
+  if (parts == 1)
+    return report.map("batch.micro", of_rank, "the sequences of a data rank, fewer than device_train_microbatch_size");
+  report.forget("batch.micro");
+  report.ask(
+      "batch.micro",
+      fmt::format("Composer splits the {} sequences of a data rank into micro-batches of {} and a rest of {}, or "
+                  "in old releases into {} of one size; micro-batches of several sizes are not modelled",
+                  of_rank, micro, of_rank % micro, parts));
+}
+
 // Megatron-LM and DeepSpeed take one micro-batch a replica where neither a global batch nor accumulation is stated.
 void check_batch(Report& report, const Degrees& degrees) {
   const auto gpus = report.whole("gpus"), micro = report.whole("batch.micro"), global = report.whole("batch.global");
@@ -62,6 +76,8 @@ void check_batch(Report& report, const Degrees& degrees) {
                       fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, accumulation, data));
   if (!global && !open)
     return report.assume("batch.global", *micro * data, "no global batch is stated: one micro-batch for each replica");
+  if (global && *global % data == 0 && *global / data % *micro != 0 && report.framework == "llm-foundry")
+    return settle_uneven_split(report, *micro, *global / data);
   if (global && *global % (*micro * data) != 0)
     report.refuse("batch.global", fmt::format("global {} not divisible by micro {} x data {}; the run would stop",
                                               *global, *micro, data));

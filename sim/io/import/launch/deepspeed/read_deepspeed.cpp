@@ -89,11 +89,11 @@ void map_offloads(const Settings& settings, std::int64_t stage, Report& report) 
 
 }  // namespace
 
-std::optional<Json> take_deepspeed_object(Json& document) {
-  const auto found = document.find("deepspeed");
+std::optional<Json> take_deepspeed_object(Json& document, const char* key) {
+  const auto found = document.find(key);
   if (found == document.end() || !found->is_object()) return std::nullopt;
   Json taken = std::move(*found);
-  document.erase("deepspeed");
+  document.erase(key);
   return taken;
 }
 

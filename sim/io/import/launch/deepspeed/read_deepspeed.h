@@ -18,9 +18,9 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
 /// for. Batches are left to the caller.
 void map_deepspeed(const Settings& settings, Report& report);
 
-/// Takes the configuration out of a file of arguments that holds it as an object under "deepspeed". Nothing is taken
-/// where there is none, or a name of a file.
-[[nodiscard]] std::optional<Json> take_deepspeed_object(Json& document);
+/// Takes the configuration out of a file of arguments that holds it as an object under `key`. Nothing is taken where
+/// there is none, or a name of a file.
+[[nodiscard]] std::optional<Json> take_deepspeed_object(Json& document, const char* key = "deepspeed");
 
 /// Puts the content of the DeepSpeed file that arguments in `folder` name under "deepspeed" in the place of its name.
 /// Looks below the folder, beside the arguments, and in the folders above. Leaves a file that is not there as it is.

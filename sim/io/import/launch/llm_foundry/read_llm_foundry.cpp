@@ -1,12 +1,15 @@
 // Makes a scenario of an llm-foundry configuration.
 //
 // Names and defaults: mosaicml/llm-foundry v0.1 to main, scripts/train/yamls,
-// llmfoundry/models/mpt/configuration_mpt.py and composer/distributed (FSDP).
+// llmfoundry/models/mpt/configuration_mpt.py and llmfoundry/models/hf/hf_causal_lm.py; mosaicml/composer,
+// composer/trainer/mosaic_fsdp_utils.py (get_mixed_precision), _deepspeed.py and core/{precision,data_spec}.py.
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/names/overridden_model.h"
 #include "sim/io/import/launch/settings.h"
 
 namespace foretoken::io::launch::llm_foundry {
@@ -19,9 +22,12 @@ constexpr KeyRule kFoundryKeys[] = {
      "layers with experts by MegaBlocks", true},
     {"model.load_in_8bit model.load_in_4bit model.quantization_config.*", "weights that are quantised in training",
      true},
-    {"model.block_overrides.* model.attn_config.sliding_window_size model.attn_config.reuse_kv*",
+    {"model.block_overrides.* model.attn_config.sliding_window_size model.attn_config.reuse_kv* "
+     "model.config_overrides.block_overrides.* model.config_overrides.attn_config.sliding_window_size "
+     "model.config_overrides.attn_config.reuse_kv*",
      "layers of several kinds", true},
     {"model.loss_fn model.attn_config.* model.config_overrides.* model.fc_type* model.use_flash_attention_2 "
+     "model.attn_implementation "
      "model.norm_type model.ffn_config.ffn_type model.ffn_config.fc_type* model.ffn_config.return_bias "
      "model.ffn_config.ffn_act_fn.* model.final_logit_softcapping model.logit_scale model.attn_impl "
      "model.use_pad_tok_in_ffn compile_config.* algorithms.*",
@@ -104,10 +110,32 @@ void map_foundry_model(const Settings& settings, Report& report) {
   if (kind.find("t5") != kind.npos || (name && name->find("t5") != name->npos))
     return report.refuse("model.name", "T5: an encoder and a decoder are not read here");
   if (!name) return report.ask("model", "the file names no model that is known here: " + printable(kind, 60));
-  map_named_model(*name, settings.from(kName), report);
+  const std::string from = settings.from(kName);
+  map_named_model(*name, from, report);
+  // hf_causal_lm.py sets each of the overrides as an attribute of the configuration.
+  const Json& model = settings.document().at("model");
+  if (const auto stated = model.find("config_overrides"); stated != model.end() && stated->is_object())
+    override_named_model(*name, *stated, {.from = from, .overrides_from = "model.config_overrides"}, report);
 }
 
-void map_foundry_sharding(const Settings& settings, Report& report) {
+// _deepspeed.py refuses batches that are not the trainer's, so that they state the GPUs. It adds the trainer's type.
+void map_foundry_deepspeed(Json config, const std::string& precision, Report& report) {
+  const char* const type = precision.find("fp16") != precision.npos ? "fp16" : "bf16";
+  if (precision != "fp32" && !config.contains(type) && !config.contains("bfloat16"))
+    config[type] = {{"enabled", "true"}};
+  const Settings settings(std::move(config), report);
+  const auto global = settings.whole({"train_batch_size"}), micro = settings.whole({"train_micro_batch_size_per_gpu"});
+  const auto steps = settings.whole({"gradient_accumulation_steps"});
+  const bool known = global && micro && steps && *micro > 0 && *steps > 0 && *global % (*micro * *steps) == 0;
+  if (known) report.map("gpus", *global / (*micro * *steps), "deepspeed_config");
+  deepspeed::map_deepspeed(settings, report);
+  report.assume("runtime", report.whole("optimizer.zero_stage") == 3 ? "deepspeed-zero3-2021" : "pytorch-fsdp",
+                "the nearest runtime of data parallelism");
+}
+
+void map_foundry_sharding(const Settings& settings, const std::optional<Json>& deepspeed, Report& report) {
+  const std::string precision = settings.text({"precision"}).value_or("amp_bf16");
+  if (deepspeed) return map_foundry_deepspeed(*deepspeed, precision, report);
   if (!settings.has({"fsdp_config"})) return map_sharding(0, "no fsdp_config: DDP", report);
   const std::string strategy = settings.text({"fsdp_config.sharding_strategy"}).value_or("FULL_SHARD");
   note_replicas(strategy, "fsdp_config.sharding_strategy", report);
@@ -117,7 +145,11 @@ void map_foundry_sharding(const Settings& settings, Report& report) {
                "fsdp_config.sharding_strategy", report);
   const std::string mixed = settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT");
   if (mixed == "PURE") report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
-  if (mixed == "FULL") report.map("precision", "fp32", "fsdp_config.mixed_precision");
+  // FULL leaves the types of FSDP open, while the trainer's autocast keeps the products in 16 bits.
+  if (mixed == "FULL" && precision != "fp32")
+    report.refuse("fsdp_config.mixed_precision",
+                  "FULL: weights are gathered and gradients reduced in fp32 while products run in the trainer's "
+                  "precision, which is not modelled; DEFAULT comes near");
   if (settings.on({"fsdp_config.activation_cpu_offload"}))
     map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
 }
@@ -181,13 +213,15 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
     flat.update(inner);
   }
   const std::set<std::string> variables = resolve_references(flat);
+  const std::optional<Json> deepspeed = deepspeed::take_deepspeed_object(flat, "deepspeed_config");
   const Settings settings(std::move(flat), report);
   map_foundry_model(settings, report);
+  map_foundry_sharding(settings, deepspeed, report);
   map_foundry_run(settings, gpus, report);
-  map_foundry_sharding(settings, report);
   report.map("recompute.granularity", settings.on({"fsdp_config.activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.activation_checkpointing");
-  if (const auto attention = settings.text({"model.attn_config.attn_impl"}))
+  if (const auto attention =
+          settings.text({"model.attn_config.attn_impl", "model.config_overrides.attn_config.attn_impl"}))
     report.map("attention",
                attention == "torch"    ? "unfused"
                : attention == "triton" ? "flash-triton"

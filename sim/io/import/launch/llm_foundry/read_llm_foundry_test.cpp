@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -50,6 +51,79 @@ TEST(ReadLlmFoundry, AnEncoderOfTheCodesOwnIsRefusedByItsName) {
       read_model("name: flex_bert, pretrained_model_name: bert-base-uncased, model_config: {num_hidden_layers: 22}");
   EXPECT_THAT(refused_lines(report), HasSubstr("model.name: \"flex_bert\""));
   EXPECT_FALSE(report.has("model")) << "the sizes of bert-base are not those of the model";
+}
+
+TEST(ReadLlmFoundry, OverridesChangeTheShapeOfANamedModel) {
+  const std::string start = "name: hf_causal_lm, pretrained: false, pretrained_model_name_or_path: ";
+  const Report small = read_model(start +
+                                  "mistralai/Mistral-7B-v0.1, attn_implementation: flash_attention_2, "
+                                  "config_overrides: {num_hidden_layers: 12, hidden_size: 1024, "
+                                  "num_attention_heads: 16, num_key_value_heads: 4, intermediate_size: 3584, "
+                                  "vocab_size: 48000, sliding_window: null, use_cache: false}");
+  EXPECT_EQ(refused_lines(small), "");
+  EXPECT_EQ(small.at("model").value("num_hidden_layers", 0), 12);
+  EXPECT_EQ(small.at("model").value("vocab_size", 0), 48000);
+  EXPECT_EQ(small.at("model").value("model_type", ""), "mistral");
+  // A model that the importer holds as a row of sizes.
+  const Report row = read_model(start + "EleutherAI/pythia-410m, config_overrides: {vocab_size: 64000}");
+  EXPECT_EQ(row.at("model").value("vocab_size", 0), 64000);
+  EXPECT_EQ(row.at("model").value("num_hidden_layers", 0), 24);
+  // Nothing that changes the shape.
+  EXPECT_EQ(read_model(start + "mistralai/Mistral-7B-v0.1, config_overrides: {use_cache: false, use_fused_loss: true}")
+                .at("model"),
+            Json("mistral-7b"));
+  EXPECT_THAT(refused_lines(read_model(start + "mistralai/Mistral-7B-v0.1, config_overrides: {width: 5}")),
+              HasSubstr("model.config_overrides: the model cannot be read with them: mistralai/Mistral-7B-v0.1: "
+                        "/width: unknown key"));
+}
+
+TEST(ReadLlmFoundry, OverridesOfASectionChangeWhatTheModelStates) {
+  const Report report = read_model(
+      "name: hf_causal_lm, pretrained_model_name_or_path: mosaicml/mpt-7b, config_overrides: {max_seq_len: 4096, "
+      "attn_config: {attn_impl: triton, alibi: true}}");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model").value("max_seq_len", 0), 4096);
+  EXPECT_EQ(report.at("model").at("attn_config").value("alibi", false), true);
+  EXPECT_EQ(report.at("attention"), Json("flash-triton"));
+}
+
+Report read_run(const std::string& lines) {
+  return read_test_launch(
+      "max_seq_len: 2048\nprecision: amp_bf16\nmodel: {name: hf_causal_lm, "
+      "pretrained_model_name_or_path: mistralai/Mistral-7B-v0.1}\n" +
+          lines + "\n",
+      "train.yaml");
+}
+
+TEST(ReadLlmFoundry, FullPrecisionOfShardingLeavesTheProductsIn16Bits) {
+  const std::string batch = "global_train_batch_size: 64\ndevice_train_microbatch_size: 4\n";
+  const Report report = read_run(batch + "fsdp_config: {mixed_precision: FULL}");
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  EXPECT_THAT(refused_lines(report), HasSubstr("fsdp_config.mixed_precision: FULL: weights are gathered"));
+}
+
+TEST(ReadLlmFoundry, TheSectionOfDeepSpeedStatesZeroAndTheGpus) {
+  const Report report = read_run(
+      "global_train_batch_size: 512\ndevice_train_microbatch_size: 8\ndeepspeed_config: {train_batch_size: 512, "
+      "train_micro_batch_size_per_gpu: 8, gradient_accumulation_steps: 4, bfloat16: {enabled: true}, "
+      "zero_optimization: {stage: 3}}");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("gpus"), 16);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("runtime"), Json("deepspeed-zero3-2021"));
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+}
+
+// Composer does not stop where the micro-batch does not divide the batch of a data rank.
+TEST(ReadLlmFoundry, MicroBatchesOfSeveralSizesAreAskedAbout) {
+  const std::string start = "compute: {gpus: 16}\nglobal_train_batch_size: 384\ndevice_train_microbatch_size: ";
+  const Report uneven = read_run(start + "20\nfsdp_config: {}");
+  EXPECT_EQ(refused_lines(uneven), "");
+  EXPECT_FALSE(uneven.has("batch.micro"));
+  EXPECT_TRUE(std::ranges::any_of(uneven.asked, [](const Asked& one) {
+    return one.key == "batch.micro" && one.because.find("24 sequences of a data rank") != std::string::npos;
+  }));
+  EXPECT_EQ(read_run(start + "32\nfsdp_config: {}").whole("batch.micro"), 24);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sim/base/text.h"
-#include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/names/overridden_model.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
@@ -39,14 +39,7 @@ bool override_config(const std::string& overrides, Json& config) {
     const std::size_t sign = one.find('=');
     if (sign == one.npos || sign == 0) return false;
     const std::string key = one.substr(0, sign), value = one.substr(sign + 1);
-    if (const auto whole = whole_of(value))
-      config[key] = *whole;
-    else if (const auto number = number_of_text(value))
-      config[key] = *number;
-    else if (const std::string low = lower_case(value); low == "true" || low == "false")
-      config[key] = low == "true";
-    else
-      config[key] = value;
+    config[key] = typed_value(value);
   }
   return true;
 }
