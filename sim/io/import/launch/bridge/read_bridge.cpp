@@ -218,7 +218,9 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   // Other keys of these sections are flags of Megatron-LM by the same name, where it has one.
   megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
                                 megatron::SameNamed::kSideNotes, arguments);
-  const bool whole = settings.has({"model.num_layers"});
+  // A proxy of fewer layers states no width: the rest comes from its recipe.
+  const bool whole = settings.has({"model.num_layers"}) && settings.has({"model.hidden_size"}) &&
+                     settings.has({"model.num_attention_heads"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "Megatron-Bridge";
   map_peft(settings);

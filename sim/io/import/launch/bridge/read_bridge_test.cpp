@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -42,6 +43,38 @@ TEST(ReadBridge, TheOptimizerStatesThePrecisionWhereNothingElseDoes) {
   };
   EXPECT_EQ(precision("optimizer: {bf16: true}\n"), Json("bf16"));
   EXPECT_EQ(precision("optimizer: {bf16: true}\nmixed_precision: fp16_mixed\n"), Json("fp16"));
+}
+
+// A proxy of fewer layers has the width, precision and optimizer of its recipe.
+TEST(ReadBridge, OverridesOfTheLayersAreNoWholeModel) {
+  const Report report = read_test_launch(
+      "train: {micro_batch_size: 1, global_batch_size: 16}\nmodel: {num_layers: 6, num_moe_experts: 32, "
+      "moe_layer_freq: [0, 1, 1, 1, 1, 1], tensor_model_parallel_size: 2, seq_length: 2048, qk_clip: true}\n",
+      "proxy.yaml");
+  EXPECT_EQ(report.whole("model.num_layers"), 6);
+  EXPECT_EQ(report.whole("model.num_experts"), 32);
+  for (const char* key : {"precision", "optimizer.zero_stage", "model.normalization", "dropout", "moe.dispatcher"})
+    EXPECT_FALSE(report.has(key)) << key << " comes from the recipe";
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model.hidden_size"; }));
+  EXPECT_NE(refused_lines(report).find("--qk-clip"), std::string::npos);
+}
+
+TEST(ReadBridge, RowsOfDeepSeekHaveTheLayoutAndTheRecomputingOfTheirRecipe) {
+  const auto read = [](const std::string& degrees) {
+    return read_test_launch(
+        "perf_matrix:\n  h100:\n    num_gpus_1024:\n      common: {seq_length: 4096, mbs: 1, gbs: "
+        "2048, tp: 2, ep: 64, " +
+            degrees + "}\n      bf16:\n",
+        "deepseek_v3_llm_pretrain.yaml");
+  };
+  const Report report = read("pp: 8, vp: 2");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("selective"));
+  EXPECT_EQ(report.at("parallelism.layers_per_stage"), Json({4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1}));
+  EXPECT_EQ(read("pp: 4, vp: null").at("parallelism.layers_per_stage"), Json({16, 16, 16, 13}));
+  const Report other = read("pp: 2, vp: 3");
+  EXPECT_TRUE(std::ranges::any_of(other.asked, [](const Asked& one) {
+    return one.key == "parallelism.layers_per_stage" && one.because.find("2 stages of 3 chunks") != std::string::npos;
+  }));
 }
 
 TEST(ReadBridge, AdaptersAreThoseOfItsLora) {

@@ -153,6 +153,7 @@ constexpr Row kRefused[] = {
      "dsa-indexer-loss-coeff attention-output-gate enable-dsa-indexer",
      "an experimental attention"},
     {"window-size sliding-window interleave-sliding-window", "attention to a window of the sequence"},
+    {"qk-clip", "the largest products of queries and keys are gathered and clipped in each step, beside Muon"},
     {"muon-momentum muon-scale-mode muon-extra-scale-factor", "the Muon optimizer has other costs and memory"},
     {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "
      "disable-vision-class-token dynamic-resolution "

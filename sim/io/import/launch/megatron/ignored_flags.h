@@ -64,7 +64,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "output output-bert-embeddings output-dir output-meg-ds-ratio-file output-prefix overcommit override-lr-scheduler "
     "override-opt-param-scheduler overwrite-output-dir partition patch-tokenizer-type per-split-data-args-path "
     "perform-initialization pretrained-checkpoint pretrained-model-path profile profile- profile-backward "
-    "profile-ranks profile-step-end profile-step-start pty qk-clip qk-clip-alpha qk-clip-balancing qk-clip-threshold "
+    "profile-ranks profile-step-end profile-step-start pty qk-clip-alpha qk-clip-balancing qk-clip-threshold "
     "qos query-key-layer-scaling rdzv-backend rdzv-endpoint rdzv-id recipe record-memory-history redirects references "
     "relative-attention-max-distance repeated-dataloader replication replication-factor replication-jump report-to "
     "rerun-mode reservation reset-iteration reset-progress result-rejected-tracker-filename return-data-index role "

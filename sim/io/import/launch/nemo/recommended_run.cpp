@@ -4,7 +4,10 @@
 // scripts/performance/utils and src/megatron/bridge/training/mixed_precision.py.
 #include "sim/io/import/launch/nemo/recommended_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
@@ -73,7 +76,27 @@ void map_run_software(const Settings& row, Report& report) {
     if (row.on({off})) report.approximate(off, "communication is arranged as the runtime does it");
 }
 
-void map_run_recompute(const Settings& row, Report& report) {
+// Megatron-Bridge's recipes of models with 61 layers, recipes/deepseek/deepseek_v3.py (layout_map) at commit 05d003fb
+// and recipes/kimi/kimi_k2.py (_get_kimi_k2_pipeline_layout) at commit 0350b4ef, recompute the core of attention. They
+// hold layouts for some stages and chunks, whose last stage has fewer layers.
+bool has_recipe_of_61_layers(const RecommendedRun& run, const Report& report) {
+  return report.framework == "Megatron-Bridge" && (run.model == "deepseek_v3" || run.model == "kimi_k2");
+}
+
+void map_recipe_layout(std::int64_t stages, std::int64_t chunks, Report& report) {
+  constexpr std::int64_t kLayers = 61, kRounded = 64;
+  constexpr std::pair<std::int64_t, std::int64_t> kKnown[] = {{4, 1}, {8, 1}, {4, 2}, {16, 1}, {8, 2}, {4, 4}};
+  if (std::ranges::find(kKnown, std::pair(stages, chunks)) == std::end(kKnown))
+    return report.ask(
+        "parallelism.layers_per_stage",
+        fmt::format("the recipe holds no layout of its {} layers for {} stages of {} chunks", kLayers, stages, chunks));
+  const std::int64_t parts = stages * chunks, each = kRounded / parts;
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(parts), each);
+  layers.back() = kLayers - each * (parts - 1);
+  report.assume("parallelism.layers_per_stage", layers, "the layout of the recipe for these stages and chunks");
+}
+
+void map_run_recompute(const Settings& row, const RecommendedRun& run, Report& report) {
   const Names kOffload = {"activation_offload_layers", "cpu_offloading_num_layers"};
   if (row.whole(kOffload).value_or(0) > 0)
     report.refuse(row.from(kOffload), "activations that move to the host's memory");
@@ -85,6 +108,8 @@ void map_run_recompute(const Settings& row, Report& report) {
   auto modules = row.text({"recompute_modules"});
   const auto granularity = row.text({"recompute_granularity"});
   if (!modules && granularity) return report.map("recompute.granularity", *granularity, "recompute_granularity");
+  if (!modules && has_recipe_of_61_layers(run, report))
+    return report.assume("recompute.granularity", "selective", "the recipe recomputes the core of attention");
   if (!modules) return report.assume("recompute.granularity", "none", "the row states no recomputation");
   std::ranges::replace(*modules, '/', ' ');
   report.map("recompute.granularity", "selective", "recompute_modules");
@@ -110,6 +135,7 @@ void map_run_stages(const Settings& row, const RecommendedRun& run, Report& repo
                                 "it does not fit the stages of the row; layers are dealt evenly");
     return report.map("parallelism.layers_per_stage", *layers, "pipeline_model_parallel_layout");
   }
+  if (stages > 1 && has_recipe_of_61_layers(run, report)) return map_recipe_layout(stages, chunks, report);
   const auto known = model_of_name(run.model);
   if (!known || stages * chunks < 2 || stages * chunks > kMostCount) return;
   if (known->layers % (stages * chunks) != 0 && (known->layers + 2) % (stages * chunks) == 0)
@@ -130,7 +156,7 @@ void map_recommended_run(const Settings& row, const RecommendedRun& run, Report&
   map_run_batch(row, report);
   map_run_precision(run, report);
   map_run_software(row, report);
-  map_run_recompute(row, report);
+  map_run_recompute(row, run, report);
   map_run_stages(row, run, report);
   if (run.task == "lora")
     map_adapter({.method = "lora",
