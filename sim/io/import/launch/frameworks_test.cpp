@@ -120,7 +120,7 @@ constexpr FrameworkCase kFrameworkCases[] = {
     {"a recipe of fp8 without fp8 is off", "a.yaml", kNemo, "precision", "\"bf16\""},
     {"a method without a granularity recomputes nothing", "a.yaml", kNemo, "recompute.granularity", "\"none\""},
     {"Apex's distributed Adam shards states", "a.yaml", kNemo, "optimizer.zero_stage", "1"},
-    {"messages overlap in an interleaved pipeline", "a.yaml", kNemo, "overlap.p2p", "true"},
+    {"messages do not overlap by default", "a.yaml", kNemo, "overlap.p2p", "false"},
     {"a layout of names is a list of layers", "a.yaml", kBridge, "parallelism.layers_per_stage", "[2,4]"},
     {"a digit a layer: the first are dense", "a.yaml", kBridge, "model.first_k_dense_replace", "2"},
     {"mixed_precision decides about fp8", "a.yaml", kBridge, "precision_recipe.fp8_recipe", "\"tensorwise\""},

@@ -87,8 +87,8 @@ constexpr KeyRule kNemoKeys[] = {
      "model.softmax_scale "
      "model.language_model_path model.restore_from_path model.mcore_customization_config.new_decoder_architecture "
      "model.mcore_customization_config.parallel_attention model.mcore_bert "
-     "model.overlap_p2p_comm model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir "
-     "model.num_micro_batches_with_partial_activation_checkpoints model.activations_checkpoint_layers_per_pipeline"},
+     "model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir s3_checkpointing.* "
+     "model.megatron_timer_kwargs.*"},
     {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "
      "model.bias_dropout_add_fusion model.masked_softmax_fusion model.persist_layer_norm "
      "model.cross_entropy_loss_fusion "
@@ -109,6 +109,45 @@ constexpr KeyRule kNemoKeys[] = {
      "model.num_self_attention_per_cross_attention",
      "parts of an encoder-decoder are not read here"},
     {"model.retro.*", "RETRO retrieves neighbours", true}};
+
+bool is_bert(const Json& document) {
+  const Json& model = document.at("model");
+  const auto name = document.find("name");
+  const bool named = name != document.end() && name->is_string() &&
+                     name->get_ref<const std::string&>().find("bert") != std::string::npos;
+  return named || model.contains("bert_binary_head") || model.contains("mcore_bert");
+}
+
+void add_bert(const Settings& settings, std::vector<Argument>& arguments) {
+  const Names kHead = {"model.bert_binary_head"};
+  if (settings.has(kHead) && !settings.on(kHead))
+    arguments.push_back({"bert-no-binary-head", {}, settings.from(kHead)});
+  const Names kPositions = {"model.position_embedding_type"};
+  if (const auto type = settings.text(kPositions); type && *type != "learned_absolute")
+    settings.report().refuse(settings.from(kPositions), "a BERT with positions of type " + in_quotes(*type));
+}
+
+// Messages overlap where the key says so: get_forward_backward_func's argument in megatron_gpt_model.py, later
+// ModelParallelConfig. Off is the default of both.
+void add_messages(const Settings& settings, std::vector<Argument>& arguments) {
+  if (!settings.on({"model.overlap_p2p_comm"}) &&
+      settings.whole({"model.virtual_pipeline_model_parallel_size"}).value_or(1) > 1)
+    arguments.push_back({"no-overlap-p2p-communication", {}, "model.overlap_p2p_comm, off by default"});
+}
+
+// Keys of a switch that is off have no effect.
+void drop_unused_offloading(const Settings& settings, std::vector<Argument>& arguments) {
+  if (settings.on({"model.cpu_offloading"})) return;
+  for (const char* part : {"model.cpu_offloading_activations", "model.cpu_offloading_weights"}) (void)settings.at(part);
+  std::erase_if(arguments, [](const Argument& one) { return one.name.starts_with("cpu-offloading"); });
+}
+
+// Parts of ub_tp_comm_overlap, which are on by default.
+void check_overlap_parts(const Settings& settings) {
+  for (const char* part : {"model.tp_comm_overlap_ag", "model.tp_comm_overlap_rs"})
+    if (settings.has({part}) && !settings.on({part}) && settings.on({"model.ub_tp_comm_overlap"}))
+      settings.report().refuse(part, "a part of the overlap of tensor parallelism is off");
+}
 
 void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   const std::string activation = settings.text({"model.activation"}).value_or("gelu");
@@ -137,8 +176,11 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   // Without Transformer Engine, Megatron-Core's layers have its plain attention (get_specs of megatron_gpt_model.py).
   const Names kEngine = {"model.transformer_engine"};
   const bool local = settings.has(kEngine) && !settings.on(kEngine) && !settings.has({"model.name"});
-  if (settings.on({"model.use_flash_attention"}) || settings.on(kEngine) ||
-      (settings.on({"model.mcore_gpt"}) && !local))
+  // NeMo's own BERT takes neither: model_provider_func of megatron_bert_model.py.
+  if (is_bert(settings.document()) && !settings.on({"model.mcore_bert"}))
+    arguments.push_back({"transformer-impl", {"local"}, "model.mcore_bert"});
+  else if (settings.on({"model.use_flash_attention"}) || settings.on(kEngine) ||
+           (settings.on({"model.mcore_gpt"}) && !local))
     arguments.push_back({"use-flash-attn", {}, "model.use_flash_attention"});
   else if (local)
     arguments.push_back({"transformer-impl", {"local"}, "model.transformer_engine"});
@@ -171,13 +213,54 @@ void add_numbers(const Settings& settings, std::vector<Argument>& arguments) {
     arguments.push_back({"tp-comm-overlap", {}, "model.ub_tp_comm_overlap"});
 }
 
+struct Cut {
+  std::int64_t stages, chunks;
+};
+
+Cut cut_of(const Settings& settings) {
+  const auto degree = [&](std::string_view key) {
+    return std::clamp<std::int64_t>(settings.whole({key}).value_or(1), 1, kMostCount);
+  };
+  return {degree("model.pipeline_model_parallel_size"), degree("model.virtual_pipeline_model_parallel_size")};
+}
+
+// In all but the given number of micro-batches in flight every layer is recomputed, in the others those of the method:
+// megatron/core/pipeline_parallel/schedules.py (num_microbatches_with_partial_activation_checkpoints).
+void refuse_partial_recompute(const Settings& settings, bool block) {
+  const auto [stages, chunks] = cut_of(settings);
+  const Names kPartial = {"model.num_micro_batches_with_partial_activation_checkpoints"};
+  const std::int64_t in_flight = chunks > 1 ? 2 * (stages - 1) + (chunks - 1) * stages + 1 : stages;
+  if (const auto partial = settings.whole(kPartial); partial && stages > 1 && *partial < in_flight)
+    settings.report().refuse(settings.from(kPartial), "layers are recomputed in some of the micro-batches in flight");
+  const Names kFewer = {"model.activations_checkpoint_layers_per_pipeline"};
+  if (settings.whole(kFewer).value_or(0) != 0 && stages > 1 && block)
+    settings.report().refuse(settings.from(kFewer), "later stages recompute fewer layers");
+}
+
+// NeMo's own layers recompute the core of attention in the first layers of a stage: ParallelTransformer.forward of
+// nemo/collections/nlp/modules/common/megatron/transformer.py.
+void refuse_selective_block(const Settings& settings, std::int64_t recomputed) {
+  const auto [stages, chunks] = cut_of(settings);
+  const auto layers = settings.whole({"model.num_layers"});
+  if (layers && recomputed < *layers / (stages * chunks))
+    settings.report().refuse("model.activations_checkpoint_num_layers",
+                             "selective recomputation of some layers of a stage");
+}
+
 // Without a granularity nothing is recomputed, whatever the method says.
 void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
   const auto method = settings.text({"model.activations_checkpoint_method"});
   const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
-  const bool no_layers = method == "block" && layers == "0";
-  if (!granularity || no_layers) return;
+  for (const char* part : {"model.num_micro_batches_with_partial_activation_checkpoints",
+                           "model.activations_checkpoint_layers_per_pipeline"})
+    (void)settings.at(part);  // without a granularity they have no effect
+  if (!granularity) return;
+  const bool block = method == "block";
+  refuse_partial_recompute(settings, block);
+  if (block && layers == "0") return;
+  if (block && granularity == "selective" && layers)
+    refuse_selective_block(settings, settings.whole({"model.activations_checkpoint_num_layers"}).value_or(0));
   const std::string place = "model.activations_checkpoint_granularity";
   arguments.push_back({"recompute-granularity", {*granularity}, place});
   if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
@@ -277,10 +360,18 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   add_layers(settings, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
+  add_messages(settings, arguments);
   // NeMo hands keys of Megatron-Core's configuration on by their names (build_transformer_config).
   megatron::add_same_named_keys(settings, {"model."}, kNemoKeys, megatron::SameNamed::kAll, arguments);
+  drop_unused_offloading(settings, arguments);
+  check_overlap_parts(settings);
   using megatron::Program;
-  megatron::read_arguments(std::move(arguments), report, false, has_halves ? Program::kT5 : Program::kOther);
+  const bool bert = !has_halves && is_bert(settings.document());
+  if (bert) add_bert(settings, arguments);
+  megatron::read_arguments(std::move(arguments), report, false,
+                           has_halves ? Program::kT5
+                           : bert     ? Program::kBert
+                                      : Program::kOther);
   report.framework = "NeMo";
   map_peft(settings);
   refuse_fsdp(settings);

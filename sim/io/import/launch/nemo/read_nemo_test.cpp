@@ -56,5 +56,68 @@ TEST(ReadNemo, ASiluWithoutAGateIsTakenAsGelu) {
   EXPECT_TRUE(report.names("model.activation"));
 }
 
+constexpr const char* kNodes = ", devices: 8, num_nodes: 2";
+
+TEST(ReadNemo, SelectiveRecomputationOfSomeLayersIsRefused) {
+  const auto read = [](const std::string& layers) {
+    return read_nemo_with(kNodes,
+                          ", activations_checkpoint_granularity: selective, activations_checkpoint_method: "
+                          "block, activations_checkpoint_num_layers: " +
+                              layers);
+  };
+  EXPECT_NE(refused_lines(read("6")).find("model.activations_checkpoint_num_layers: selective"), std::string::npos);
+  EXPECT_EQ(refused_lines(read("24")), "");
+  EXPECT_EQ(read("24").at("recompute.granularity"), Json("selective"));
+  EXPECT_EQ(read("0").at("recompute.granularity"), Json("none"));
+}
+
+TEST(ReadNemo, RecomputationInSomeMicroBatchesIsRefused) {
+  const auto read = [](const std::string& granularity, const std::string& partial) {
+    return refused_lines(read_nemo_with(
+        kNodes,
+        ", pipeline_model_parallel_size: 4, virtual_pipeline_model_parallel_size: 2, "
+        "activations_checkpoint_granularity: " +
+            granularity + ", activations_checkpoint_method: block, activations_checkpoint_num_layers: 0, " + partial));
+  };
+  const std::string key = "num_micro_batches_with_partial_activation_checkpoints: ";
+  EXPECT_NE(read("full", key + "10").find("model.num_micro_batches"), std::string::npos);
+  EXPECT_EQ(read("full", key + "11"), "") << "11 chunks are in flight: 6 of warm-up, 4 of the second chunk, and one";
+  EXPECT_EQ(read("full", key + "null"), "");
+  EXPECT_EQ(read("null", key + "2"), "") << "nothing is recomputed";
+  EXPECT_NE(read("full", "activations_checkpoint_layers_per_pipeline: 1").find("later stages"), std::string::npos);
+}
+
+TEST(ReadNemo, MessagesOverlapOnlyWhereTheFileSaysSo) {
+  const std::string chunks = ", pipeline_model_parallel_size: 2, virtual_pipeline_model_parallel_size: 2";
+  EXPECT_EQ(read_nemo_with(kNodes, chunks).at("overlap.p2p"), Json(false));
+  EXPECT_EQ(read_nemo_with(kNodes, chunks + ", overlap_p2p_comm: true").at("overlap.p2p"), Json(true));
+}
+
+TEST(ReadNemo, ABertIsAnEncoderWithoutFusedAttention) {
+  const Report report = read_nemo_with(kNodes, ", bert_binary_head: false, max_position_embeddings: 512");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model").value("model_type", ""), "bert");
+  EXPECT_EQ(report.at("model").at("architectures"), Json::array({"BertForMaskedLM"}));
+  EXPECT_EQ(report.at("attention"), Json("unfused"));
+  EXPECT_EQ(read_nemo_with(kNodes, ", bert_binary_head: true, mcore_bert: true").at("attention"), Json("flash"));
+  EXPECT_NE(refused_lines(read_nemo_with(kNodes, ", bert_binary_head: true, position_embedding_type: rope"))
+                .find("model.position_embedding_type"),
+            std::string::npos);
+}
+
+TEST(ReadNemo, PartsOfASwitchThatIsOffHaveNoEffect) {
+  const std::string parts =
+      ", cpu_offloading_num_layers: 12, cpu_offloading_activations: true, cpu_offloading_weights: true";
+  const Report off = read_nemo_with(kNodes, parts +
+                                                ", cpu_offloading: false, megatron_timer_kwargs: {log_mode: minmax, "
+                                                "log_every_n_steps: 5}, tp_comm_overlap_ag: true");
+  EXPECT_EQ(refused_lines(off), "");
+  EXPECT_FALSE(off.has("offload"));
+  EXPECT_TRUE(read_nemo_with(kNodes, parts + ", cpu_offloading: true").has("offload"));
+  EXPECT_NE(refused_lines(read_nemo_with(kNodes, ", ub_tp_comm_overlap: true, tp_comm_overlap_rs: false"))
+                .find("model.tp_comm_overlap_rs"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::nemo
