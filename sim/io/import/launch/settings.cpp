@@ -115,6 +115,11 @@ std::optional<std::string> Settings::text(Names names) const {
   return text_of_value(*at(key));
 }
 
+bool Settings::says_none(std::string_view key) const {
+  const Json* const value = at(key);
+  return value != nullptr && *value == "none";
+}
+
 std::optional<double> Settings::number(Names names) const {
   const auto stated = text(names);
   if (!stated || is_open(*stated)) return std::nullopt;

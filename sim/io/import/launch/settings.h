@@ -55,6 +55,8 @@ class Settings {
   [[nodiscard]] std::string from(Names names) const;
   /// Returns the value as a text. Members of a list are parted by spaces.
   [[nodiscard]] std::optional<std::string> text(Names names) const;
+  /// Returns true where the key holds the word none, which text() takes for nothing.
+  [[nodiscard]] bool says_none(std::string_view key) const;
   /// Returns a number. Another text is refused; "auto" and references that lead nowhere are no values.
   [[nodiscard]] std::optional<std::int64_t> whole(Names names) const;
   [[nodiscard]] std::optional<double> number(Names names) const;

@@ -127,6 +127,8 @@ void drop_overlaps_of_ddp(const Settings& settings, std::vector<Argument>& argum
 }
 
 void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
+  if (constexpr const char* kPositions = "model.position_embedding_type"; settings.says_none(kPositions))
+    arguments.push_back({"position-embedding-type", {"none"}, kPositions});
   drop_overlaps_of_ddp(settings, arguments);
   const bool graphs = settings.on({"model.enable_cuda_graph"}), outside = settings.on({"model.external_cuda_graph"});
   if ((graphs || outside) && !settings.has({"model.cuda_graph_impl"}))

@@ -84,11 +84,30 @@ void map_accelerate_deepspeed(const Settings& settings, const std::filesystem::p
     map_offload("parameters", moved, "deepspeed_config.offload_param_device", report);
 }
 
+// Ulysses shares the heads: cp_backend "deepspeed" at first, later sp_size, of every backend. The two degrees exclude
+// each other (src/accelerate/parallelism_config.py).
+void map_ulysses(const Settings& settings) {
+  Report& report = settings.report();
+  const Names kSize = {"parallelism_config.parallelism_config_sp_size"};
+  const Names kBackend = {"parallelism_config.parallelism_config_cp_backend"};
+  const std::int64_t size = settings.whole(kSize).value_or(1);
+  const std::int64_t context = report.whole("parallelism.context").value_or(1);
+  if (size > 1 && context > 1)
+    return report.refuse(settings.from(kSize), "it excludes parallelism_config_cp_size; the run would stop");
+  const std::string backend = settings.text(kBackend).value_or("torch");
+  if (size > 1) report.map("parallelism.context", size, settings.from(kSize));
+  if (size > 1 || (context > 1 && backend == "deepspeed"))
+    return report.map("parallelism.context_exchange", "all-to-all", settings.from(size > 1 ? kSize : kBackend));
+  if (context > 1 && backend != "torch")
+    report.refuse(settings.from(kBackend), "expected torch or deepspeed, found " + in_quotes(backend));
+}
+
 void map_accelerate_degrees(const Settings& settings) {
   constexpr std::pair<const char*, const char*> kDegrees[] = {
       {"parallelism_config.parallelism_config_tp_size", "parallelism.tensor"},
       {"parallelism_config.parallelism_config_cp_size", "parallelism.context"}};
   for (const auto& [name, key] : kDegrees) (void)settings.map_whole({name}, key);
+  map_ulysses(settings);
 }
 
 void map_accelerate_precision(const Settings& settings, Report& report) {

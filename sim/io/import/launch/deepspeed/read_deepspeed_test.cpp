@@ -92,6 +92,25 @@ constexpr const char* kNeoxBatch =
     " \"num_attention_heads\": 32, \"seq_length\": 2048, \"train_batch_size\": 1024, \"iteration_offset\": 10,\n"
     " \"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8, \"fp16\": {\"enabled\": true}}\n";
 
+TEST(AccelerateFile, UlyssesExchangesHeads) {
+  const auto read = [](const std::string& degrees) {
+    return read_test_launch(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\n"
+        "deepspeed_config: {zero_stage: 3}\nparallelism_config: {" +
+            degrees + "}\n",
+        "a.yaml");
+  };
+  const Report first = read("parallelism_config_cp_size: 2, parallelism_config_cp_backend: deepspeed");
+  EXPECT_EQ(first.whole("parallelism.context"), 2);
+  EXPECT_EQ(first.at("parallelism.context_exchange"), Json("all-to-all"));
+  const Report later = read("parallelism_config_sp_size: 4, parallelism_config_cp_size: 1");
+  EXPECT_EQ(later.whole("parallelism.context"), 4);
+  EXPECT_EQ(later.at("parallelism.context_exchange"), Json("all-to-all"));
+  EXPECT_FALSE(read("parallelism_config_cp_size: 2").has("parallelism.context_exchange"));
+  EXPECT_NE(refused_lines(read("parallelism_config_cp_size: 2, parallelism_config_sp_size: 2")).find("it excludes"),
+            std::string::npos);
+}
+
 TEST(NeoxBatch, StatesTheGpus) {
   const Report report = read_deepspeed_text("a.yml", kNeoxBatch);
   EXPECT_EQ(report.whole("gpus"), 1024 / 4 / 8 * 2);

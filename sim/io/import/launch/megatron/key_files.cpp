@@ -163,6 +163,8 @@ class PrimusFiles {
     const auto read = document_of(kind, name);
     if (!read && depth > 0) {
       report_.approximate(printable(name, 80), "a file that others extend is not there; its settings are unknown");
+      // The file that the experiment names extends the trainer's own settings; those extend the ones of any program.
+      if (depth == 1) absent_ += (absent_.empty() ? "" : ", ") + printable(name, 80);
       return Json::object();
     }
     if (!read) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "sim/io/import/launch/test_launch.h"
 
 namespace foretoken::io::launch::megatron {
@@ -57,6 +61,24 @@ TEST(KeyFiles, WhatAnAbsentFileOfPrimusMayStateIsAsked) {
   const Report whole = read_test_launch(
       "modules:\n  pre_trainer:\n    framework: megatron\n    overrides: {num_layers: 2, bf16: true}\n", "a.yaml");
   EXPECT_EQ(whole.whole("parallelism.pipeline"), 1) << "no other file is named";
+}
+
+// A trainer without settings of its own has those of a file that is not there.
+TEST(KeyFiles, WhatAnAbsentBasisOfATrainerMayStateIsAsked) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretoken-primus-test";
+  const std::filesystem::path modules = folder / "primus/configs/modules/megatron";
+  std::filesystem::create_directories(modules);
+  std::ofstream(modules / "tune.yaml") << "extends:\n  - ../absent.yaml\nmin_lr: 0.0\n";
+  const Report report = read_test_launch(
+      "modules:\n  post_trainer:\n    framework: megatron\n    config: tune.yaml\n    overrides: {num_layers: 2, "
+      "hidden_size: 64, num_attention_heads: 4, seq_length: 128, micro_batch_size: 2, tensor_model_parallel_size: 1}\n",
+      (folder / "a.yaml").string());
+  std::filesystem::remove_all(folder);
+  for (const char* key : {"precision", "precision_recipe.gradients", "optimizer.zero_stage", "recompute.granularity"})
+    EXPECT_FALSE(report.has(key)) << key;
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) {
+    return one.key == "precision" && one.because.find("../absent.yaml") != std::string::npos;
+  }));
 }
 
 constexpr const char* kOfPrimus =

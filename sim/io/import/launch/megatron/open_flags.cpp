@@ -60,7 +60,11 @@ void ask_for_defaults(const std::string& because, Report& report) {
                           "precision", "recompute.granularity", "optimizer.zero_stage"}) {
     const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);
     if (assumed == report.assumed.end()) continue;
+    const char* const kGradients = "precision_recipe.gradients";  // their width follows from the precision
+    const bool with_gradients = std::string_view(key) == "precision" &&
+                                std::ranges::find(report.assumed, kGradients, &Assumed::key) != report.assumed.end();
     report.forget(key);
+    if (with_gradients) report.forget(kGradients);
     report.ask(key, because);
   }
   // The flag stands in the command, and counts with the tensor ranks that are asked for.

@@ -33,6 +33,18 @@ void add_yaml_defaults(const std::string& text, const std::string& file, Default
   }
 }
 
+// "optim:" with "name: fused_adam" as its first key.
+void add_optimizer(const std::string& text, const std::string& file, Defaults& defaults) {
+  constexpr std::string_view kSection = "optim:\n", kName = "name:";
+  const std::size_t section = text.find(kSection);
+  if (section == text.npos || (section > 0 && text[section - 1] != ' ' && text[section - 1] != '\n')) return;
+  const std::size_t key = text.find_first_not_of(' ', section + kSection.size());
+  if (key == text.npos || text.compare(key, kName.size(), kName) != 0) return;
+  const std::size_t begin = text.find_first_not_of(' ', key + kName.size());
+  if (begin == text.npos) return;
+  defaults.emplace("optim.name", Default{text.substr(begin, text.find_first_of(" \r\n", begin) - begin), file});
+}
+
 void add_yaml_folder(const fs::path& folder, Defaults& defaults) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -44,8 +56,11 @@ void add_yaml_folder(const fs::path& folder, Defaults& defaults) {
   files.resize(std::min(files.size(), kMostFiles));
   for (const fs::path& file : files) {
     Findings unread;
-    if (const auto text = read_text_file(file, file.string(), unread))
-      add_yaml_defaults(*text, "conf/" + printable(file.filename().string()), defaults);
+    const auto text = read_text_file(file, file.string(), unread);
+    if (!text) continue;
+    const std::string name = "conf/" + printable(file.filename().string());
+    add_yaml_defaults(*text, name, defaults);
+    if (file.filename().string().find("peft") != std::string::npos) add_optimizer(*text, name, defaults);
   }
 }
 

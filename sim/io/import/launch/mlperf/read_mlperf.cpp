@@ -18,7 +18,8 @@
 namespace foretoken::io::launch::mlperf {
 namespace {
 
-constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe";
+constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe",
+                     *kPlainAdam = "optim.name: fused_adam, conf/megatron_gpt_peft_tuning_config.yaml";
 
 struct Stated {
   std::string value, from;
@@ -86,6 +87,7 @@ struct Benchmark {
 /// Sequences: mlcommons/training, large_language_model and llama rules. Dropout is 0 in every conf (custom.yaml).
 constexpr Benchmark kBenchmarks[] = {{"llama31_405b", "llama-3-405b", 8192},
                                      {"llama31_8b", "llama-3-8b", 8192},
+                                     {"llama3_8b", "llama-3-8b", 8192},  // of HPE, round 5.1
                                      {"llama2_70b_lora", "llama-2-70b", 8192},
                                      {"gpt3", "gpt3-175b", 2048},
                                      {"gpt_oss", "gpt-oss-20b"},
@@ -96,15 +98,29 @@ constexpr std::string_view kOtherBenchmarks[] = {
     "bert", "dlrm",      "flux", "gnn", "graph_neural_network", "gnmt",        "maskrcnn", "minigo", "ncf", "resnet",
     "rgat", "retinanet", "rnnt", "ssd", "stable_diffusion",     "transformer", "unet3d",   "unet"};
 
+void map_sequence(const Settings& settings, std::int64_t of_benchmark, Report& report) {
+  const auto length = settings.find({"MAX_SEQLEN", "SEQ_LEN"});
+  const auto tokens = length ? whole_of(length->value) : std::nullopt;
+  if (tokens && *tokens > 0)
+    write(report, "batch.sequence_length", *tokens, *length);
+  else if (of_benchmark == 0)
+    report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
+  else
+    report.assume("batch.sequence_length", of_benchmark, "rules of the benchmark");
+  report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
+}
+
+bool is_llama31(const std::optional<Stated>& size) { return size && (size->value == "8b" || size->value == "405b"); }
+
 // A default does not count where a file that may set the variable is not there.
 void map_model(const Settings& settings, const std::string& path, bool incomplete, Report& report) {
   const auto size = settings.find({"MODEL_SIZE"});
   for (const Benchmark& benchmark : kBenchmarks) {
     if (path.find(benchmark.folder) == path.npos) continue;
-    const bool llama31 = benchmark.folder.starts_with("llama31");
+    const bool llama31 = benchmark.folder.starts_with("llama3");
     std::string model(benchmark.model), from = "the benchmark " + std::string(benchmark.folder);
     // Folders of the 8B benchmark also hold files of 405B.
-    if (llama31 && size && !(size->is_default && incomplete) && (size->value == "8b" || size->value == "405b")) {
+    if (llama31 && is_llama31(size) && !(size->is_default && incomplete)) {
       model = "llama-3-" + size->value;
       from = size->from;
     }
@@ -116,16 +132,12 @@ void map_model(const Settings& settings, const std::string& path, bool incomplet
                    .targets = "linear_qkv linear_proj",
                    .runtime = "megatron-lora"},
                   report);
-    const auto length = settings.find({"MAX_SEQLEN", "SEQ_LEN"});
-    const auto tokens = length ? whole_of(length->value) : std::nullopt;
-    if (tokens && *tokens > 0)
-      write(report, "batch.sequence_length", *tokens, *length);
-    else if (benchmark.sequence == 0)
-      report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
-    else
-      report.assume("batch.sequence_length", benchmark.sequence, "rules of the benchmark");
-    report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
-    return;
+    return map_sequence(settings, benchmark.sequence, report);
+  }
+  // The variable belongs to the benchmarks of Llama 3.1.
+  if (is_llama31(size) && !size->is_default) {
+    report.map("model", "llama-3-" + size->value, size->from);
+    return map_sequence(settings, 8192, report);
   }
   report.ask("model", "the folders of the file name no known benchmark");
   report.ask("batch.sequence_length", "the folders of the file name no known benchmark");
@@ -202,11 +214,20 @@ void map_shape(const Settings& settings, Report& report) {
              fmt::format("MINIBS {} x {:g} replicas", *sequences, world / replica));
 }
 
-void map_switches(const Settings& settings, Report& report) {
+// LoRA of the first rounds trains with Apex's FusedAdam: optim.name of conf/megatron_gpt_peft_tuning_config.yaml.
+bool has_plain_adam(const Settings& settings, const std::string& path, const Report& report) {
+  if (!report.has("training")) return false;
+  const auto name = settings.find({"optim.name"});
+  return name ? name->value == "fused_adam" : path.find("results_v4.0") != path.npos;
+}
+
+void map_switches(const Settings& settings, bool plain_adam, Report& report) {
   const auto map_switch = [&](std::string_view key, std::initializer_list<std::string_view> names, bool fallback) {
     const auto stated = settings.find(names);
     const auto value = stated ? switch_of(stated->value) : std::nullopt;
-    if (value)
+    if (plain_adam && (key == "overlap.grad_reduce" || key == "overlap.param_gather"))
+      report.assume(key, false, kPlainAdam);
+    else if (value)
       write(report, key, *value, *stated);
     else
       report.assume(key, fallback, kDefaultOfRecipe);
@@ -230,7 +251,9 @@ void map_switches(const Settings& settings, Report& report) {
     report.assume("overlap.tensor_parallel", false, "it needs sequence parallelism");
   const auto sharding = settings.find({"USE_DIST_OPTIMIZER", "USE_DISTRIBUTED_OPTIMIZER"});
   const bool distributed = sharding ? switch_of(sharding->value).value_or(true) : true;
-  if (sharding)
+  if (plain_adam)
+    report.assume("optimizer.zero_stage", 0, kPlainAdam);
+  else if (sharding)
     write(report, "optimizer.zero_stage", distributed ? 1 : 0, *sharding);
   else
     report.assume("optimizer.zero_stage", 1, "default of NeMo's recipe");
@@ -357,7 +380,7 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
   map_model(settings, whole, !script.missing.empty(), report);
   map_machine(path.filename().string(), report);
   map_shape(settings, report);
-  map_switches(settings, report);
+  map_switches(settings, has_plain_adam(settings, whole, report), report);
   map_precision(settings, report);
   map_recompute(settings, report);
   map_runtime(whole, report);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -42,6 +44,45 @@ TEST(ReadMlperf, FormatsThatChangeDuringTheRunAreNamed) {
   EXPECT_TRUE(report.names("HEALING_ITER"));
   EXPECT_FALSE(read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=0\n", kName)
                    .names("HEALING_ITER"));
+}
+
+// No conf/ is there: the round tells the optimizer.
+TEST(ReadMlperf, LoraOfTheFirstRoundShardsNothing) {
+  const auto read = [](const std::string& round) {
+    return read_test_launch(
+        std::string(kVariables) + "export TP=1\n",
+        "training_results_" + round + "/A/benchmarks/llama2_70b_lora/implementations/pytorch/config_DGXH100_2x8x1.sh");
+  };
+  const Report first = read("v4.0");
+  EXPECT_EQ(first.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(first.at("overlap.grad_reduce"), Json(false));
+  EXPECT_EQ(first.at("overlap.param_gather"), Json(false));
+  EXPECT_EQ(read("v5.1").whole("optimizer.zero_stage"), 1);
+}
+
+TEST(ReadMlperf, TheOptimizerOfLoraStandsInItsConfiguration) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "foretoken-mlperf-test" / "benchmarks/llama2_70b_lora";
+  std::filesystem::create_directories(folder / "conf");
+  const auto stage = [&](const std::string& name) {
+    std::ofstream(folder / "conf/megatron_gpt_peft_tuning_config.yaml")
+        << "model:\n  optim:\n    name: " << name << "\n    lr: 1e-4\n";
+    return read_test_launch(std::string(kVariables) + "export TP=1\n", (folder / "config_DGXH100_2x8x1.sh").string())
+        .whole("optimizer.zero_stage");
+  };
+  EXPECT_EQ(stage("fused_adam"), 0);
+  EXPECT_EQ(stage("mcore_distributed_optim"), 1);
+  std::filesystem::remove_all(folder.parent_path().parent_path());
+}
+
+TEST(ReadMlperf, TheSizeOfLlama31TellsTheModelInFoldersOfOtherNames) {
+  const auto model = [](const std::string& more, const std::string& name) {
+    return read_test_launch(std::string(kVariables) + more, name).at("model");
+  };
+  EXPECT_EQ(model("", "benchmarks/llama3_8b/implementations/nemo/config_XD670_2x8x2.sh"), Json("llama-3-8b"));
+  EXPECT_EQ(model("export MODEL_SIZE=8b\n", "runs/config_XD670_2x8x2.sh"), Json("llama-3-8b"));
+  EXPECT_EQ(model("export MODEL_SIZE=405b\n", "runs/config_XD670_2x8x2.sh"), Json("llama-3-405b"));
+  EXPECT_EQ(model("", "runs/config_XD670_2x8x2.sh"), Json());
 }
 
 }  // namespace

@@ -173,6 +173,8 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   const Names kPositions = {"model.position_embedding_type"};
   if (const auto type = settings.text(kPositions))
     arguments.push_back({"position-embedding-type", {*type}, settings.from(kPositions)});
+  else if (settings.says_none("model.position_embedding_type"))
+    arguments.push_back({"position-embedding-type", {"none"}, "model.position_embedding_type"});
   // Without Transformer Engine, Megatron-Core's layers have its plain attention (get_specs of megatron_gpt_model.py).
   const Names kEngine = {"model.transformer_engine"};
   const bool local = settings.has(kEngine) && !settings.on(kEngine) && !settings.has({"model.name"});

@@ -93,6 +93,11 @@ TEST(ReadNemo, MessagesOverlapOnlyWhereTheFileSaysSo) {
   EXPECT_EQ(read_nemo_with(kNodes, chunks + ", overlap_p2p_comm: true").at("overlap.p2p"), Json(true));
 }
 
+TEST(ReadNemo, NoPositionsAreNoTable) {
+  EXPECT_EQ(read_nemo_with(kNodes, ", position_embedding_type: none").at("model.position_embedding_type"),
+            Json("none"));
+}
+
 TEST(ReadNemo, ABertIsAnEncoderWithoutFusedAttention) {
   const Report report = read_nemo_with(kNodes, ", bert_binary_head: false, max_position_embeddings: 512");
   EXPECT_EQ(refused_lines(report), "");

@@ -117,7 +117,7 @@ void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments)
   const std::string norm = settings.text({"norm"}).value_or("layernorm");
   if (norm != "layernorm" && norm != "rmsnorm") settings.report().refuse("norm", in_quotes(norm) + " is not modelled");
   arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "norm"});
-  const std::string positions = settings.text({"pos_emb"}).value_or("learned");
+  const std::string positions = settings.says_none("pos_emb") ? "none" : settings.text({"pos_emb"}).value_or("learned");
   arguments.push_back(
       {"position-embedding-type", {positions == "learned" ? "learned_absolute" : positions}, "pos_emb"});
   const Names kBias = {"use_bias_in_attn_linear"};

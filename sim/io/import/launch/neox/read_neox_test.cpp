@@ -40,6 +40,12 @@ TEST(NeoxMlp, OfALlamaBlockIsTwoThirdsWide) {
   EXPECT_THAT(refused_lines(neox_with("\"attention_head_type\": \"groupedquery\"")), HasSubstr("attention_head_type"));
 }
 
+TEST(NeoxPositions, NoneIsNoTable) {
+  EXPECT_EQ(neox_with("\"pos-emb\": \"none\"").at("model.position_embedding_type"), Json("none"));
+  EXPECT_EQ(neox_with("\"pos-emb\": \"rotary\"").at("model.position_embedding_type"), Json("rope"));
+  EXPECT_EQ(neox_with("\"hidden-dropout\": 0").at("model.position_embedding_type"), Json("learned_absolute"));
+}
+
 // "zero_optimization": {"stage": S, "overlap_comm": true} beside a number of stages; the last key of a name counts.
 TEST(NeoxOverlap, NeedsStageTwoAndNoPipelineModule) {
   const auto overlap = [](const char* stage, const char* stages) {
