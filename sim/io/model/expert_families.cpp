@@ -76,21 +76,6 @@ void read_olmoe(const Node& node, Transformer& model) {
   model.experts->width = model.ffn_hidden;
 }
 
-/// Reads layers that alternate between local and full attention, the local ones first.
-void read_alternating(const Node& node, Transformer& model) {
-  model.attention_window = 0;
-  model.local = {.window = node.whole("sliding_window", {.low = 1}), .every = 2};
-  const auto types = node.find_array("layer_types");
-  if (!types) return;
-  std::int64_t layer = 0;
-  for (const Node& type : *types) {
-    const bool local = type.as_text() == "sliding_attention";
-    if (local == (model.local.window_of(layer++) > 0)) continue;
-    type.complain("expected sliding and full attention in turn, sliding first");
-    return;
-  }
-}
-
 // modeling_gpt_oss.py: biases of all linears, of the router and of every expert; one sink a head
 void read_gpt_oss(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
@@ -99,7 +84,7 @@ void read_gpt_oss(const Node& node, Transformer& model) {
   model.qkv_bias = model.linear_bias = true;
   require_switch(node, "attention_bias", true, "GPT-OSS without biases is not supported");
   model.attention_sinks = true;
-  read_alternating(node, model);
+  read_local_layers(node, 2, model);
   model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
   model.experts->router_bias = true;

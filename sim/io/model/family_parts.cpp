@@ -100,6 +100,22 @@ std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_
   return dense;
 }
 
+void read_local_layers(const Node& node, std::int64_t every, Transformer& model) {
+  model.attention_window = 0;
+  model.local = {.window = node.whole("sliding_window", {.low = 1}), .every = every};
+  const auto types = node.find_array("layer_types");
+  if (!types) return;
+  std::int64_t layer = 0;
+  for (const Node& type : *types) {
+    const bool local = type.as_text() == "sliding_attention";
+    if (local == (model.local.window_of(layer++) > 0)) continue;
+    type.complain(every == 2
+                      ? "expected sliding and full attention in turn, sliding first"
+                      : fmt::format("expected full attention in every layer {} and sliding in the others", every));
+    return;
+  }
+}
+
 void read_gpt2_parts(const Node& node, std::string_view usual, Transformer& model) {
   read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
   model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);

@@ -1,6 +1,7 @@
 // Reads parts of configs that several families of models share.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "sim/io/json/node.h"
@@ -48,6 +49,9 @@ void read_llama(const Node& node, model::Transformer& model);
 
 /// Reads `first_k_dense_replace`, the first layers that keep an MLP. At least one layer has experts.
 [[nodiscard]] std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback);
+
+/// Reads layers with attention to a window. Of every `every` layers the last sees all tokens.
+void read_local_layers(const Node& node, std::int64_t every, model::Transformer& model);
 
 /// The keys of read_llama().
 inline constexpr std::string_view kLlamaKeys[] = {

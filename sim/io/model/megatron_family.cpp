@@ -71,8 +71,11 @@ void read_megatron_layer(const Node& node, Transformer& model) {
                                      {"geglu", Activation::kGeGlu},
                                      {"squared_relu", Activation::kSquaredRelu},
                                      {"relu", Activation::kRelu}});
+  constexpr const char *kNorm = "normalization", *kPlain = "non_parametric_layernorm";  // of GPT-NeoX
   model.norm =
-      node.one_of_or("normalization", Norm::kLayerNorm, {{"LayerNorm", Norm::kLayerNorm}, {"RMSNorm", Norm::kRmsNorm}});
+      node.one_of_or(kNorm, Norm::kLayerNorm,
+                     {{"LayerNorm", Norm::kLayerNorm}, {"RMSNorm", Norm::kRmsNorm}, {kPlain, Norm::kLayerNorm}});
+  if (node.child(kNorm).value() == kPlain) model.norm_scale = model.norm_bias = false;
   model.linear_bias = node.boolean_or("add_bias_linear", true);
   model.qkv_bias = node.boolean_or("add_qkv_bias", model.linear_bias);
   if (node.boolean_or("qk_layernorm", false)) model.qk_norm = QkNorm::kHead;

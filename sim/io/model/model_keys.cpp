@@ -1,7 +1,8 @@
 // Lists the keys of a config.json that may be ignored, and keys that must be refused.
 //
 // Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
-// models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,qwen3,nemotron,phi3,gemma3,...}/configuration_*.py.
+// models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,qwen3,nemotron,phi3,gemma3,...}/configuration_*.py. Settings
+// of the run among them: aws-neuron/neuronx-distributed, examples/training/*/config.json.
 #include "sim/io/model/model_keys.h"
 
 #include <fmt/format.h>
@@ -121,6 +122,10 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "rotary_dim",
                                          "rope_interleaved",
                                          "is_llama_config",
+                                         "move_model_to_device",
+                                         "selective_checkpoint_enabled",
+                                         "sequence_parallel_enabled",
+                                         "use_flash_attention",
                                          "use_bidirectional_attention"};
 
 /// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
@@ -212,6 +217,7 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
   }
   for (const std::string& key : node.keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (key == "moe_frequency" && node.child(key).value() == 1) continue;  // neuronx-distributed: in every layer
     const std::string meant = did_you_mean(key, read);
     node.complain(
         key,

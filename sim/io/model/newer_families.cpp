@@ -1,4 +1,4 @@
-// Reads qwen3, phi3, gemma, falcon, starcoder2, gptj, granite, olmo, internlm2, cohere and gpt_bigcode.
+// Reads qwen3, phi, phi3, exaone4, gemma, falcon, starcoder2, gptj, granite, olmo, internlm2, cohere and gpt_bigcode.
 //
 // Names and defaults come from transformers, src/transformers/models/*/configuration_*.py. The places of norms and
 // biases come from the modeling_*.py beside them.
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "sim/io/model/family_parts.h"
@@ -140,6 +141,33 @@ void read_gptj(const Node& node, Transformer& model) {
   model.attention_dropout = node.number_or("attn_pdrop", 0, kFraction);
 }
 
+// Phi-1, 1.5 and 2. Attention and the MLP read one norm, and all products have biases.
+void read_phi(const Node& node, Transformer& model) {
+  read_llama_sizes(node, model);
+  read_plain_activation(node, "hidden_act", "gelu_new", model);
+  model.parallel_residual = model.shared_norm = true;
+  model.linear_bias = model.qkv_bias = true;
+  model.head_bias = !model.tied_embeddings;
+  model.hidden_dropout = node.number_or("resid_pdrop", 0, kFraction);
+  (void)node.number_or("embd_pdrop", 0, kFraction);
+  require_switch(node, "qk_layernorm", false, "layer norms of queries and keys are not supported");
+}
+
+// Three of four layers see a window, where the config has one. The others rotate nothing, which saves less than the
+// time of one small kernel.
+void read_exaone4(const Node& node, Transformer& model) {
+  constexpr const char* kPattern = "sliding_window_pattern";
+  constexpr std::int64_t kEvery = 4;
+  read_llama(node, model);
+  model.norm_places = NormPlaces::kBehind;
+  model.qk_norm = QkNorm::kHead;
+  if (!node.has("sliding_window")) return;
+  const auto pattern = node.child(kPattern).value();
+  if (!pattern.is_null() && pattern != "LLLG" && pattern != kEvery)
+    node.complain(kPattern, "expected \"LLLG\" or 4: other patterns of windows are not supported");
+  read_local_layers(node, kEvery, model);
+}
+
 // Multipliers of residuals and logits run inside other kernels.
 void read_granite(const Node& node, Transformer& model) {
   read_llama(node, model);
@@ -233,9 +261,13 @@ std::span<const ModelFamily> newer_families() {
                                                                          "logits_scaling", "attention_multiplier"}),
                                              kOlmo = with_llama_keys({"clip_qkv"}),
                                              kInternlm2 = with_llama_keys({"bias"}),
-                                             kCohere = with_llama_keys({"use_qk_norm"});
+                                             kCohere = with_llama_keys({"use_qk_norm"}),
+                                             kPhi = with_llama_keys({"resid_pdrop", "embd_pdrop", "qk_layernorm"}),
+                                             kExaone4 = with_llama_keys({"layer_types", "sliding_window"});
   static const ModelFamily kFamiliesSince2021[] = {{"qwen3", kLlamaKeys, read_qwen3},
                                                    {"phi3", kPhi3, read_phi3},
+                                                   {"phi", kPhi, read_phi},
+                                                   {"exaone4", kExaone4, read_exaone4},
                                                    {"gemma", kGemma, read_gemma},
                                                    {"gemma2", kGemma, read_gemma2},
                                                    {"gemma3_text", kGemma, read_gemma3},

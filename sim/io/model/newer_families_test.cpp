@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "sim/io/json/test_text.h"
 #include "sim/io/model/read_model.h"
@@ -150,6 +152,18 @@ constexpr PublishedConfig kPublished[] = {
          "num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 100352, "hidden_act": "silu",
          "tie_word_embeddings": false})",
      7'298'617'344},
+    {"microsoft/phi-2",
+     R"({"model_type": "phi", "num_hidden_layers": 32, "hidden_size": 2560, "num_attention_heads": 32,
+         "num_key_value_heads": 32, "intermediate_size": 10240, "vocab_size": 51200, "hidden_act": "gelu_new",
+         "partial_rotary_factor": 0.4, "qk_layernorm": false, "resid_pdrop": 0.1, "embd_pdrop": 0.0,
+         "tie_word_embeddings": false})",
+     2'779'683'840},
+    {"LGAI-EXAONE/EXAONE-4.0-32B by its modeling code: products, two norms behind, norms of each head, two tables",
+     R"({"model_type": "exaone4", "num_hidden_layers": 64, "hidden_size": 5120, "num_attention_heads": 40,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 27392, "vocab_size": 102400,
+         "hidden_act": "silu", "sliding_window": 4096, "sliding_window_pattern": "LLLG",
+         "tie_word_embeddings": false})",
+     64LL * (5120 * 128 * (40 + 8 + 8 + 40) + 3 * 5120 * 27392 + 2 * 5120 + 2 * 128) + 2LL * 102400 * 5120 + 5120},
     {"HuggingFaceTB/SmolLM-135M",
      R"({"model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "num_attention_heads": 9,
          "num_key_value_heads": 3, "intermediate_size": 1536, "vocab_size": 49152, "hidden_act": "silu",
@@ -171,6 +185,48 @@ TEST(NewerFamilies, ParameterCountsOfPublishedCheckpoints) {
     EXPECT_EQ(lines_of(findings.complaints), "");
     EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), published.parameters);
   }
+}
+
+// Keys of neuronx-distributed beside those of a model. Experts in some layers would be another shape.
+TEST(NewerFamilies, SettingsOfTheRunInAConfigChangeNothing) {
+  const auto wrong = [](const std::string& more) {
+    return complaints_of(R"({"model_type": "mixtral", "num_hidden_layers": 4, "hidden_size": 256,
+                             "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 512,
+                             "vocab_size": 1000, "num_local_experts": 4, "num_experts_per_tok": 2, )" +
+                             more + "}",
+                         [](const Node& root) { (void)read_model(root, "m"); });
+  };
+  EXPECT_EQ(wrong(R"("move_model_to_device": true, "use_flash_attention": true, "sequence_parallel_enabled": false,
+                     "selective_checkpoint_enabled": false, "moe_frequency": 1)"),
+            "");
+  EXPECT_NE(wrong(R"("moe_frequency": 2)").find("moe_frequency"), std::string::npos);
+}
+
+constexpr const char* kExaone =
+    R"("model_type": "exaone4", "num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 4,
+       "num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 1000)";
+
+TEST(NewerFamilies, Exaone4SeesAWindowInThreeOfFourLayers) {
+  const auto read = [](const std::string& more) {
+    model::Transformer model;
+    const std::string wrong = complaints_of("{" + std::string(kExaone) + more + "}",
+                                            [&](const Node& root) { model = read_model(root, "m"); });
+    return std::pair(model, wrong);
+  };
+  const auto [hybrid, none] = read(
+      R"(, "sliding_window": 128, "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention",
+          "full_attention"])");
+  EXPECT_EQ(none, "");
+  EXPECT_EQ(hybrid.local.window_of(0), 128);
+  EXPECT_EQ(hybrid.local.window_of(2), 128);
+  EXPECT_EQ(hybrid.local.window_of(3), 0);
+  EXPECT_EQ(hybrid.norm_places, model::NormPlaces::kBehind);
+  EXPECT_EQ(read(R"(, "sliding_window": null)").first.local.window, 0);
+  EXPECT_NE(read(R"(, "sliding_window": 128, "sliding_window_pattern": "LG")").second.find("LLLG"), std::string::npos);
+  EXPECT_NE(read(R"(, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention",
+                   "sliding_attention", "full_attention"])")
+                .second.find("every layer 4"),
+            std::string::npos);
 }
 
 }  // namespace

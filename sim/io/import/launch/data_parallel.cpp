@@ -254,7 +254,7 @@ void ask_for_adapter(const std::string& because, const std::string& runtime, Rep
 
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report) {
   const bool states = what == "optimizer states";
-  if ((!states && what != "parameters") || (device != "cpu" && device != "nvme") || report.framework == "GPT-NeoX")
+  if ((!states && what != "parameters") || (device != "cpu" && device != "nvme"))
     return report.refuse(
         from, fmt::format("{} in the memory of the host ({}) are not modelled", what, printable(device, 20)), from);
   report.map(states ? "offload.optimizer" : "offload.parameters", device, from);

@@ -206,6 +206,17 @@ TEST(Frameworks, ATableHasARunOnEachLine) {
   EXPECT_THAT(questions_of(read_as("a.csv", kTable, "9")), HasSubstr("row"));
 }
 
+TEST(Frameworks, CellsThatARowLacksAtItsEndAreEmpty) {
+  const std::string head = "task,model,size,system,dtype,num_gpus,seq_len,tp_size,mbs,gbs,etp_size,recompute_modules\n";
+  const Report run = read_as("a.csv", head + "pre_train,llama3,8b,h100,bf16,8,8192,2,1,64,1\n", "2");
+  EXPECT_EQ(run.at("batch.global"), Json(64));
+  EXPECT_EQ(run.at("recompute.granularity"), Json("none"));
+  EXPECT_TRUE(run.names("row"));
+  const Report wide = read_as("a.csv", head + "pre_train,llama3,8b,h100,bf16,8,8192,2,1,64,1,,\n", "2");
+  ASSERT_EQ(wide.refused.size(), 1U);
+  EXPECT_THAT(wide.refused[0].because, HasSubstr("line 2 has 13 fields for 12 columns"));
+}
+
 TEST(Frameworks, APerfMatrixHasARunForEachType) {
   const std::string matrix =
       "ConfigContainer: {model: {recompute_granularity: selective}}\n"

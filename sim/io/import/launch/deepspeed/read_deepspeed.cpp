@@ -70,6 +70,8 @@ void map_parameters(const std::string& device, const char* from, std::int64_t st
   report.approximate(from, "parameters leave the GPU at stage 3 only");
 }
 
+}  // namespace
+
 void map_offloads(const Settings& settings, std::int64_t stage, Report& report) {
   const auto device = [&](const char* section) {
     const std::string key = std::string("zero_optimization.") + section;
@@ -86,8 +88,6 @@ void map_offloads(const Settings& settings, std::int64_t stage, Report& report) 
     map_offload("optimizer states", "cpu", "zero_optimization.cpu_offload", report);
   if (settings.on({kOld})) map_parameters("cpu", kOld, stage, report);
 }
-
-}  // namespace
 
 std::optional<Json> take_deepspeed_object(Json& document, const char* key) {
   const auto found = document.find(key);

@@ -18,6 +18,9 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
 /// for. Batches are left to the caller.
 void map_deepspeed(const Settings& settings, Report& report);
 
+/// Maps the sections and the old keys of ZeRO that move states and parameters to the host.
+void map_offloads(const Settings& settings, std::int64_t stage, Report& report);
+
 /// Takes the configuration out of a file of arguments that holds it as an object under `key`. Nothing is taken where
 /// there is none, or a name of a file.
 [[nodiscard]] std::optional<Json> take_deepspeed_object(Json& document, const char* key = "deepspeed");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/test_launch.h"
 #include "sim/io/json/test_text.h"
 
 namespace foretoken::io::launch {

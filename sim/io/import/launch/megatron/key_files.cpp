@@ -139,6 +139,8 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
   put_own_dispatcher(whole, arguments);
+  // The modules of a stash of pages count with its switch: stash_modules of Megatron-Core's TransformerConfig.
+  if (settings.has({"stash_modules"}) && !whole.on({"moe_paged_stash"})) report.ignore("stash_modules", "");
   read_arguments(std::move(arguments), report);
   settings.sort_rest(kCodeKeys);
 }

@@ -112,6 +112,13 @@ TEST(KeyFiles, PrimusNamesRanksThatFetchGradientsAndTakesSinksAsAttention) {
   EXPECT_TRUE(sink.names("use_sink_attention")) << "all layers have full attention";
 }
 
+TEST(KeyFiles, ModulesOfAStashCountWithItsSwitch) {
+  const std::string modules = "      stash_modules:\n        - moe_act\n";
+  EXPECT_EQ(refused_lines(read_post_trainer(modules)), "");
+  EXPECT_NE(refused_lines(read_post_trainer(modules + "      moe_paged_stash: true\n")).find("moe_paged_stash"),
+            std::string::npos);
+}
+
 TEST(KeyFiles, LoraOfPrimusHasInitialisersWithoutEffect) {
   const Report report = read_post_trainer(
       "      lora:\n        enabled: true\n        dim: 16\n        dropout: 0.1\n        dropout_position: pre\n"

@@ -52,9 +52,15 @@ void read_run_table(std::string_view text, const std::string& row, Report& repor
   if (line < 2 || std::cmp_greater(line, lines.size()))
     return report.ask("row",
                       fmt::format("the table has a run on each line; choose one with --row 2 to {}", lines.size()));
-  const auto names = fields_of(lines.front()), values = fields_of(lines[static_cast<std::size_t>(line) - 1]);
-  if (names.size() != values.size())
+  const auto names = fields_of(lines.front());
+  auto values = fields_of(lines[static_cast<std::size_t>(line) - 1]);
+  if (values.size() > names.size())
     return report.refuse("row", fmt::format("line {} has {} fields for {} columns", line, values.size(), names.size()));
+  if (values.size() < names.size())
+    report.approximate("row",
+                       fmt::format("line {} lacks its last {} of {} fields, which pandas.read_csv takes as empty", line,
+                                   names.size() - values.size(), names.size()));
+  values.resize(names.size());
   Json columns = Json::object();
   for (std::size_t i = 0; i < names.size(); ++i) columns[printable(names[i], 60)] = printable(values[i], 120);
   const Settings settings(columns, report);

@@ -10,6 +10,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/words.h"
@@ -115,8 +116,11 @@ void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments)
   const auto groups = settings.whole({"num_kv_heads"});
   if (groups) arguments.push_back({"num-key-value-heads", {fmt::format("{}", *groups)}, "num_kv_heads"});
   const std::string norm = settings.text({"norm"}).value_or("layernorm");
-  if (norm != "layernorm" && norm != "rmsnorm") settings.report().refuse("norm", in_quotes(norm) + " is not modelled");
-  arguments.push_back({"normalization", {norm == "rmsnorm" ? "RMSNorm" : "LayerNorm"}, "norm"});
+  constexpr const char* kPlain = "non_parametric_layernorm";  // NonParametricLayernorm of megatron/model/norms.py
+  if (norm != "layernorm" && norm != "rmsnorm" && norm != kPlain)
+    settings.report().refuse("norm", in_quotes(norm) + " is not modelled");
+  const char* const word = norm == "rmsnorm" ? "RMSNorm" : norm == kPlain ? kPlain : "LayerNorm";
+  arguments.push_back({"normalization", {word}, "norm"});
   const std::string positions = settings.says_none("pos_emb") ? "none" : settings.text({"pos_emb"}).value_or("learned");
   arguments.push_back(
       {"position-embedding-type", {positions == "learned" ? "learned_absolute" : positions}, "pos_emb"});
@@ -200,8 +204,21 @@ void refuse_other_trainings(const Settings& settings, Report& report) {
     report.refuse("train_impl " + printable(kind, 20), "preference, reward or RL training", "train_impl");
   if (!settings.has({"num_layers"}))
     report.refuse("num_layers", "part of a configuration: it needs a model file as well; give both files");
-  if (settings.has({"zero_optimization.cpu_offload"}) && settings.on({"zero_optimization.cpu_offload"}))
-    map_offload("optimizer states", "cpu", "zero_optimization.cpu_offload", report);
+}
+
+// The trainer makes the optimizer itself, of which cpu_adam alone updates states in the host's memory: get_optimizer of
+// megatron/training.py.
+void map_states_on_host(const Settings& settings, Report& report) {
+  Report own;
+  const Settings section(settings.document(), own);
+  const std::int64_t stage = settings.whole({"zero_optimization.stage"}).value_or(0);
+  deepspeed::map_offloads(section, stage, own);
+  if (!own.has("offload") && own.refused.empty()) return;
+  const std::string type = lower_case(settings.text({"optimizer.type"}).value_or("adam"));
+  if (type == "cpu_adam") return deepspeed::map_offloads(settings, stage, report);
+  report.refuse("zero_optimization", "states or parameters in the memory of the host, with the optimizer " +
+                                         in_quotes(printable(type, 40)) +
+                                         ", which updates them on the GPU; cpu_adam is modelled");
 }
 
 std::string plain_key(std::string key) {
@@ -264,6 +281,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
                  gpus, replica, report);
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   refuse_other_trainings(settings, report);
+  map_states_on_host(settings, report);
   settings.sort_rest(kNeoxKeys, Unknown::kByName);
   if (!whole) report.ask("batch.micro", "the training section (optimizer, precision, batch) stands in another file");
 }

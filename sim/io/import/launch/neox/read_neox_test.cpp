@@ -40,6 +40,24 @@ TEST(NeoxMlp, OfALlamaBlockIsTwoThirdsWide) {
   EXPECT_THAT(refused_lines(neox_with("\"attention_head_type\": \"groupedquery\"")), HasSubstr("attention_head_type"));
 }
 
+TEST(NeoxNorm, MayHaveNoWeights) {
+  const Report report = neox_with("\"norm\": \"non_parametric_layernorm\"");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model.normalization"), Json("non_parametric_layernorm"));
+  EXPECT_THAT(refused_lines(neox_with("\"norm\": \"scalenorm\"")), HasSubstr("\"scalenorm\" is not modelled"));
+}
+
+// The optimizer is the trainer's own: the GPU's Adam cannot update states in the host's memory.
+TEST(NeoxOffload, NeedsTheOptimizerOfTheHost) {
+  const std::string zero =
+      ", \"zero_optimization\": {\"stage\": 3, \"cpu_offload\": true, \"cpu_offload_params\": true}";
+  EXPECT_THAT(refused_lines(neox_with("\"gas\": 1" + zero)), HasSubstr("zero_optimization: states or parameters"));
+  const Report report = neox_with("\"optimizer\": {\"type\": \"cpu_adam\"}" + zero);
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("offload"), (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(report.at("runtime"), Json("deepspeed"));
+}
+
 TEST(NeoxPositions, NoneIsNoTable) {
   EXPECT_EQ(neox_with("\"pos-emb\": \"none\"").at("model.position_embedding_type"), Json("none"));
   EXPECT_EQ(neox_with("\"pos-emb\": \"rotary\"").at("model.position_embedding_type"), Json("rope"));

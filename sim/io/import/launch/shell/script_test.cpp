@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,8 @@ constexpr ValueCase kValues[] = {
     {"a text at the beginning", "A=abc; [[ $A =~ ^b ]] && X=yes || X=no", "no"},
     {"a text at the end", "A=a.c; [[ $A =~ c$ ]] && X=yes || X=no", "yes"},
     {"replaced characters", "X=$(echo a,b | tr ',' ' ')", "a b"},
+    {"squeezed blanks", "X=$(echo 'a   b  c' | sed 's/  \\+/ /g')", "a b c"},
+    {"squeezed signs", "X=$(echo a--b-c | sed -E 's/-+/_/g')", "a_b_c"},
     {"counted lines", "X=$(echo 0,1,2,3 | tr ',' '\\n' | wc -l)", "4"},
     {"counted fields", "X=$(echo 0,1,2 | awk -F',' '{print NF}')", "3"},
     {"a field of a text", "X=$(echo gpu:8 | cut -d: -f2)", "8"},

@@ -147,12 +147,38 @@ std::optional<std::string> number_of_fields(const Texts& words, const std::strin
   return result;
 }
 
+// sed 's/  \+/ /g' and sed -E 's/ +/ /g': runs of one character become another text.
+std::optional<std::string> squeezed(const Texts& words, const std::string& input) {
+  const bool extended = words.size() == 3 && (words[1] == "-E" || words[1] == "-r");
+  if (words.size() != 2 && !extended) return std::nullopt;
+  std::string_view script = words.back();
+  if (!script.starts_with("s/") || !script.ends_with("/g")) return std::nullopt;
+  script = script.substr(2, script.size() - 4);
+  const std::string_view more = extended ? "+/" : "\\+/";
+  const std::size_t end = script.find(more);
+  if (end == script.npos || end == 0) return std::nullopt;
+  const std::string_view run = script.substr(0, end), to = script.substr(end + more.size());
+  constexpr std::string_view kSigns = "\\^$.[]*+?{}|()/&\n";
+  if (run.find_first_of(kSigns) != run.npos || to.find_first_of(kSigns) != to.npos) return std::nullopt;
+  std::string result;
+  for (std::size_t at = 0; at < input.size();) {
+    if (input.compare(at, run.size(), run) != 0) {
+      result += input[at++];
+      continue;
+    }
+    result += to;
+    for (at += run.size(); at < input.size() && input[at] == run.back();) ++at;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<std::string> filtered(const Texts& words, const std::string& input) {
   if (words.empty() || input.size() > kLongestInput) return std::nullopt;
   if (words[0] == "tr") return translated(words, input);
   if (words[0] == "cat" && words.size() == 1) return input;
+  if (words[0] == "sed") return squeezed(words, input);
   if (is_unknown(input)) return std::nullopt;
   if (words[0] == "cut") return one_field(words, input);
   if (words[0] == "wc") return counted(words, input);
