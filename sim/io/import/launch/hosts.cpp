@@ -1,16 +1,19 @@
-// Reads DeepSpeed's file of hosts: "worker-1 slots=8" (deepspeed/launcher/runner.py, _parse_hostfile and main).
+// Reads files of hosts, "worker-1 slots=8", of DeepSpeed (deepspeed/launcher/runner.py, _parse_hostfile and main) and
+// of Open MPI (mpirun(1) of version 4.1: without -np a process runs on every slot).
 #include "sim/io/import/launch/hosts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/shell/inner_shell.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {
@@ -59,10 +62,46 @@ bool is_by_deepspeed(const shell::Command& command, const LaunchedProgram& launc
   return false;
 }
 
+// Returns the file whose slots mpirun fills with processes; empty where options or a torchrun on each host count them.
+std::string file_of_mpi(const shell::Command& command) {
+  const auto& words = command.words;
+  if (shell::process_launcher(words) != "mpirun") return "";
+  std::string file;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string name = std::filesystem::path(words[i]).filename().string();
+    if (name.starts_with("python") || name.ends_with(".py"))
+      return shell::count_of_processes(words, i) ? std::string() : file;
+    for (const char* other : {"torchrun", "deepspeed", "accelerate", "bash", "sh"})
+      if (name == other) return "";
+    const std::string_view option = std::string_view(words[i]).substr(0, words[i].find('='));
+    for (const std::string_view counts : {"-N", "-npernode", "--npernode", "-pernode", "--pernode", "-npersocket",
+                                          "--npersocket", "--map-by", "-map-by", "-H", "-host", "--host"})
+      if (option == counts) return "";
+    for (const std::string_view hosts : {"-hostfile", "--hostfile", "-machinefile", "--machinefile"})
+      if (option == hosts)
+        file = option.size() < words[i].size() ? words[i].substr(option.size() + 1)
+               : i + 1 < words.size()          ? words[i + 1]
+                                               : std::string();
+  }
+  return "";
+}
+
+// Puts the slots of all hosts in place of other counts.
+void take_slots_of_mpi(const shell::Script& script, const shell::Command& command, const std::string& folder,
+                       std::vector<Argument>& counts) {
+  const std::string name = file_of_mpi(command);
+  const auto text = name.empty() ? std::nullopt : text_of_named(script, name, folder);
+  const auto hosts = text ? hosts_in(*text) : std::nullopt;
+  if (!hosts) return;
+  const std::int64_t all = std::accumulate(hosts->slots.begin(), hosts->slots.end(), std::int64_t{0});
+  counts = {{"gpus", {std::to_string(all)}, command.place()}};
+}
+
 }  // namespace
 
 std::string take_hosts(const shell::Script& script, const shell::Command& command, const LaunchedProgram& launched,
                        const std::string& folder, std::vector<Argument>& counts) {
+  take_slots_of_mpi(script, command, folder, counts);
   const Argument* const stated = last_of(launched.options, "hostfile");
   const bool chosen = launched.has("include") || launched.has("exclude");
   if (stated == nullptr || stated->values.empty() || !is_by_deepspeed(command, launched)) return "";

@@ -160,5 +160,24 @@ TEST(FolderOfAModel, StandsForItsConfig) {
   EXPECT_THAT(question("models/none"), HasSubstr("are not known here"));
 }
 
+// mpirun(1) of Open MPI 4.1: without -np a process runs on every slot.
+TEST(HostsOfMpi, TheirSlotsAreTheGpus) {
+  const LocalFolder folder;
+  folder.write("hosts", "node-1 slots=8\nnode-2 slots=4\n");
+  const auto gpus = [&](const std::string& launcher) {
+    return folder.read(launcher + kTrain + "Qwen/Qwen2.5-7B\n").whole("gpus");
+  };
+  EXPECT_EQ(gpus("mpirun --hostfile hosts -x PATH python"), 12);
+  EXPECT_EQ(gpus("mpirun -hostfile hosts -bind-to none python"), 12);
+  EXPECT_EQ(gpus("mpirun --machinefile=hosts python"), 12);
+  EXPECT_EQ(gpus("mpirun -np 6 --hostfile hosts python"), 6);
+  EXPECT_NE(gpus("mpirun --hostfile hosts --npernode 2 python"), 12);
+  const std::string megatron =
+      "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 48 --vocab-size 50304 --bf16\n";
+  EXPECT_EQ(folder.read("mpirun --hostfile hosts python " + megatron).whole("gpus"), 12);
+  EXPECT_EQ(folder.read("deepspeed --hostfile hosts " + megatron).whole("gpus"), 12);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -10,6 +10,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/branch_keys.h"
+#include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/counts_by_name.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -285,6 +286,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
     return rule && rule->effect == Effect::kRead;
   });
   std::vector<Argument> arguments = counts_of(command, launched);
+  if (const std::string why = take_hosts(script, command, launched, folder, arguments); !why.empty())
+    report.refuse("--hostfile", why, place);
   add_counts_by_name(script, command, arguments_of(launched.program, place), arguments);
   for (Argument& argument : arguments_of(launched.program, place)) arguments.push_back(std::move(argument));
   arguments = with_flags(std::move(arguments), flags);
