@@ -102,6 +102,9 @@ nlohmann::ordered_json config_of_job(const job::Job& job) {
                                    {"gradient_accumulation_steps", job.microbatches()},
                                    {"zero_optimization", {{"stage", job.optimizer.zero_stage}}}};
   config["zero_optimization"]["overlap_comm"] = job.overlap.grad_reduce;
+  // DeepSpeed gathers no weights ahead without a bucket for them: partitioned_param_coordinator.py.
+  if (job.optimizer.zero_stage == 3 && job.overlap.grad_reduce && !job.overlap.param_gather)
+    config["zero_optimization"]["stage3_prefetch_bucket_size"] = 0;
   const auto place = [](const job::Offloaded& part) { return part.to == job::Tier::kDisk ? "nvme" : "cpu"; };
   if (job.offload.optimizer.any())
     config["zero_optimization"]["offload_optimizer"]["device"] = place(job.offload.optimizer);

@@ -138,7 +138,13 @@ TEST(ExportLaunch, DeepSpeedOverlapsAndOffloadsByItsConfiguration) {
                   {"offload.optimizer=cpu", "runtime=deepspeed", "overlap.grad_reduce=true"});
   EXPECT_EQ(losses_of(overlapped), "");
   EXPECT_THAT(overlapped.text, HasSubstr("\"overlap_comm\": true"));
+  EXPECT_THAT(overlapped.text, HasSubstr("\"stage3_prefetch_bucket_size\": 0"));
   EXPECT_THAT(overlapped.text, HasSubstr("--cpu-optimizer "));
+  const ExportedLaunch ahead =
+      exported_as("deepspeed", "gpt3-175b-384-a100-zero3",
+                  {"runtime=deepspeed", "overlap.grad_reduce=true", "overlap.param_gather=true"});
+  EXPECT_EQ(losses_of(ahead), "");
+  EXPECT_THAT(ahead.text, Not(HasSubstr("stage3_prefetch_bucket_size")));
 }
 
 TEST(ExportLaunch, LossesAreNamedByWords) {

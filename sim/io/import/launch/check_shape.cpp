@@ -28,6 +28,15 @@ void check_layers(Report& report, const Degrees& degrees) {
   if (!layers || report.has("parallelism.layers_per_stage")) return;
   const bool counted = report.at("parallelism.embedding_and_head_as_layers") == Json(true);
   const std::int64_t whole = *layers + (counted ? 2 : 0), stages = degrees.pipeline * degrees.chunks;
+  if (whole % stages != 0 && whole > stages && report.uneven_stages && !counted)
+    return report.ask("parallelism.layers_per_stage",
+                      fmt::format("{} layers do not divide over {} stages, and the versions of DeepSpeed deal them out "
+                                  "differently; state --set 'parallelism.layers_per_stage=[N, ...]'",
+                                  whole, degrees.pipeline));
+  if (whole % stages != 0 && whole > stages && report.uneven_stages)
+    return report.refuse("layers", fmt::format("{} layers, embedding and head do not divide over {} stages; what "
+                                               "DeepSpeed then gives to each is not modelled",
+                                               *layers, degrees.pipeline));
   if (whole % stages != 0)
     report.refuse("layers", fmt::format("{} layers do not divide over {} stages of {} chunks; the run would stop",
                                         whole, degrees.pipeline, degrees.chunks));
@@ -52,6 +61,20 @@ void settle_uneven_split(Report& report, std::int64_t micro, std::int64_t of_ran
       fmt::format("Composer splits the {} sequences of a data rank into micro-batches of {} and a rest of {}, or "
                   "in old releases into {} of one size; micro-batches of several sizes are not modelled",
                   of_rank, micro, of_rank % micro, parts));
+}
+
+// A scenario with everything stated is refused by its own rules: sim/job/rules/experts.cpp. Here facts are missing.
+void check_experts(Report& report) {
+  const std::int64_t stage = whole_or(report, "optimizer.zero_stage", 0),
+                     tensor = whole_or(report, "parallelism.tensor", 1);
+  const bool own_grid =
+      whole_or(report, "parallelism.expert", 1) > 1 || whole_or(report, "parallelism.expert_tensor", tensor) != tensor;
+  if (!report.asked.empty() && report.has("model.num_experts") && stage > 1 && own_grid)
+    report.refuse(
+        "/optimizer/zero_stage",
+        fmt::format("expected 0 or 1 beside experts with degrees of their own, found {}: gradients of experts "
+                    "are not sharded over a grid of their own",
+                    stage));
 }
 
 // Megatron-LM and DeepSpeed take one micro-batch a replica where neither a global batch nor accumulation is stated.
@@ -110,6 +133,7 @@ void complete_scenario(Report& report) {
   if (!report.has("batch.sequence_length"))
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();
+  check_experts(report);
 }
 
 }  // namespace foretoken::io::launch

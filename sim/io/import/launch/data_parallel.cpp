@@ -84,10 +84,12 @@ std::string counted(std::int64_t number, const char* one, const char* many) {
 }
 std::string micro_batches(std::int64_t number) { return counted(number, "micro-batch", "micro-batches"); }
 
+}  // namespace
+
 // The data ranks are what is left of a step's sequences.
 void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& report) {
   constexpr std::int64_t kMostRanks = 1 << 24;
-  if (!batch.micro || !batch.accumulation || *batch.micro < 1 || *batch.accumulation < 1) return;
+  if (!batch.micro || !batch.accumulation || !batch.global || *batch.micro < 1 || *batch.accumulation < 1) return;
   if (*batch.micro > kMostSequences / *batch.accumulation) return;
   const auto ranks = quotient(*batch.global, *batch.micro * *batch.accumulation);
   if (!ranks || *ranks < 1 || replica < 1 || *ranks > kMostRanks / replica) return;
@@ -96,8 +98,6 @@ void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& re
       fmt::format("{} sequences / {} / {}, on {} each", *batch.global, *batch.micro, micro_batches(*batch.accumulation),
                   replica == 1 ? "one GPU" : fmt::format("{} GPUs", replica)));
 }
-
-}  // namespace
 
 void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report) {
   const std::int64_t ranks = gpus ? quotient(*gpus, replica).value_or(0) : 0;  // 0: not known
@@ -166,9 +166,9 @@ void map_optimizer_name(const std::string& name, const std::string& from, Report
 }
 
 void map_eager_attention(const Settings& settings, Report& report) {
-  constexpr std::string_view kKeys[] = {"attn_implementation", "attn_impl",       "attention_implementation",
-                                        "attention_impl",      "attn_backend",    "attention_backend",
-                                        "flash_attn",          "eager_attention", "_attn_implementation"};
+  constexpr std::string_view kKeys[] = {
+      "attn_implementation", "attn_impl",  "attention_implementation", "attention_impl",       "attn_backend",
+      "attention_backend",   "flash_attn", "eager_attention",          "_attn_implementation", "attention"};
   for (const std::string_view key : kKeys) {
     const auto stated = settings.document().find(std::string(key));  // at() would count it as read
     if (stated == settings.document().end() || !stated->is_string()) continue;

@@ -24,6 +24,9 @@ struct DataBatch {
 /// `replica` GPUs share each micro-batch.
 void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, std::int64_t replica, Report& report);
 
+/// Maps the GPUs where the sequences of a step, of a micro-batch and the micro-batches of a step are stated.
+void map_ranks_of_batch(const DataBatch& batch, std::int64_t replica, Report& report);
+
 /// Maps an optimizer by its name: AdamW of any library, LAMB, Lion, and those whose states have 8 bits. Refuses
 /// others.
 void map_optimizer_name(const std::string& name, const std::string& from, Report& report);

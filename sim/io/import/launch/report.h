@@ -49,6 +49,7 @@ class Report {
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
   std::int64_t accumulation = 1;  ///< micro-batches of a step, where a flag states them in the place of a global batch
+  bool uneven_stages = false;     ///< the software deals layers out to stages as evenly as it can
   std::string unknown_model{};    ///< the name of a model that is asked for
   bool unread = false;            ///< refused before any of its settings is read: no fact would help
 

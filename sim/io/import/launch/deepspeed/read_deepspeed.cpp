@@ -118,6 +118,12 @@ void map_deepspeed(const Settings& settings, Report& report) {
       settings.has({"zero_optimization.overlap_comm"}) ? settings.on({"zero_optimization.overlap_comm"}) : stage == 3;
   report.map("overlap.grad_reduce", overlaps && stage != 1,
              "zero_optimization.overlap_comm, on by default for stage 3 only, ignored by stage 1");
+  // The next weights are gathered on a stream of their own: deepspeed/runtime/zero/parameter_offload.py
+  // (DeepSpeedZeRoOffload) and partitioned_param_coordinator.py (fetch_sub_module).
+  const bool prefetches = settings.number({"zero_optimization.stage3_prefetch_bucket_size"}).value_or(1) > 0;
+  if (stage == 3)
+    report.map("overlap.param_gather", overlaps && prefetches,
+               "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, stage, report);
   settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);

@@ -119,5 +119,18 @@ TEST(NeoxBatch, StatesTheGpus) {
   EXPECT_EQ(refusals_of_deepspeed(report), "");
 }
 
+// deepspeed/runtime/zero/parameter_offload.py: the stream of the gathers is another one with overlap_comm.
+TEST(DeepSpeedFile, WeightsOfStageThreeAreGatheredAhead) {
+  const auto gathers = [](const std::string& zero) {
+    return read_deepspeed_text("ds.json", "{\"bf16\": {\"enabled\": true}, \"zero_optimization\": {" + zero + "}}")
+        .at("overlap.param_gather");
+  };
+  EXPECT_EQ(gathers(R"("stage": 3)"), Json(true));
+  EXPECT_EQ(gathers(R"("stage": 3, "stage3_prefetch_bucket_size": "auto")"), Json(true));
+  EXPECT_EQ(gathers(R"("stage": 3, "overlap_comm": false)"), Json(false));
+  EXPECT_EQ(gathers(R"("stage": 3, "stage3_prefetch_bucket_size": 0)"), Json(false));
+  EXPECT_EQ(gathers(R"("stage": 2, "overlap_comm": true)"), Json());
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -80,6 +80,23 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
 
 namespace {
 
+// DeepSpeed stops unless its three numbers of the batch make up the data ranks: deepspeed/runtime/config.py,
+// _batch_assertion.
+void map_ranks_of_config(const Settings& settings, Report& report) {
+  std::int64_t replica = 1;
+  for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"}) {
+    const bool open = std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+    const std::int64_t degree = report.whole(key).value_or(1);
+    if (open || degree < 1 || degree > kMostCount / replica) return;
+    replica *= degree;
+  }
+  if (!report.has("gpus"))
+    map_ranks_of_batch({.micro = settings.whole({"train_micro_batch_size_per_gpu"}),
+                        .accumulation = settings.whole({"gradient_accumulation_steps"}),
+                        .global = settings.whole({"train_batch_size"})},
+                       replica, report);
+}
+
 // Flags decide. The configuration states the rest.
 void fill_from_config(const Settings& settings, Report& report) {
   for (const auto& [name, key] :
@@ -89,6 +106,7 @@ void fill_from_config(const Settings& settings, Report& report) {
   const Names kSteps = {"gradient_accumulation_steps"};
   if (const auto steps = settings.whole(kSteps); steps && *steps > 1 && !report.has("batch.global"))
     report.accumulation = *steps;
+  map_ranks_of_config(settings, report);
   const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});
   if (report.at("precision") == "fp32" && half != brain)
     report.map("precision", half ? "fp16" : "bf16",
@@ -120,6 +138,9 @@ void map_deepspeed_config(const Json& config, Report& report) {
   if (settings.has({"zero_optimization.overlap_comm"}) && report.whole("parallelism.pipeline").value_or(1) == 1)
     report.map("overlap.grad_reduce", own.at("overlap.grad_reduce"),
                "zero_optimization.overlap_comm of the DeepSpeed configuration, ignored by stage 1");
+  if (own.has("overlap.param_gather"))
+    report.map("overlap.param_gather", own.at("overlap.param_gather"),
+               "zero_optimization.overlap_comm of the DeepSpeed configuration, on by default for stage 3");
   if (report.has("offload.optimizer") && !own.has("offload.optimizer"))
     report.refuse("--cpu-optimizer",
                   "the DeepSpeed configuration keeps optimizer states on the GPU, where DeepSpeedCPUAdam stops; state "

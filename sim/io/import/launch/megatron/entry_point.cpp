@@ -113,6 +113,20 @@ void ask_for_layers_of_program(const std::vector<std::string>& words, Report& re
   }
 }
 
+// alibaba/Pai-Megatron-Patch: the MLP of megatron_patch/model/glm130b/transformer.py (ParallelMLP) has its own width,
+// whatever the flags say. Its data set cuts the prompt by --generation-length (megatron_patch/data/glm.py).
+void settle_program_of_glm(const std::vector<std::string>& words, Report& report) {
+  const auto program = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py"); });
+  if (program == words.end() || !program->ends_with("pretrain_megatron_glm130b.py")) return;
+  if (const auto hidden = report.whole("model.hidden_size"); hidden && *hidden > 0)
+    report.assume("model.ffn_hidden_size", 4 * *hidden * 2 / 3,
+                  "two thirds of four times the hidden size in Pai-Megatron-Patch's GLM-130B, without rounding");
+  const auto is_length = [](const Refused& one) { return one.setting == "--generation-length"; };
+  for (const Refused& one : report.refused)
+    if (is_length(one)) report.ignore(one.setting, one.from);
+  std::erase_if(report.refused, is_length);
+}
+
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report) {
   for (const char* key : {"MODE", "TEST_TYPE"})
     if (const auto mode = document.find(key); mode != document.end() && mode->is_string())

@@ -25,6 +25,9 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
 /// pretrain_llama.py of a fork builds its layers in its code.
 void ask_for_layers_of_program(const std::vector<std::string>& words, Report& report);
 
+/// Maps what Pai-Megatron-Patch's program of GLM-130B decides in its code.
+void settle_program_of_glm(const std::vector<std::string>& words, Report& report);
+
 /// Refuses a functional test of another kind, by its folder and its TEST_TYPE or MODE.
 void refuse_test_kind(const nlohmann::ordered_json& document, const std::string& path, Report& report);
 

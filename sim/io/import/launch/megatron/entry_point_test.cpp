@@ -42,5 +42,16 @@ TEST(EntryPoint, WhoseFlagsStateOnePartStatesThemAll) {
   EXPECT_FALSE(asks_for(started("pretrain_gpt.py", ""), "model.activation"));
 }
 
+// alibaba/Pai-Megatron-Patch, megatron_patch/model/glm130b/transformer.py, ParallelMLP: 4 * hidden * 2 // 3.
+TEST(EntryPoint, TheProgramOfGlmHasAWidthOfItsOwn) {
+  constexpr const char* kFlags = "--geglu --generation-length 128";
+  const Report glm = started("examples/pretrain_megatron_glm130b.py", kFlags);
+  EXPECT_EQ(glm.whole("model.ffn_hidden_size"), 4 * 4096 * 2 / 3) << "whatever --ffn-hidden-size says";
+  EXPECT_EQ(refused_lines(glm), "");
+  const Report other = started("pretrain_gpt.py", kFlags);
+  EXPECT_EQ(other.whole("model.ffn_hidden_size"), 11008);
+  EXPECT_NE(refused_lines(other).find("--generation-length: inference"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

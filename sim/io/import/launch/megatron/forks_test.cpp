@@ -506,5 +506,87 @@ TEST(MegatronForks, AnOptimizerOnTheHostNeedsItsSection) {
   EXPECT_THAT(refused(""), HasSubstr("DeepSpeedCPUAdam stops"));
 }
 
+std::string why_asked_of_fork(const Report& report, std::string_view key) {
+  for (const Asked& one : report.asked)
+    if (one.key == key) return one.because;
+  return "";
+}
+
+// bigscience-workshop/Megatron-DeepSpeed, megatron/model/gpt_model.py: PipelineModule balances layers by their type.
+TEST(MegatronForks, DeepSpeedsPipelineDealsLayersOutUnevenly) {
+  constexpr const char *kKey = "parallelism.layers_per_stage", *kStages = "--pipeline-model-parallel-size 16 ";
+  const Report own = with_flags_of_fork(std::string(kStages) + "--deepspeed --zero-stage 1");
+  EXPECT_THAT(why_asked_of_fork(own, kKey), HasSubstr("24 layers do not divide over 16 stages"));
+  EXPECT_EQ(refused_lines(own), "");
+  EXPECT_THAT(refused_lines(with_flags_of_fork(kStages)), HasSubstr("the run would stop"));
+  EXPECT_THAT(
+      refused_lines(with_flags_of_fork(std::string(kStages) + "--deepspeed --zero-stage 1 "
+                                                              "--pp-partition-method 'type:transformer|embedding'")),
+      HasSubstr("embedding and head do not divide over 16 stages; what DeepSpeed"));
+  EXPECT_EQ(why_asked_of_fork(with_flags_of_fork("--pipeline-model-parallel-size 8 --deepspeed --zero-stage 1"), kKey),
+            "");
+}
+
+// DeepSpeed, deepspeed/runtime/config.py, _batch_assertion: train_batch_size is micro x accumulation x data ranks.
+TEST(MegatronForks, ADeepSpeedFileMayStateTheRanks) {
+  const auto gpus = [](const std::string& batch, const std::string& flags) {
+    return read_text_of_fork("cat <<END > ds.json\n{" + batch +
+                             ", \"zero_optimization\": {\"stage\": 1}}\nEND\ndeepspeed --hostfile $HOSTS " +
+                             kFlagsOfForks + "--bf16 --deepspeed --deepspeed_config ds.json " + flags)
+        .whole("gpus");
+  };
+  const std::string all =
+      "\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 1, \"gradient_accumulation_steps\": 8";
+  EXPECT_EQ(gpus(all, ""), 64 / 8);
+  EXPECT_EQ(gpus(all, "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2"), 64 / 8 * 4 * 2);
+  EXPECT_EQ(gpus("\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 1", ""), std::nullopt);
+}
+
+TEST(MegatronForks, DeepSpeedGathersWeightsAheadBesideItsOverlap) {
+  const auto gathers = [](const std::string& zero) {
+    return read_text_of_fork("cat <<END > ds.json\n{\"zero_optimization\": {" + zero +
+                             "}}\nEND\ndeepspeed --num_gpus 8 " + kFlagsOfForks +
+                             "--bf16 --deepspeed --deepspeed_config ds.json")
+        .at("overlap.param_gather");
+  };
+  EXPECT_EQ(gathers("\"stage\": 3, \"overlap_comm\": true"), Json(true));
+  EXPECT_EQ(gathers("\"stage\": 3"), Json(true)) << "on by default";
+  EXPECT_EQ(gathers("\"stage\": 3, \"overlap_comm\": false"), Json(false));
+  EXPECT_EQ(gathers("\"stage\": 3, \"stage3_prefetch_bucket_size\": 0"), Json(false));
+  EXPECT_EQ(gathers("\"stage\": 2, \"overlap_comm\": true"), Json(false));
+}
+
+// NVIDIA/Megatron-LM, megatron/legacy/model/transformer.py, SwitchMLP.
+TEST(Experts, OfOldCodeGetATokenOneByOne) {
+  constexpr const char* kKey = "model.moe_router_topk";
+  const Report open = with_flags_of_fork("--num-experts 8 --expert-model-parallel-size 1");
+  EXPECT_THAT(why_asked_of_fork(open, kKey), HasSubstr("the code of 2023 sends a token to 1 expert"));
+  EXPECT_FALSE(open.has(kKey));
+  EXPECT_EQ(with_flags_of_fork("--num-experts 8 --moe-aux-loss-coeff 1e-2").whole(kKey), 2);
+  EXPECT_EQ(with_flags_of_fork("--num-experts 8 --use-legacy-models").whole(kKey), 1);
+  EXPECT_FALSE(with_flags_of_fork("--num-experts 8 --moe-grouped-gemm").has(kKey)) << "older than the flag";
+  EXPECT_EQ(with_flags_of_fork("--num-experts 8 --deepspeed --zero-stage 1").whole(kKey), 1);
+}
+
+// Nothing else is refused before the facts are there.
+TEST(Experts, BesideShardedGradientsAreRefusedBeforeTheGpusAreKnown) {
+  const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size()) +
+                            "--bf16 --num-experts 8 --moe-router-topk 2 --use-megatron-fsdp "
+                            "--data-parallel-sharding-strategy optim_grads_params ";
+  const auto refused = [&](const std::string& more) {
+    return refused_lines(read_text_of_fork("ARGS=\"" + flags + more + "\""));
+  };
+  EXPECT_THAT(refused("--expert-model-parallel-size 2"), HasSubstr("not sharded over a grid of their own"));
+  EXPECT_EQ(refused("--expert-model-parallel-size 1 --expert-tensor-parallel-size 1"), "");
+}
+
+// NVIDIA/Megatron-LM, megatron/core/distributed/distributed_data_parallel_config.py, megatron_fsdp_version.
+TEST(Experts, TheSecondMegatronFsdpIsRefusedByName) {
+  constexpr const char* kFsdp = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params ";
+  EXPECT_THAT(refused_lines(with_flags_of_fork(std::string(kFsdp) + "--megatron-fsdp-version 2")),
+              HasSubstr("--megatron-fsdp-version: the second implementation"));
+  EXPECT_EQ(refused_lines(with_flags_of_fork(std::string(kFsdp) + "--megatron-fsdp-version 1")), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -217,6 +217,25 @@ void map_shared_experts(const Flags& flags) {
   if (count && width && *count > 0) report.map(kKey, *count * *width, flags.from(name));
 }
 
+// Experts of 2023 (SwitchMLP) and those of --use-legacy-models get a token one by one, whatever --moe-router-topk says.
+// Megatron-Core 0.5 has the flag, and 2 as its default, together with most other flags --moe-*: NVIDIA/Megatron-LM,
+// megatron/legacy/model/transformer.py (SwitchMLP); megatron/training/arguments.py (_add_moe_args).
+void map_default_topk(const Flags& flags) {
+  Report& report = flags.report();
+  const char* const kKey = "model.moe_router_topk";
+  if (flags.on("deepspeed")) return report.assume(kKey, 1, kDefault);
+  if (flags.on("use-legacy-models")) return report.assume(kKey, 1, "SwitchMLP of --use-legacy-models");
+  const bool newer = std::ranges::any_of(flags.all(), [](const Argument& one) {
+    constexpr std::string_view kNewer[] = {"expert-tensor-parallel-size", "attention-backend", "fp8-recipe"};
+    return (one.name.starts_with("moe-") && one.name != "moe-grouped-gemm") ||
+           std::ranges::find(kNewer, one.name) != std::end(kNewer);
+  });
+  if (newer) return report.assume(kKey, 2, kDefault);
+  report.ask(kKey,
+             "no flag states it: the default is 2, but the code of 2023 sends a token to 1 expert; state --set "
+             "model.moe_router_topk=N");
+}
+
 void map_experts(const Flags& flags) {
   Report& report = flags.report();
   const Argument* const stated = flags.find("num-experts");
@@ -226,11 +245,10 @@ void map_experts(const Flags& flags) {
   if (!experts || *experts <= 1) return;
   report.map("model.num_experts", *experts, flags.from("num-experts"));
   const std::string top = first_of(flags, {"moe-router-topk", "moe-topk", "topk"});
-  const bool old = flags.on("deepspeed");
   if (flags.find(top) != nullptr)
     flags.map_whole(top, "model.moe_router_topk");
   else
-    report.assume("model.moe_router_topk", old ? 1 : 2, kDefault);
+    map_default_topk(flags);
   const std::string width = first_of(flags, {"moe-ffn-hidden-size", "moe-intermediate-size"});
   if (flags.find(width) != nullptr)
     flags.map_whole(width, "model.moe_ffn_hidden_size");

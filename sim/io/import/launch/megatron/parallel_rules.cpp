@@ -215,6 +215,9 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   map_expert_degrees(flags, era);
   map_exchange(flags);
   map_chunks(flags);
+  // DeepSpeed's PipelineModule balances layers by their type: bigscience-workshop/Megatron-DeepSpeed,
+  // megatron/model/gpt_model.py (GPTModelPipe); deepspeed/runtime/utils.py (partition_balanced).
+  report.uneven_stages = era == Era::kDeepSpeed && degree(flags, "parallelism.virtual_pipeline") == 1;
   const bool asked = flags.on("sequence-parallel");
   const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "parallelism.tensor"; });
   // A fragment may leave degrees to others.

@@ -312,6 +312,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   refuse_doubtful_precision(launched.program, report);
   refuse_entry_point(command.words, place, report);
   ask_for_layers_of_program(launched.program, report);
+  settle_program_of_glm(launched.program, report);
 }
 
 }  // namespace

@@ -211,6 +211,10 @@ void map_optimizer(const Flags& flags, Era era) {
   refuse_other_states(flags);
   const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
   if (era == Era::kTorchFsdp) return report.map("optimizer.zero_stage", 3, flags.from("use-torch-fsdp2"));
+  const char* const kVersion = "megatron-fsdp-version";
+  if (const auto version = flags.text(kVersion, ""); era == Era::kMegatronFsdp && version && *version != "1")
+    report.refuse(std::string("--") + kVersion,
+                  "the second implementation of Megatron-FSDP is not modelled; the first is", flags.from(kVersion));
   if (era == Era::kMegatronFsdp && sharding) {
     constexpr std::array kStrategies = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     for (std::size_t stage = 0; stage < kStrategies.size(); ++stage)
