@@ -19,6 +19,7 @@
 #include "sim/io/import/launch/torchtitan/primus.h"
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/trainer_sharding.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -42,6 +43,7 @@ void read_trainer_document(const Document& document, Report& report) {
   Json arguments = with_deepspeed_file(document);
   const auto inside = deepspeed::take_deepspeed_object(arguments);
   tuning::read_trainer(arguments, document.gpus, report, inside ? &*inside : nullptr);
+  if (!inside) tuning::ask_for_sharding_of_handbook(arguments, document.gpus, report);
 }
 
 struct DocumentReader {

@@ -265,6 +265,27 @@ void take_fast_chat(const Taken& taken) {
   taken.add_default("lora-target-modules", {"q_proj,v_proj"});
 }
 
+// QwenLM/Qwen, finetune.py. Programs of other models have its name, too.
+bool is_qwen(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  constexpr std::string_view kFamily = "qwen-";
+  const std::string model = lower_case(value_of(arguments, "model-name-or-path"));
+  const std::size_t size = model.find(kFamily) == model.npos ? model.size() : model.find(kFamily) + kFamily.size();
+  const bool first = size < model.size() && model[size] >= '0' && model[size] <= '9';
+  return first && last_of(arguments, "lazy-preprocess") != nullptr &&
+         std::filesystem::path(program.front()).filename() == "finetune.py";
+}
+
+// Adapters beside a base model leave its embedding and head to train whole.
+void take_qwen(const Taken& taken) {
+  std::vector<Argument>& arguments = taken.arguments;
+  taken.origins.program = "Qwen's finetune.py";
+  if (!is_on(arguments, "use-lora")) return;
+  taken.add_default("lora-r", {"64"});
+  taken.add_default("lora-target-modules", {"c_attn", "c_proj", "w1", "w2"});
+  const bool chat = lower_case(value_of(arguments, "model-name-or-path")).find("chat") != std::string::npos;
+  if (!chat && !is_on(arguments, "q-lora")) arguments.push_back({"modules-to-save", {"wte", "lm_head"}, ""});
+}
+
 // TRL's own programs. Source: huggingface/trl, trl/trainer/model_config.py, lora_r of ModelConfig.
 bool is_of_trl(const std::vector<std::string>& program) {
   return is_trl(program) || program.front().ends_with("examples/scripts/sft.py") ||
@@ -332,6 +353,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
+  if (!program.empty() && is_qwen(program, arguments)) take_qwen(taken);
   if (!program.empty() && is_of_trl(program)) take_program_of_trl(taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);

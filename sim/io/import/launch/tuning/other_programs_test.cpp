@@ -635,5 +635,32 @@ TEST(OtherPrograms, TheStageInTheNameOfAFileIsAssumedAndThatOfAWordStated) {
   EXPECT_FALSE(is_assumed(word));
 }
 
+TEST(OtherPrograms, DropoutOfDeepSpeedChatIsSmall) {
+  EXPECT_EQ(refused_lines(read_script(
+                "deepspeed --num_gpus 8 main.py --model_name_or_path bigscience/bloom-1b1 --dropout 0.1 --zero_stage 1 "
+                "--per_device_train_batch_size 8 --gradient_accumulation_steps 2 --deepspeed --no_fused_kernels")),
+            "");
+}
+
+// QwenLM/Qwen, finetune.py.
+TEST(OtherPrograms, AdaptersOfQwenStandBesideAWholeHead) {
+  const auto read = [](const std::string& model, const std::string& more) {
+    return read_script("torchrun --nproc_per_node 8 finetune.py --model_name_or_path " + model +
+                       " --bf16 True --per_device_train_batch_size 2 --gradient_accumulation_steps 8 "
+                       "--learning_rate 3e-4 --model_max_length 512 --lazy_preprocess True --use_lora " +
+                       more);
+  };
+  const Report base = read("Qwen/Qwen-7B", "");
+  EXPECT_THAT(refused_lines(base), HasSubstr("modules_to_save: weights that train whole"));
+  EXPECT_EQ(origin_of(base, "training.rank"), "assumed: the default of Qwen's finetune.py");
+  EXPECT_EQ(base.whole("training.rank"), 64);
+  const Report chat = read("Qwen/Qwen-7B-Chat", "");
+  EXPECT_EQ(refused_lines(chat), "");
+  EXPECT_EQ(chat.whole("training.rank"), 64);
+  EXPECT_EQ(refused_lines(read("Qwen/Qwen-7B", "--q_lora")), "");
+  EXPECT_EQ(read("Qwen/Qwen-7B-Chat", "--lora_r 16").whole("training.rank"), 16);
+  EXPECT_FALSE(read("Qwen/Qwen2.5-7B", "").has("training.rank")) << "another program";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -35,7 +35,8 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"peft_layers_to_transform*", "adapters in some layers only", true},
     {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
     {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
-     "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation flash_attention "
+     "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation attention "
+     "flash_attention "
      "flash_optimum scaling_softmax flex_attention flex_attn_* bettertransformer torch_dtype",
      "kernels are fused as the runtime has them"},
     {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "

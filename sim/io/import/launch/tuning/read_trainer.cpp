@@ -32,7 +32,7 @@ constexpr KeyRule kTrainerKeys[] = {
      true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"train_from_scratch", "it may count on other initial weights"},
-    {"disable_dropout", "dropout is small beside the products"},
+    {"disable_dropout dropout", "dropout is small beside the products"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
     {"quantization_type", "the type of 4-bit weights is NF4"},
     {"train_mm_proj_only tune_mm_mlp_adapter freeze_mm_mlp_adapter pretrain_mm_mlp_adapter vision_tower mm_projector* "
@@ -42,15 +42,15 @@ constexpr KeyRule kTrainerKeys[] = {
     {"config config_file config_path", "its file may hold further arguments", true},
     {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_flash_attention* use_liger* torch_compile* "
      "optim_args "
-     "attn_implementation attn_impl attention_implementation attention_impl attn_backend attention_backend "
-     "torch_dtype",
+     "attn_implementation attn_impl attention_implementation attention_impl attn_backend attention_backend attn "
+     "no_fused_kernels torch_dtype",
      "kernels are fused as the runtime has them"},
     {"packing packing_method packing_strategy neat_packing pack_sequences packed_sequences use_packing group_by_length "
      "padding_free "
      "pad_to_multiple_of disable_group_texts",
      "sequences are taken as whole ones"},
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
-    {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size parallel_mode",
+    {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size sequence_parallel_mode alst_* parallel_mode",
      "it cuts the model in other ways", true},
     {"zpg", "a second copy of the weights on each node (ZeRO++)", true},
     {"ds.deepcompile", "a compiler that moves the communication", true},
@@ -240,6 +240,10 @@ void map_trainer_method(const Settings& settings, Report& report) {
     return report.refuse("peft_type " + printable(*type, 40), "these adapters are not modelled; LoRA and QLoRA are");
   const bool switched = !switch_key(settings).empty() || settings.has({"full_finetune"});
   const bool alone = !kind && peft.empty() && !type && !switched && rank.value_or(0) > 0;
+  if (!kind && peft.empty() && !type && !alone && !switched && settings.has({"lora_alpha"}))
+    return report.ask("training.method",
+                      "lora_alpha is stated, but neither a rank nor a switch of adapters; state --set "
+                      "training.method=lora and training.rank=N, or training.method=full");
   if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return;
   if (alone) report.approximate(settings.from(ranks), "a rank is stated, and no switch turns the adapters on or off");
   const std::string own = alone ? settings.from(ranks) : peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;

@@ -234,5 +234,75 @@ TEST(Recipes, RecomputingNamesItsKey) {
               HasSubstr("activation_offloading: activations that move"));
 }
 
+TEST(TorchtuneRecipe, LlamaTiesItsHeadAndPhiHasNone) {
+  const auto model = [](const std::string& component) {
+    const Report report = read_torchtune_recipe(
+        "{_component_: torchtune.models." + component + ", " + kSmall + ", intermediate_dim: 4096}", "");
+    EXPECT_EQ(refused_lines(report), "") << component;
+    return report.at("model");
+  };
+  EXPECT_EQ(model("llama3_2.llama3_2")["tie_word_embeddings"], true);
+  EXPECT_EQ(model("phi3.phi3")["model_type"], "phi3");
+  EXPECT_EQ(model("phi3.phi3")["tie_word_embeddings"], false);
+}
+
+// torchtune/models/qwen3/_model_builders.py makes Qwen 3 of the builder qwen2.
+TEST(TorchtuneRecipe, QwenWithNormsOfHeadsAndWithoutBiasesIsQwen3) {
+  const auto read = [](const std::string& more) {
+    return read_torchtune_recipe(
+        std::string("{_component_: torchtune.models.qwen2.qwen2, ") + kSmall + ", intermediate_dim: 4096" + more + "}",
+        "");
+  };
+  constexpr const char* kPlain = ", q_proj_bias: false, k_proj_bias: false, v_proj_bias: false";
+  const Report newer = read(std::string(kPlain) + ", q_norm: true, k_norm: true");
+  EXPECT_EQ(refused_lines(newer), "");
+  EXPECT_EQ(newer.at("model")["model_type"], "qwen3");
+  EXPECT_EQ(newer.at("model")["head_dim"], 1024 / 16);
+  EXPECT_EQ(read(", q_proj_bias: true, q_norm: false").at("model")["model_type"], "qwen2");
+  EXPECT_THAT(refused_lines(read(", q_norm: true, k_norm: true")), HasSubstr("model.q_norm"));
+  EXPECT_THAT(refused_lines(read(kPlain)), HasSubstr("model.q_proj_bias"));
+}
+
+TEST(Recipes, TheShortKeyOfAttentionNamesAKernel) {
+  const Report flash = read_test_launch(axolotl_with("attention: flash"), "a.yaml");
+  EXPECT_EQ(refused_lines(flash), "");
+  EXPECT_FALSE(flash.has("attention"));
+  EXPECT_EQ(read_test_launch(axolotl_with("attention: eager"), "a.yaml").at("attention"), Json("unfused"));
+  const Report fork = read_test_launch(factory_with("attn: fa2\nalst_ulysses_degree: 4"), "f.yaml");
+  EXPECT_EQ(refused_lines(fork), "alst_ulysses_degree: it cuts the model in other ways\n");
+}
+
+// huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file FILE scripts/run_sft.py RECIPE.
+TEST(Recipes, OfTheAlignmentHandbookAskForTheFileOfAccelerate) {
+  const std::string recipe =
+      "model_name_or_path: Qwen/Qwen2.5-7B\ntorch_dtype: bfloat16\nbf16: true\nmax_seq_length: 2048\n"
+      "per_device_train_batch_size: 4\n";
+  const Report own = read_test_launch(recipe + "dataset_mixer: {a/b: 1.0}", "r.yaml");
+  EXPECT_FALSE(own.has("optimizer.zero_stage"));
+  EXPECT_FALSE(own.has("precision_recipe"));
+  const auto asked = std::ranges::find(own.asked, "optimizer.zero_stage", &Asked::key);
+  ASSERT_NE(asked, own.asked.end());
+  EXPECT_THAT(asked->because, HasSubstr("accelerate's file"));
+  EXPECT_EQ(read_test_launch(recipe, "r.yaml").whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(
+      read_test_launch(recipe + "dataset_mixture: {seed: 0}\nfsdp: full_shard", "r.yaml").whole("optimizer.zero_stage"),
+      3);
+}
+
+TEST(Recipes, AnAlphaAloneAsksForTheMethod) {
+  const auto asks = [](const std::string& more) {
+    const Report report = read_test_launch(
+        "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\nmax_seq_length: 2048\nper_device_train_batch_size: 4\n"
+        "lora_alpha: 16\n" +
+            more,
+        "r.yaml");
+    return std::ranges::find(report.asked, "training.method", &Asked::key) != report.asked.end();
+  };
+  EXPECT_TRUE(asks(""));
+  EXPECT_FALSE(asks("lora_r: 8"));
+  EXPECT_FALSE(asks("use_lora: false"));
+  EXPECT_FALSE(asks("finetuning_type: lora"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -1,6 +1,8 @@
 // Reads the models whose sizes a torchtune recipe states.
 //
-// Names and defaults: pytorch/torchtune, torchtune/models/{llama2,llama3,mistral,qwen2,gemma}/_component_builders.py.
+// Names and defaults: pytorch/torchtune,
+// torchtune/models/{llama2,llama3,llama3_2,mistral,phi3,qwen2,gemma}/_component_builders.py, and
+// qwen3/_model_builders.py: Qwen 3 is the builder qwen2 with norms of heads and without biases.
 #include "sim/io/import/launch/tuning/torchtune_model.h"
 
 #include <algorithm>
@@ -14,8 +16,8 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr std::pair<std::string_view, const char*> kBuilders[] = {
-    {"llama2", "llama"},    {"llama3", "llama"}, {"llama3_1", "llama"}, {"code_llama2", "llama"},
-    {"mistral", "mistral"}, {"qwen2", "qwen2"},  {"gemma", "gemma"}};
+    {"llama2", "llama"},    {"llama3", "llama"}, {"llama3_1", "llama"}, {"llama3_2", "llama"}, {"code_llama2", "llama"},
+    {"mistral", "mistral"}, {"phi3", "phi3"},    {"qwen2", "qwen2"},    {"gemma", "gemma"}};
 
 /// Keys that every builder needs, and their names in a config.json.
 constexpr std::pair<std::string_view, const char*> kSizes[] = {{"model.num_layers", "num_hidden_layers"},
@@ -52,7 +54,8 @@ std::string plain_builder(const std::string& builder) {
 // Experts, windows and parts of one's own change the layers.
 void refuse_other_parts(const Settings& settings, Report& report) {
   for (const auto& [key, value] : settings.leaves()) {
-    const bool off = value->is_null() || (value->is_string() && value->get<std::string>() == "false");
+    const bool no = value->is_string() && value->get<std::string>() == "false";
+    const bool off = value->is_null() || (no && !key.ends_with("_bias"));  // biases are there unless it is false
     if (!key.starts_with("model.") || off || settings.was_asked(key) || lists_key(kBeside, key)) continue;
     (void)settings.at(key);
     const std::string setting = printable(key, 80);
@@ -80,6 +83,25 @@ std::string missing_key(const Settings& settings, std::string_view plain, std::s
   return plain == "gemma" && !settings.has({"model.head_dim"}) ? "model.head_dim" : "";
 }
 
+// Returns the model of the builder qwen2: with norms of queries and keys and without biases it is Qwen 3. Its keys are
+// read for the whole of either model only.
+const char* type_of_qwen(const Settings& settings) {
+  const auto is = [&](const char* key, std::string_view value) {
+    const auto& document = settings.document().at("model");
+    const auto found = document.find(key);
+    return found != document.end() && *found == value;
+  };
+  constexpr const char *kBiases[] = {"q_proj_bias", "k_proj_bias", "v_proj_bias"}, *kNorms[] = {"q_norm", "k_norm"};
+  const bool newer = std::ranges::all_of(kBiases, [&](const char* key) { return is(key, "false"); }) &&
+                     std::ranges::all_of(kNorms, [&](const char* key) { return is(key, "true"); });
+  const bool older = std::ranges::none_of(kBiases, [&](const char* key) { return is(key, "false"); });
+  if (!newer && !older) return nullptr;
+  for (const char* key : kBiases) (void)settings.at(std::string("model.") + key);
+  for (const char* key : kNorms)
+    if (newer) (void)settings.at(std::string("model.") + key);
+  return newer ? "qwen3" : "qwen2";
+}
+
 void map_sizes(const Settings& settings, const std::string& builder, std::string_view plain, const char* type,
                Report& report) {
   const auto ask = [&](std::string_view key) {
@@ -95,7 +117,12 @@ void map_sizes(const Settings& settings, const std::string& builder, std::string
   if (const std::string missing = missing_key(settings, plain, type); !missing.empty()) return ask(missing);
   for (const auto& [key, name] : kFurther)
     if (const auto value = settings.whole({key})) model[name] = *value;
-  model["tie_word_embeddings"] = plain == "gemma" || settings.on({"model.tie_word_embeddings"});
+  // HF's Qwen 3 has another default.
+  if (std::string_view(type) == "qwen3" && !model.contains("head_dim"))
+    model["head_dim"] =
+        model.at("hidden_size").get<std::int64_t>() / model.at("num_attention_heads").get<std::int64_t>();
+  const bool tied = plain == "gemma" || plain == "llama3_2";
+  model["tie_word_embeddings"] = tied || settings.on({"model.tie_word_embeddings"});
   const bool computed = !model.contains("intermediate_size");
   const auto hidden = model.at("hidden_size").get<std::int64_t>();
   report.map("model", std::move(model), "model._component_ and the sizes beside it");
@@ -114,7 +141,8 @@ void map_torchtune_model(const Settings& settings, const std::string& builder, R
     map_named_model(builder, "model._component_", report);
     return map_dropout(settings, report);
   }
-  map_sizes(settings, builder, plain, kind->second, report);
+  const char* const of_qwen = plain == "qwen2" ? type_of_qwen(settings) : nullptr;
+  map_sizes(settings, builder, plain, of_qwen != nullptr ? of_qwen : kind->second, report);
   map_dropout(settings, report);
   refuse_other_parts(settings, report);
 }

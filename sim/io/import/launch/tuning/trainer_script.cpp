@@ -246,10 +246,12 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   refuse_other_methods(launched.program, report);
   Origins origins = take_names_of_trainer(launched.program, arguments, report);
   const bool by_accelerate = add_deepspeed_of_accelerate(script, launched, folder, arguments);
-  // A variable that nobody sets names the file.
+  const std::string text = text_of_named(script, command.file, folder).value_or("");
+  // A variable that nobody sets names the file. Without quotes it vanishes.
+  const bool vanishes = !command.empties.empty() || !variable_behind("--deepspeed", text).empty();
   for (Argument& argument : arguments)
-    if (argument.name == "deepspeed" && joined_values(argument).empty() &&
-        (!argument.values.empty() || !command.empties.empty()) && last_of(arguments, "zero-stage") == nullptr)
+    if (argument.name == "deepspeed" && joined_values(argument).empty() && (!argument.values.empty() || vanishes) &&
+        last_of(arguments, "zero-stage") == nullptr)
       argument.values = {"<...>"};
   const bool type_of_chat = add_type_of_chat(origins, arguments);
   // DeepSpeed's own flag (deepspeed.add_config_arguments). The Trainer's is --deepspeed FILE.
@@ -268,7 +270,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (!stated) gpus = megatron::gpus_of_counts(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
-  Json document = document_of(arguments, origins, text_of_named(script, command.file, folder).value_or(""), report);
+  Json document = document_of(arguments, origins, text, report);
   if (!is_swift(command) && has_default_batch(arguments)) {
     document["per_device_train_batch_size"] = "8";
     report.approximate("per_device_train_batch_size", "8 is the Trainer's default (training_args.py)");

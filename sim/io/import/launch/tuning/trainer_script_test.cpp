@@ -866,5 +866,16 @@ TEST(TrainerScript, KeysOfOtherMethodsAreRefused) {
     EXPECT_EQ(refused_lines(read_with(key)), "") << key;
 }
 
+TEST(TrainerScript, AVariableThatVanishesBehindDeepSpeedIsAskedFor) {
+  const Folder folder;
+  const auto asks = [&](const std::string& words) {
+    const Report report = folder.read("deepspeed --num_gpus 8 --num_nodes 2 train.py " + words + kArguments + "\n");
+    return std::ranges::find(report.asked, "optimizer.zero_stage", &Asked::key) != report.asked.end();
+  };
+  EXPECT_TRUE(asks("--deepspeed $DS_CONFIG"));
+  EXPECT_TRUE(asks("--deepspeed \"$DS_CONFIG\""));
+  EXPECT_FALSE(asks("--deepspeed --zero_stage 2"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

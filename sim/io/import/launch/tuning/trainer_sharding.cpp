@@ -53,6 +53,26 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   (void)settings.at("fsdp_config");
 }
 
+// Source: huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file
+// recipes/accelerate_configs/deepspeed_zero3.yaml scripts/run_sft.py RECIPE.
+void ask_for_sharding_of_handbook(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
+  const bool mixes = document.contains("dataset_mixer") || document.contains("dataset_mixture");
+  if (!mixes || document.contains("deepspeed") || document.contains("fsdp") || gpus == 1) return;
+  if (report.whole("optimizer.zero_stage") != 0) return;
+  report.forget("optimizer.zero_stage");
+  report.ask(
+      "optimizer.zero_stage",
+      "accelerate's file beside the recipe decides about ZeRO and FSDP; state --set optimizer.zero_stage=N, with 0 "
+      "where every rank holds everything");
+  if (report.at("precision_recipe.master") != "none") return;
+  for (const char* part : {"weights", "gradients", "master"}) report.forget(std::string("precision_recipe.") + part);
+  if (report.at("precision_recipe.moments") == "bf16") report.forget("precision_recipe.moments");
+  if (report.at("precision_recipe").empty()) report.remove("precision_recipe");
+  report.approximate("torch_dtype",
+                     "DeepSpeed and FSDP keep copies in fp32, which are taken; without them state --set "
+                     "precision_recipe.master=none, .gradients=bf16 and .moments=bf16");
+}
+
 // Source: transformers, integrations/deepspeed.py, HfTrainerDeepSpeedConfig.trainer_config_process.
 void check_batch_of_deepspeed(const Settings& settings, const Json& deepspeed, Report& report) {
   Report unread;

@@ -9,6 +9,9 @@
 
 namespace foretoken::io::launch::tuning {
 
+/// Asks for the stage of ZeRO of a recipe of the alignment handbook without accelerate's file, which decides about it.
+void ask_for_sharding_of_handbook(const Json& document, std::optional<std::int64_t> gpus, Report& report);
+
 /// Maps the stage of ZeRO, and what moves to the host. Asks where a file decides that is not there, and where a program
 /// of the user's own states nothing. `deepspeed` is the configuration, where it is at hand.
 void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::optional<std::int64_t> gpus,
