@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -130,6 +131,31 @@ Texts operands_written(const Texts& words) {
   return files;
 }
 
+// Returns $NAME and ${NAME} as parts of their own, and the texts between.
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '$' ? end_of_part(text, at) : std::min(text.find('$', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return parts;
+}
+
+// Returns NAME of $NAME and ${NAME}; empty for another text.
+std::string_view variable_in(std::string_view part) {
+  if (!part.starts_with('$')) return "";
+  const bool braced = part.starts_with("${") && part.ends_with('}');
+  const std::string_view name = braced ? part.substr(2, part.size() - 3) : part.substr(1);
+  return is_name(name) ? name : "";
+}
+
+// Returns the one operand of envsubst, which lists names; nothing for none.
+std::optional<std::string> names_to_fill_in(const Texts& words) {
+  const bool listed = words.size() == 2 && words[0] == "envsubst" && words[1].find('$') != std::string::npos;
+  return listed && !is_unknown(words[1]) ? std::optional(words[1]) : std::nullopt;
+}
+
 }  // namespace
 
 // echo '{"a": 8}' > ds.json
@@ -144,17 +170,17 @@ std::optional<std::string> Interpreter::echoed(const Texts& words, const Simple&
   return words[0] == "echo" ? echo_output(known) : printf_output(known);
 }
 
-// The text with a value in place of every $NAME and ${NAME}, as envsubst writes it.
-std::string Interpreter::with_variables(const std::string& text) {
+// The text with a value in place of every $NAME and ${NAME}, as envsubst writes it. `format` lists the names that
+// count; nothing stands for all: gettext, manual of envsubst, SHELL-FORMAT.
+std::string Interpreter::with_variables(const std::string& text, const std::optional<std::string>& format) {
+  std::set<std::string_view> listed;
+  for (const std::string_view part : parts_of(format ? std::string_view(*format) : std::string_view()))
+    listed.insert(variable_in(part));
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '$' ? end_of_part(text, at) : at + 1;
-    std::string_view part = std::string_view(text).substr(at, end - at);
-    at = end;
-    const bool braced = part.starts_with("${") && part.ends_with('}');
-    const std::string_view name = part.substr(std::min<std::size_t>(braced ? 2 : 1, part.size()));
-    const bool plain = part.starts_with('$') && is_name(braced ? name.substr(0, name.size() - 1) : name);
-    result += plain ? expander_.text(part) : std::string(part);
+  for (const std::string_view part : parts_of(text)) {
+    const std::string_view name = variable_in(part);
+    const bool filled = !name.empty() && (!format || listed.contains(name));
+    result += filled ? expander_.text(part) : std::string(part);
   }
   budget_.take(result.size());
   return result;
@@ -176,7 +202,8 @@ std::optional<std::string> Interpreter::text_made(const Texts& words, const Simp
   // ssh HOST cat > FILE <<END
   const bool shows = name == "cat" || (words.back() == "cat" && !command.document.empty());
   const bool alone = words.size() == 1 || (words.size() == 2 && words[1] == "-") || words.back() == "cat";
-  if (!(edit || copies || shows || moves || (name == "envsubst" && alone))) return std::nullopt;
+  const auto names = names_to_fill_in(words);
+  if (!(edit || copies || shows || moves || (name == "envsubst" && (alone || names)))) return std::nullopt;
   const bool names_file = (name == "cat" && words.size() == 2 && !alone) || moves;
   if (shows && !names_file && !alone) return std::nullopt;
   if (!command.document.empty()) text = command.document;
@@ -187,7 +214,7 @@ std::optional<std::string> Interpreter::text_made(const Texts& words, const Simp
     if (!text) text = text_near(edit->file);
   }
   if (!text || text->size() > kLongest) return std::nullopt;
-  if (name == "envsubst") text = with_variables(*text);
+  if (name == "envsubst") text = with_variables(*text, names);
   for (const Replacement& one : edit ? edit->replacements : std::vector<Replacement>()) {
     if (text->size() > kLongest) return std::nullopt;
     budget_.take(text->size());

@@ -124,7 +124,7 @@ class Interpreter {
   void write_into(const std::string& place, const std::string& text, bool appends, const Simple& command);
   void note_unread(const std::string& place, const Simple& command);
   void keep_piped(std::optional<std::string> text);
-  [[nodiscard]] std::string with_variables(const std::string& text);
+  [[nodiscard]] std::string with_variables(const std::string& text, const std::optional<std::string>& format);
   void scheduler_options(const Texts& words);
   [[nodiscard]] std::optional<Found> found_file(const std::string& path, int levels);
   [[nodiscard]] std::optional<std::string> text_of_file(const std::string& path);

@@ -392,6 +392,22 @@ TEST(ReadScript, EnvsubstKeepsWhatIsUnknown) {
   EXPECT_EQ(why_unknown(text), "the output of `date`");
 }
 
+// gettext, manual of envsubst: only the variables of SHELL-FORMAT are filled in.
+TEST(ReadScript, EnvsubstMayListItsNames) {
+  const auto made = [](const std::string& envsubst) {
+    return value(read("cat <<'EOF' > t.yaml\nA: ${A}\nB: $B\nEOF\nA=1 B=2\nN='$A $B'\n" + envsubst +
+                      " > b.yaml\nX=$(yq '.A + \".\" + .B' b.yaml)"),
+                 "X");
+  };
+  EXPECT_EQ(made("envsubst < t.yaml"), "1.2");
+  EXPECT_EQ(made("envsubst '$A $B' < t.yaml"), "1.2");
+  EXPECT_EQ(made("envsubst '${A},${B}' < t.yaml"), "1.2");
+  EXPECT_EQ(made("envsubst \"$N\" < t.yaml"), "1.2");
+  EXPECT_EQ(made("envsubst '$A' < t.yaml"), "1.$B");
+  EXPECT_EQ(made("cat t.yaml | envsubst '$B'"), "${A}.2");
+  EXPECT_TRUE(is_unknown(made("envsubst \"$(date)\" < t.yaml")));
+}
+
 TEST(ReadScript, AJobMayBeAHereDocument) {
   const Script script = read(
       "N=4\nexport RUN=\"python train.py --layers 2\"\nsbatch <<EOF\n#!/bin/bash\n#SBATCH --nodes=${N}\nsrun -l \\\n"
