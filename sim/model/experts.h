@@ -25,11 +25,13 @@ struct Experts {
   std::int64_t every = 1;        ///< then only every n-th layer of the model has experts
 
   /// Returns the chance that some of `tokens` chooses an expert: 1 - (1 - k/E)^T where all are equally popular, else
-  /// the mean of 1 - exp(-T p k/E) over a gamma distribution of p with mean 1.
+  /// the mean of 1 - exp(-T p k/E) over a gamma distribution of p with mean 1. The second counts as if one token could
+  /// choose an expert twice, so it is no less than k/E, which one token chooses.
   [[nodiscard]] double chance_met(double tokens) const {
     const double each = static_cast<double>(per_token) / static_cast<double>(count);
     if (popularity_shape == 0) return 1 - std::pow(1 - each, tokens);
-    return 1 - std::pow(1 + tokens * each / popularity_shape, -popularity_shape);
+    return std::max(each * std::min(tokens, 1.0),
+                    1 - std::pow(1 + tokens * each / popularity_shape, -popularity_shape));
   }
 
   /// Returns true when a layer has experts. Layers count from 0.

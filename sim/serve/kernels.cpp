@@ -13,13 +13,6 @@
 namespace foretoken::serve {
 namespace {
 
-/// Returns true when one reading of keys and values serves all query heads of a group.
-bool shares_readings(const CacheAttention& shape, const Engine& engine) {
-  const std::int64_t group = shape.heads / shape.kv_heads;
-  const auto& sizes = engine.xqa_group_sizes;
-  return shape.latent || !sizes || std::find(sizes->begin(), sizes->end(), group) != sizes->end();
-}
-
 /// Returns true when products compute in 16 bits over narrower weights.
 bool is_weight_only(WeightPrecision precision) {
   return precision == WeightPrecision::kInt8 || precision == WeightPrecision::kInt4 ||
@@ -28,14 +21,23 @@ bool is_weight_only(WeightPrecision precision) {
 
 }  // namespace
 
+CacheReading cache_reading(std::int64_t heads, std::int64_t kv_heads, const Service& service) {
+  const auto& sizes = service.engine.xqa_group_sizes;
+  const bool shares = service.model.latent || !sizes || heads == kv_heads ||
+                      std::find(sizes->begin(), sizes->end(), heads / kv_heads) != sizes->end();
+  if (shares) return CacheReading::kShared;
+  const bool has_rate = service.laws && service.laws->l2_rate;
+  return has_rate && service.cache_bytes == 2 ? CacheReading::kThroughL2 : CacheReading::kFromMemory;
+}
+
 // A kernel without shared readings has a block of threads for each query head, which reads the keys and values of its
 // head. The blocks of a group run side by side: the first reads from memory, and all through the L2 cache. Where its
-// rate is not known, all read from memory. So do those of a cache of 8 bits: each block widens what it reads, which
-// published rows show to take as long as three of four readings from memory (docs/modeller/serving.md).
+// rate is not known, all are taken to read from memory. So are those of a cache of 8 bits, which each block widens by
+// itself: published rows take as long as three of the four readings that are counted (docs/modeller/serving.md).
 Seconds cache_attention_time(const CacheAttention& shape, const Service& service) {
-  const bool shares = shares_readings(shape, service.engine);
-  const bool through_l2 = !shares && service.cache_bytes == 2 && service.laws && service.laws->l2_rate;
-  const std::int64_t readers = shares || through_l2 ? shape.kv_heads : shape.heads;
+  const CacheReading reading = cache_reading(shape.heads, shape.kv_heads, service);
+  const bool through_l2 = reading == CacheReading::kThroughL2;
+  const std::int64_t readers = reading == CacheReading::kFromMemory ? shape.heads : shape.kv_heads;
   const double once = real(shape.sequences) * shape.cached * shape.token_bytes;
   const double read = once * (real(readers) / real(shape.kv_heads));
   const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
@@ -50,19 +52,18 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
        .key_dim = shape.head_dim,
        .value_dim = shape.latent ? 0 : shape.value_dim,
        .cache_bytes = service.cache_bytes,
-       .again =
-           through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)},
+       .l2 = through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)},
       !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
 }
 
-cost::AllReduceKernels sum_kernels(int ranks, const Service& service) {
+cost::AllReduceKernels all_reduce_kernels(int ranks, const Service& service) {
   const cost::AllReduceKernels wanted = service.engine.all_reduce;
   if (wanted == cost::AllReduceKernels::kNccl || !service.laws) return cost::AllReduceKernels::kNccl;
-  return cost::nearest_kernels(wanted, ranks, service.laws->all_reduces).value_or(cost::AllReduceKernels::kNccl);
+  return cost::kernels_or_stand_in(wanted, ranks, service.laws->all_reduces).value_or(cost::AllReduceKernels::kNccl);
 }
 
-std::optional<Seconds> small_sum_time(Bytes payload, int ranks, const Service& service) {
-  const cost::AllReduceKernels kernels = sum_kernels(ranks, service);
+std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const Service& service) {
+  const cost::AllReduceKernels kernels = all_reduce_kernels(ranks, service);
   if (kernels == cost::AllReduceKernels::kNccl) return std::nullopt;
   return cost::small_all_reduce_time(payload, ranks, kernels, service.laws->all_reduces);
 }
@@ -143,6 +144,28 @@ std::string other_products(const Service& service) {
 }
 
 }  // namespace
+
+std::optional<std::string> why_no_backend(WeightPrecision precision, const Service& service) {
+  if (service.moe_backend == MoeBackend::kAuto || !service.model.experts) return std::nullopt;
+  const bool triton = service.moe_backend == MoeBackend::kTriton;
+  const net::Gpu& gpu = service.cluster.gpu;
+  if (precision != WeightPrecision::kMxfp4)
+    return fmt::format("expected auto: experts in {} have one kind of kernels; {} is of mxfp4", name_of(precision),
+                       name_of(service.moe_backend));
+  if (triton && !service.engine.triton)
+    return fmt::format(
+        "expected auto: engine {} has no times of Triton's kernels (triton_launch_us); trt-llm-2025 has "
+        "them",
+        service.engine.name);
+  if (triton && gpu.architecture != "hopper")
+    return fmt::format("expected auto: TensorRT-LLM has Triton's experts on Hopper alone, found {}", gpu.name);
+  if (!triton && experts_law(service) == nullptr)
+    return fmt::format(
+        "expected auto: no table of {} has Marlin's kernels; h100-sxm5-80gb and h200-sxm5-141gb have "
+        "one",
+        gpu.name);
+  return std::nullopt;
+}
 
 std::optional<std::string> why_not(WeightPrecision precision, const Service& service) {
   const cost::Profile& profile = service.profile;

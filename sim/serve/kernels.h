@@ -21,16 +21,25 @@ struct CacheAttention {
   bool latent = false;     ///< all heads read one narrow vector a token
 };
 
+/// The way in which a decode kernel reads keys and values for the query heads of a group.
+enum class CacheReading : std::uint8_t {
+  kShared,     ///< one reading for all heads
+  kThroughL2,  ///< one from memory, and one for each head from the L2 cache
+  kFromMemory  ///< one from memory for each head
+};
+/// Returns the reading of a model's decode kernels, `kv_heads` of them for `heads` query heads.
+[[nodiscard]] CacheReading cache_reading(std::int64_t heads, std::int64_t kv_heads, const Service& service);
+
 /// Time of one kernel of attention over the cache, by the law of the GPU where there is one. Otherwise it reads keys
 /// and values once at the rate of other memory-bound kernels.
 [[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const Service& service);
 
-/// Returns whose kernels sum small buffers over so many tensor ranks: the engine's, or those of another engine where
+/// Returns the kernels of small all-reduces over so many tensor ranks: the engine's, or those of another engine where
 /// the GPU has no table of them. kNccl: the engine has none, or the GPU no table.
-[[nodiscard]] cost::AllReduceKernels sum_kernels(int ranks, const Service& service);
+[[nodiscard]] cost::AllReduceKernels all_reduce_kernels(int ranks, const Service& service);
 
-/// Time of a small sum over tensor ranks in a node by these kernels; nothing where NCCL sums.
-[[nodiscard]] std::optional<Seconds> small_sum_time(Bytes payload, int ranks, const Service& service);
+/// Time of a small all-reduce over tensor ranks in a node by these kernels; nothing where NCCL's are used.
+[[nodiscard]] std::optional<Seconds> small_all_reduce_time(Bytes payload, int ranks, const Service& service);
 
 /// Returns the law of the service's experts in MXFP4; nullptr where no table of the GPU has their kernels.
 [[nodiscard]] const cost::NarrowExpertsLaw* experts_law(const Service& service);
@@ -41,6 +50,10 @@ struct CacheAttention {
 /// Returns the precision that products compute in: that of the weights, or 16 bits. Those of int8 and int4 weights are
 /// fp16 where the profile knows no bf16, as on Volta and Turing.
 [[nodiscard]] Precision computes_in(WeightPrecision precision, const cost::Profile& profile);
+
+/// Returns why experts in this precision cannot run by the service's kernels of experts (moe.backend); nothing if they
+/// can.
+[[nodiscard]] std::optional<std::string> why_no_backend(WeightPrecision precision, const Service& service);
 
 /// Returns why the service cannot have weights of this precision; nothing if it can.
 [[nodiscard]] std::optional<std::string> why_not(WeightPrecision precision, const Service& service);

@@ -173,7 +173,7 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
   if (!row) return Seconds(0);
   const bool sums = row->collective == CollectiveKind::kAllReduce && row->site.group.nodes == 1;
   if (sums)
-    if (const auto small = small_sum_time(row->payload, row->site.group.ranks, service_))
+    if (const auto small = small_all_reduce_time(row->payload, row->site.group.ranks, service_))
       return engine.collective + *small;
   return engine.collective + step::cost_of(*row, job_);
 }
@@ -205,7 +205,7 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) 
     const bool triton = service_.moe_backend == MoeBackend::kTriton && std::any_of(ops.begin(), ops.end(), is_experts);
     const Engine& engine = service_.engine;
     times.layers.push_back(ops_time(ops, real(all)) + unfused + quantized_inputs(tokens) +
-                           (triton ? engine.triton->sorting(tokens) : Seconds(0)));
+                           (triton ? engine.triton->sorting(all) : Seconds(0)));
     times.launches.push_back((1 + real(std::ssize(ops))) * engine.launch +
                              (triton ? engine.triton->launch : Seconds(0)));
   }

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/serve/kernels.h"
 #include "sim/serve/run/simulate.h"
@@ -181,50 +183,86 @@ bool keeps_up(const Requests& requests, const Prediction& prediction) {
   return prediction.makespan_s <= (1 + kLate) * prediction.arrival_span_s + answering;
 }
 
-std::vector<std::string> assumptions_of(const Service& service) {
-  std::vector<std::string> assumptions = service.notes.assumptions;
-  assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
-  const bool integers = service.precision == WeightPrecision::kW8a8;
+namespace {
+
+void assume_products_and_attention(const Service& service, std::vector<std::string>& assumptions) {
+  const bool integers = service.precision == WeightPrecision::kW8a8, unfused = runs_unfused(service);
   if (is_wide(service.precision) || integers) {
     const auto law = service.profile.gemm.find(computes_in(service.precision, service.profile));
     if (law != service.profile.gemm.end() && law->second.evidence.provenance == cost::Provenance::kScaled)
       assumptions.push_back(fmt::format("products in {} are scaled from {}: {}", name_of(service.precision),
                                         law->second.evidence.scaled_from, law->second.evidence.source));
-    assumptions.push_back(
-        integers ? "fused attention takes the time of 16 bits: no table has it in integers of 8 bits"
-                 : fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
-  } else if (runs_unfused(service)) {
-    assumptions.push_back(service.model.encoder
-                              ? fmt::format("attention unfused: engine {} has no fused kernels for heads of {}",
-                                            service.engine.name, service.model.head_dim)
-                              : "attention over prompts unfused: fused kernels do not read relative positions");
   }
-  if (service.precision == WeightPrecision::kMxfp4 && experts_law(service) == nullptr)
+  if (is_wide(service.precision))
+    assumptions.push_back(fmt::format("attention unfused: fused kernels have none for {}", name_of(service.precision)));
+  else if (unfused && service.model.encoder)
+    assumptions.push_back(fmt::format("attention unfused: engine {} has no fused kernels for heads of {}",
+                                      service.engine.name, service.model.head_dim));
+  else if (unfused)
+    assumptions.emplace_back("attention over prompts unfused: fused kernels do not read relative positions");
+  else if (integers)
+    assumptions.emplace_back("fused attention takes the time of 16 bits: no table has it in integers of 8 bits");
+  if (cache_reading(service.model.heads, service.model.kv_heads, service) == CacheReading::kFromMemory &&
+      !service.model.encoder)
+    assumptions.push_back(
+        service.cache_bytes < 2
+            ? "decoding without an XQA kernel reads the cache from memory for each query head, since each head widens "
+              "its 8 bits: published runs take three quarters of that time"
+            : fmt::format("decoding without an XQA kernel reads the cache from memory for each query head: the rate of "
+                          "the L2 cache of {} is not known",
+                          service.cluster.gpu.name));
+}
+
+void assume_experts(const Service& service, std::vector<std::string>& assumptions) {
+  if (!service.model.experts) return;
+  const cost::NarrowExpertsLaw* law = experts_law(service);
+  if (service.precision == WeightPrecision::kMxfp4 && law == nullptr)
     assumptions.push_back(
         fmt::format("experts in mxfp4 compute in 16 bits and read fewer bytes: no table of {} has their kernels",
                     service.cluster.gpu.name));
-  if (const cost::NarrowExpertsLaw* law = experts_law(service);
-      law != nullptr && service.moe_backend == MoeBackend::kMarlin)
+  if (law != nullptr && service.moe_backend == MoeBackend::kMarlin)
     assumptions.push_back(
         fmt::format("experts by Marlin's kernels as vLLM runs them (moe.backend), by a law of other shapes: held-out "
                     "rows of its table are within {:.0f} % (median) and {:.0f} % (nine of ten)",
                     100 * law->evidence.median_error, 100 * law->evidence.p90_error));
   if (service.moe_backend == MoeBackend::kTriton)
-    assumptions.emplace_back(
-        "experts by Triton's kernels in TensorRT-LLM (moe.backend): their host time and sorting are "
-        "fitted on gpt-oss-120b on two H200; other models, GPUs and hosts take other times");
+    assumptions.push_back(
+        fmt::format("experts by Triton's kernels (moe.backend): their host time and sorting are "
+                    "numbers of engine {}; other models, GPUs and hosts take other times",
+                    service.engine.name));
+  const double shape = service.model.experts->popularity_shape;
+  const std::vector<Pool> pools = pools_of(service);
+  const bool spread = std::any_of(pools.begin(), pools.end(), [](const Pool& pool) { return pool.degrees.expert > 1; });
+  if (shape > 0)
+    assumptions.push_back(fmt::format("some experts are more popular than others (expert_popularity_shape {}){}", shape,
+                                      spread && service.imbalance == 1
+                                          ? ", and expert ranks still get equally many tokens: state moe.imbalance"
+                                          : ""));
+}
+
+void assume_all_reduces(const Service& service, std::vector<std::string>& assumptions) {
   std::map<int, cost::AllReduceKernels> others;  // by tensor degree
   for (const Pool& pool : pools_of(service)) {
     const int ranks = pool.degrees.tensor;
     const bool inside = ranks > 1 && ranks <= service.cluster.links.gpus;
-    const cost::AllReduceKernels kernels = sum_kernels(ranks, service);
+    const cost::AllReduceKernels kernels = all_reduce_kernels(ranks, service);
     if (inside && kernels != service.engine.all_reduce) others[ranks] = kernels;
   }
   for (const auto& [ranks, kernels] : others)
-    assumptions.push_back(
-        fmt::format("small sums over {} GPUs take {} time: no table of {} has the engine's own kernels for as many",
-                    ranks, kernels == cost::AllReduceKernels::kNccl ? "NCCL's" : fmt::format("{}'s", name_of(kernels)),
-                    service.cluster.gpu.name));
+    assumptions.push_back(fmt::format(
+        "small all-reduces over {} GPUs take {} time: no table of {} has the engine's own kernels for as many", ranks,
+        kernels == cost::AllReduceKernels::kNccl ? "NCCL's" : fmt::format("{}'s", name_of(kernels)),
+        service.cluster.gpu.name));
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions_of(const Service& service) {
+  std::vector<std::string> assumptions = service.notes.assumptions;
+  assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
+  assume_products_and_attention(service, assumptions);
+  assume_experts(service, assumptions);
+  assume_all_reduces(service, assumptions);
   return assumptions;
 }
 

@@ -406,6 +406,7 @@ TEST(Serve, FewerExpertsAreMetWhereSomeArePopular) {
   experts.popularity_shape = 2;
   EXPECT_NEAR(experts.chance_met(64), 1 - 1 / 4.0, 1e-12) << "(1 + 64 x 4 / 128 / 2)^-2";
   EXPECT_LT(experts.chance_met(64), even);
+  EXPECT_DOUBLE_EQ(experts.chance_met(1), 4.0 / 128) << "one token meets its own";
   experts.popularity_shape = 1e9;
   EXPECT_NEAR(experts.chance_met(64), 1 - std::exp(-2), 1e-6) << "as many of each";
 }
@@ -436,7 +437,7 @@ TEST(Serve, EnginesSumBySmallKernelsOfTheirOwn) {
   };
   const auto us = [&](cost::AllReduceKernels kernels, int ranks) {
     service.engine.all_reduce = kernels;
-    const auto time = small_sum_time(Bytes(1000), ranks, service);
+    const auto time = small_all_reduce_time(Bytes(1000), ranks, service);
     return time ? time->value() * 1e6 : -1;
   };
   using enum cost::AllReduceKernels;

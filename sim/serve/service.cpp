@@ -84,6 +84,18 @@ std::int64_t Service::longest_prompt() const {
   return longest;
 }
 
+std::string_view name_of(MoeBackend backend) {
+  switch (backend) {
+    case MoeBackend::kMarlin:
+      return "marlin";
+    case MoeBackend::kTriton:
+      return "triton";
+    case MoeBackend::kAuto:
+      break;
+  }
+  return "auto";
+}
+
 bool runs_unfused(const Service& service) {
   const auto& halves = service.model.encoder_decoder;
   const auto& dims = service.engine.fused_head_dims;

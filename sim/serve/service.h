@@ -140,6 +140,8 @@ enum class MoeBackend : std::uint8_t {
   kTriton   ///< Triton's: the host launches many small kernels for the experts of a layer
 };
 
+[[nodiscard]] std::string_view name_of(MoeBackend backend);  ///< "auto", "marlin", "triton"
+
 /// A complete and valid question about serving.
 struct Service {
   std::string name;

@@ -24,6 +24,7 @@ constexpr auto kServedKeys = std::to_array<ServedKey>({
     {"batching", "batching", Scale::kSwitch, &ServedPlace::batching},
     {"weights", "precision of weights", Scale::kKind, &ServedPlace::weights},
     {"cache", "precision of the cache", Scale::kSwitch, &ServedPlace::cache},
+    {"kernels", "kernels", Scale::kSwitch, &ServedPlace::kernels},
     {"pools", "pools", Scale::kSwitch, &ServedPlace::pools},
     {"draft", "speculation", Scale::kSwitch, &ServedPlace::draft},
     {"tensor", "tensor degree", Scale::kDoubling, &ServedPlace::tensor},

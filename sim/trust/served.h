@@ -25,6 +25,7 @@ struct ServedPlace {
   std::string engine = "", gpu = "", arrivals = "";    ///< arrivals: "batch", "users", "poisson", "trace"
   std::string batching = "";                           ///< "static", "continuous"
   std::string weights = "16 bits", cache = "16 bits";  ///< precisions
+  std::string kernels = "the engine's";                ///< of experts, or of integers, where the question chooses them
   std::string pools = "one", draft = "none";           ///< prompts and decoding apart: "two"; speculation: "on"
   double parameters = 1;
   double tensor = 1, pipeline = 1, expert = 1, attention_data = 1, instances = 1;

@@ -142,6 +142,9 @@ const std::vector<WrongService> kWrongServices{
     {"fused attention for no head dimension",
      {R"(engine={"base": "fastertransformer-bert", "fused_head_dims": []})"},
      "fused_head_dims: expected at least one number"},
+    {"Triton's kernels on another GPU than Hopper",
+     {"model=gpt-oss-120b", "precision=mxfp4", "engine=trt-llm-2025", "moe.backend=triton", "cluster=dgx-b200-ndr"},
+     "TensorRT-LLM has Triton's experts on Hopper alone, found b200-sxm-180gb"},
     {"products in 32 bits of an engine of decoders",
      {R"(engine={"base": "vllm", "int8_mode": 1})"},
      "int8_mode: expected none: it is of engines that serve encoders"},
@@ -245,8 +248,8 @@ TEST(ServeCommand, SaysWhereAnotherTimeOrEngineStandsIn) {
   std::vector<std::string> four = gb200, eight = gb200;
   four.emplace_back("4");
   eight.emplace_back("8");
-  EXPECT_THAT(assumes(eight), HasSubstr("small sums over 8 GPUs take NCCL's time: no table of gb200-186gb"));
-  EXPECT_THAT(assumes(four), Not(HasSubstr("small sums")));
+  EXPECT_THAT(assumes(eight), HasSubstr("small all-reduces over 8 GPUs take NCCL's time: no table of gb200-186gb"));
+  EXPECT_THAT(assumes(four), Not(HasSubstr("small all-reduces")));
   EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100", "--set", "engine=megatron"}),
               HasSubstr("engine megatron has the numbers of fastertransformer"));
   EXPECT_THAT(assumes({"serve", "gpt3-175b-8-a100"}), Not(HasSubstr("Megatron-LM slower")));
@@ -431,6 +434,43 @@ TEST(ServeCommand, TheAnswerNamesMarlinsExperts) {
   EXPECT_THAT(assumptions("auto"), Not(HasSubstr("Marlin")));
 }
 
+TEST(ServeCommand, ASearchKeepsToPrecisionsThatItsBackendHas) {
+  const std::vector<std::string> question{"serve", "--model",  "gpt-oss-120b", "--cluster",   "hgx-h200-ndr", "--gpus",
+                                          "8",     "--engine", "trt-llm-2025", "--precision", "mxfp4",        "--input",
+                                          "1024",  "--output", "64",           "--search",    "--precisions"};
+  const auto search = [&](const char* precisions) {
+    std::vector<std::string> words = question;
+    words.insert(words.end(), {precisions, "--set", "moe.backend=triton"});
+    return run_foretoken(words);
+  };
+  const Ran refused = search("mxfp4,fp8");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.err,
+            "--precisions fp8: moe.backend: expected auto: experts in fp8 have one kind of kernels; triton "
+            "is of mxfp4\n");
+}
+
+TEST(ServeCommand, TheAnswerSaysTheKernelsOfExperts) {
+  const Ran ran =
+      run_foretoken({"serve", "--model", "gpt-oss-120b", "--cluster", "hgx-h200-ndr", "--gpus", "8", "--engine",
+                     "trt-llm-2025", "--precision", "mxfp4", "--json", "--set", "moe.backend=triton"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer["moe"]["backend"], "triton");
+  EXPECT_THAT(answer["assumptions"].dump(), HasSubstr("experts by Triton's kernels (moe.backend)"));
+  EXPECT_THAT(answer["assumptions"].dump(), HasSubstr("some experts are more popular than others"));
+}
+
+TEST(ServeCommand, SaysWhereTheCacheIsReadForEachQueryHead) {
+  const auto assumptions = [](const char* cluster) {
+    const Ran ran = run_foretoken({"serve", "--model", "llama-3-8b", "--cluster", cluster, "--gpus", "1", "--json",
+                                   "--set", R"(engine={"base": "trt-llm", "xqa_group_sizes": [1, 8]})"});
+    return json::parse(ran.out).at("assumptions").dump();
+  };
+  EXPECT_THAT(assumptions("dgx-b200-ndr"), HasSubstr("the rate of the L2 cache of b200-sxm-180gb is not known"));
+  EXPECT_THAT(assumptions("dgx-a100-40gb-hdr"), Not(HasSubstr("L2 cache")));
+}
+
 TEST(ServeCommand, AnEncoderRunsInIntegersOf8Bits) {
   const auto answer = [](const char* precision) {
     return json::parse(run_foretoken({"serve", "bert-base-a100", "--json", "--precision", precision}).out);
@@ -438,6 +478,9 @@ TEST(ServeCommand, AnEncoderRunsInIntegersOf8Bits) {
   const json half = answer("fp16"), narrow = answer("w8a8");
   EXPECT_LT(narrow["latency_s"]["mean"], half["latency_s"]["mean"]);
   EXPECT_THAT(narrow["assumptions"].dump(), HasSubstr("no table has it in integers of 8 bits"));
+  const Ran unfused = run_foretoken({"serve", "bert-base-a100", "--json", "--precision", "w8a8", "--set",
+                                     R"(engine={"base": "fastertransformer-bert", "fused_head_dims": [32]})"});
+  EXPECT_THAT(json::parse(unfused.out)["assumptions"].dump(), HasSubstr("no fused kernels for heads of 64"));
   const Ran decoder = run_foretoken({"serve", "gpt3-20b-a100", "--precision", "w8a8"});
   EXPECT_EQ(decoder.status, 2);
   EXPECT_THAT(decoder.err, HasSubstr("w8a8 is of encoders, and "));

@@ -19,8 +19,8 @@ Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law) {
   const Bytes bytes(shape.cached_tokens * width * shape.cache_bytes + 2 * queries);
   const double memory = (bytes / law.bandwidth).value();
   const double walk = law.step.value() * std::log2(1 + shape.cached_tokens / real(shape.sequences) / kKeysOfAPart);
-  const double p = law.sharpness, again = std::pow(shape.again.value(), p);
-  return law.launch + Seconds(std::pow(std::pow(memory, p) + std::pow(walk, p) + again, 1 / p));
+  const double p = law.sharpness, l2 = std::pow(shape.l2.value(), p);
+  return law.launch + Seconds(std::pow(std::pow(memory, p) + std::pow(walk, p) + l2, 1 / p));
 }
 
 }  // namespace foretoken::cost

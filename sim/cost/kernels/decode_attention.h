@@ -14,10 +14,10 @@ namespace foretoken::cost {
 
 /// One law of a GPU's decode kernels.
 ///
-///   t = launch + (memory^p + walk^p + again^p)^(1/p)
+///   t = launch + (memory^p + walk^p + l2^p)^(1/p)
 ///   memory = bytes / bandwidth,  walk = step log2(1 + keys / 256)
 ///
-/// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts. `again` is
+/// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts. `l2` is
 /// the time of reading keys and values through the L2 cache, where each query head reads those of its group by itself.
 struct DecodeLaw {
   Seconds launch{};
@@ -44,7 +44,7 @@ struct DecodeShape {
   double cached_tokens = 1;    ///< over all sequences, as far as the window reaches
   std::int64_t heads = 1, kv_heads = 1, key_dim = 128, value_dim = 128;
   double cache_bytes = 2;  ///< of an element
-  Seconds again{};         ///< of reading through the L2 cache; 0: all query heads of a group share one reading
+  Seconds l2{};            ///< of reading through the L2 cache; 0: all query heads of a group share one reading
 };
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.

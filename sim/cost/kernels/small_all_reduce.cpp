@@ -26,7 +26,8 @@ const SmallAllReduce* SmallAllReduces::over(int ranks) const {
   return found == tables.end() ? nullptr : &*found;
 }
 
-std::optional<AllReduceKernels> nearest_kernels(AllReduceKernels wanted, int ranks, const EngineAllReduces& engines) {
+std::optional<AllReduceKernels> kernels_or_stand_in(AllReduceKernels wanted, int ranks,
+                                                    const EngineAllReduces& engines) {
   const auto has = [&](const auto& engine) { return engine.second.over(ranks) != nullptr; };
   const auto own = engines.find(wanted);
   if (own != engines.end() && has(*own)) return wanted;

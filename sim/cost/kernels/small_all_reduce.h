@@ -39,10 +39,10 @@ struct SmallAllReduces {
 };
 using EngineAllReduces = std::map<AllReduceKernels, SmallAllReduces>;
 
-/// Returns the kernels whose table stands for `wanted` over so many ranks: their own, else the first of the other
-/// engines'. Nothing: no engine has a table.
-[[nodiscard]] std::optional<AllReduceKernels> nearest_kernels(AllReduceKernels wanted, int ranks,
-                                                              const EngineAllReduces& engines);
+/// Returns the wanted kernels where they have a table of so many ranks. Otherwise the first of the others that has one
+/// stands in, in the order of kEngineKernels. Nothing: no engine has a table.
+[[nodiscard]] std::optional<AllReduceKernels> kernels_or_stand_in(AllReduceKernels wanted, int ranks,
+                                                                  const EngineAllReduces& engines);
 
 /// Returns the time of a small all-reduce inside a node by these kernels, or nothing where they have no table of that
 /// many ranks or it ends below the size.

@@ -29,9 +29,11 @@ TEST(SmallAllReduce, IsTheTableAndTheLineBetweenItsRowsOnLogarithms) {
 
 TEST(SmallAllReduce, OtherKernelsStandForThoseWithoutATable) {
   const EngineAllReduces engines{{AllReduceKernels::kTrtLlm, over(4)}, {kVllm, over(8)}};
-  EXPECT_EQ(nearest_kernels(kVllm, 8, engines), kVllm);
-  EXPECT_EQ(nearest_kernels(kVllm, 4, engines), AllReduceKernels::kTrtLlm);
-  EXPECT_EQ(nearest_kernels(kVllm, 2, engines), std::nullopt);
+  EXPECT_EQ(kernels_or_stand_in(kVllm, 8, engines), kVllm);
+  EXPECT_EQ(kernels_or_stand_in(kVllm, 4, engines), AllReduceKernels::kTrtLlm);
+  EXPECT_EQ(kernels_or_stand_in(kVllm, 2, engines), std::nullopt);
+  const EngineAllReduces two{{AllReduceKernels::kTrtLlm, over(4)}, {AllReduceKernels::kSglang, over(4)}};
+  EXPECT_EQ(kernels_or_stand_in(kVllm, 4, two), AllReduceKernels::kTrtLlm) << "the first of two";
 }
 
 }  // namespace

@@ -258,9 +258,9 @@ void read_options(const Node& root, Service& service) {
   if (const auto node = root.find_object("moe")) {
     node->allow_only({"imbalance", "backend"});
     service.moe_backend = node->one_of_or("backend", serve::MoeBackend::kAuto,
-                                          {{"auto", serve::MoeBackend::kAuto},
-                                           {"marlin", serve::MoeBackend::kMarlin},
-                                           {"triton", serve::MoeBackend::kTriton}});
+                                          {{name_of(serve::MoeBackend::kAuto), serve::MoeBackend::kAuto},
+                                           {name_of(serve::MoeBackend::kMarlin), serve::MoeBackend::kMarlin},
+                                           {name_of(serve::MoeBackend::kTriton), serve::MoeBackend::kTriton}});
     service.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1024});
   }
 }

@@ -87,20 +87,8 @@ void check_kind(const Node& root, const Service& service) {
 }
 
 void check_backend(const Node& root, const Service& service) {
-  if (service.moe_backend == serve::MoeBackend::kAuto || !service.model.experts) return;
-  const Node moe = root.object("moe");
-  const bool triton = service.moe_backend == serve::MoeBackend::kTriton;
-  if (service.precision != serve::WeightPrecision::kMxfp4)
-    moe.complain("backend", fmt::format("expected auto: experts in {} have one kind of kernels; {} is of mxfp4",
-                                        name_of(service.precision), triton ? "triton" : "marlin"));
-  else if (triton && !service.engine.triton)
-    moe.complain("backend", fmt::format("expected auto: engine {} has no times of Triton's kernels (triton_launch_us); "
-                                        "trt-llm-2025 has them",
-                                        service.engine.name));
-  else if (!triton && serve::experts_law(service) == nullptr)
-    moe.complain("backend", fmt::format("expected auto: no table of {} has Marlin's kernels; h100-sxm5-80gb and "
-                                        "h200-sxm5-141gb have one",
-                                        service.cluster.gpu.name));
+  if (const auto reason = serve::why_no_backend(service.precision, service))
+    root.object("moe").complain("backend", *reason);
 }
 
 }  // namespace

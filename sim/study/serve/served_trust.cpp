@@ -1,5 +1,7 @@
 #include "sim/study/serve/served_trust.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -51,6 +53,12 @@ double most_throughput(const serve::Service& service) {
   return requests.rate_per_s * real(requests.output_tokens);
 }
 
+std::string kernels_of(const serve::Service& service) {
+  if (service.moe_backend != serve::MoeBackend::kAuto) return std::string(name_of(service.moe_backend));
+  if (service.precision == serve::WeightPrecision::kW8a8) return fmt::format("int8 mode {}", service.engine.int8_mode);
+  return trust::ServedPlace{}.kernels;
+}
+
 }  // namespace
 
 trust::ServedPlace place_of(const serve::Service& service) {
@@ -65,6 +73,7 @@ trust::ServedPlace place_of(const serve::Service& service) {
       .batching = service.batching == serve::Batching::kStatic ? "static" : "continuous",
       .weights = width_words(name_of(service.precision)),
       .cache = width_words(service.cache_precision),
+      .kernels = kernels_of(service),
       .pools = service.disaggregated ? "two" : "one",
       .draft = service.speculation ? "on" : "none",
       .parameters = model::total_parameters(service.model),

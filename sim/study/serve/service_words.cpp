@@ -116,12 +116,24 @@ std::string service_limits_words(const serve::Limits& limits) {
   return words;
 }
 
+namespace {
+
+std::string experts_words(const Service& service) {
+  std::vector<std::string> words;
+  if (service.moe_backend != serve::MoeBackend::kAuto)
+    words.push_back(fmt::format("kernels of {}", name_of(service.moe_backend)));
+  if (service.imbalance > 1)
+    words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
 std::vector<std::string> special_words(const Service& service) {
   std::vector<std::string> words;
   if (service.cache_bytes != 2) words.push_back(fmt::format("cache in {}", service.cache_precision));
   if (service.speculation) words.push_back(speculation_words(*service.speculation));
-  if (service.imbalance > 1)
-    words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
+  if (std::string experts = experts_words(service); !experts.empty()) words.push_back(std::move(experts));
   return words;
 }
 
@@ -137,8 +149,7 @@ std::vector<std::pair<std::string, std::string>> question_rows(const Service& se
       {"batching", batching_words(service)},
       {"memory", share_words(service)}};
   if (service.speculation) rows.emplace_back("speculation", speculation_words(*service.speculation));
-  if (service.imbalance > 1)
-    rows.emplace_back("experts", fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
+  if (const std::string experts = experts_words(service); !experts.empty()) rows.emplace_back("experts", experts);
   if (service.limits.any()) rows.emplace_back("limits", service_limits_words(service.limits).substr(1));
   if (service.price_per_gpu_hour)
     rows.emplace_back("price", fmt::format("{} USD a GPU hour", report::plain(*service.price_per_gpu_hour)));

@@ -68,6 +68,7 @@ std::vector<serve::WeightPrecision> precisions_of(const Service& service, const 
     const serve::WeightPrecision precision =
         serve::kWeightPrecisions.at(static_cast<std::size_t>(found - names.begin()));
     if (const auto reason = serve::why_not(precision, service)) refuse_option(option, *reason);
+    if (const auto reason = serve::why_no_backend(precision, service)) refuse_option(option, "moe.backend: " + *reason);
     if (std::find(precisions.begin(), precisions.end(), precision) == precisions.end()) precisions.push_back(precision);
   }
   return precisions;

@@ -80,6 +80,8 @@ void add_question(const serve::Service& service, ServeJson& json) {
        service.batching == serve::Batching::kStatic ? ServeJson() : ServeJson(name_of(service.engine.capacity_policy))},
       {"precision", name_of(service.precision)},
       {"cache_element_bytes", service.cache_bytes}};
+  if (service.model.experts)
+    json["moe"] = {{"backend", name_of(service.moe_backend)}, {"imbalance", service.imbalance}};
   if (service.disaggregated) {
     json["disaggregated"] = {{"prefill", pool_json(service.disaggregated->prefill)},
                              {"decode", pool_json(service.disaggregated->decode)}};

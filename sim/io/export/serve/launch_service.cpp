@@ -58,6 +58,10 @@ bool is_a(std::string_view kind, std::string_view engine) {
 
 bool narrow_cache(const Service& service) { return service.cache_bytes < 2; }
 
+bool reduces_by_nccl(const Service& service, const serve::Pool& pool) {
+  return pool.degrees.tensor > 1 && service.engine.all_reduce == cost::AllReduceKernels::kNccl;
+}
+
 /// Requests that one instance has at most; nothing where they come by themselves. A closed loop has its users.
 std::optional<std::int64_t> users_of(const Service& service, const serve::Pool& pool) {
   if (service.requests.kind != serve::ArrivalKind::kClosed) return std::nullopt;
@@ -98,6 +102,7 @@ std::vector<std::string> vllm(const Service& service, const serve::Pool& pool, s
       .flag("--max-model-len", service.longest())
       .flag("--gpu-memory-utilization", service.engine.memory_fraction)
       .flag("--block-size", service.engine.block_tokens)
+      .word_if(reduces_by_nccl(service, pool), "--disable-custom-all-reduce")
       .flag_if(!role.empty(), "--kv-transfer-config", R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})")
       .words();
 }
@@ -122,6 +127,7 @@ std::vector<std::string> sglang(const Service& service, const serve::Pool& pool,
       .flag("--max-running-requests", most_sequences(service, pool))
       .flag("--context-length", service.longest())
       .flag("--mem-fraction-static", fraction(held))
+      .word_if(reduces_by_nccl(service, pool), "--disable-custom-all-reduce")
       .flag_if(!role.empty(), "--disaggregation-mode", role)
       .words();
 }
@@ -138,6 +144,7 @@ std::vector<std::string> trt_llm_options(const Service& service, const serve::Po
     lines.emplace_back("scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}");
   if (narrow_cache(service)) lines.emplace_back("kv_cache_config: {dtype: fp8}");
   if (service.moe_backend == serve::MoeBackend::kTriton) lines.emplace_back("moe_config: {backend: TRITON}");
+  if (reduces_by_nccl(service, pool)) lines.emplace_back("allreduce_strategy: NCCL");
   if (service.disaggregated) lines.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   return lines;
 }
@@ -209,6 +216,13 @@ std::vector<std::string> remarks_of(const Service& service, const std::vector<se
         is_a("vllm", service.engine.name)
             ? std::string("start vLLM with VLLM_MXFP4_USE_MARLIN=1 in its environment")
             : fmt::format("the command has no word for Marlin's kernels: {} chooses its own", service.engine.name));
+  if (service.moe_backend == serve::MoeBackend::kTriton && !is_a("trt-llm", service.engine.name))
+    remarks.push_back(
+        fmt::format("the command has no word for Triton's kernels: {} chooses its own", service.engine.name));
+  const cost::AllReduceKernels reduces = service.engine.all_reduce;
+  if (reduces != cost::AllReduceKernels::kNccl && !is_a(name_of(reduces), service.engine.name))
+    remarks.push_back(fmt::format("the command has no word for all-reduces of {}: {} has its own", name_of(reduces),
+                                  service.engine.name));
   if (service.speculation) remarks.emplace_back("the draft of speculative decoding is not in the command");
   if (service.cache_precision == "int8")
     remarks.emplace_back("the command keeps the cache in fp8, of the same size: it has no word for int8");

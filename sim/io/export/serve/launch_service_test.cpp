@@ -95,6 +95,24 @@ TEST(LaunchService, MarlinsKernelsAreAskedForOutsideTheCommand) {
   EXPECT_THAT(remarks_with("engine=trt-llm"), Contains(HasSubstr("no word for Marlin's kernels")));
 }
 
+TEST(LaunchService, TritonsKernelsStandInTheOptionsOfTensorRtLlm) {
+  const auto commands = commands_of(service_with(
+      {"model=gpt-oss-120b", "cluster=hgx-h200-ndr", "precision=mxfp4", "engine=trt-llm-2025", "moe.backend=triton"}));
+  EXPECT_THAT(commands.remarks, Contains(HasSubstr("options.yaml holds moe_config: {backend: TRITON}")));
+}
+
+TEST(LaunchService, NcclsAllReducesAreAskedFor) {
+  const auto words = [](const char* engine) { return commands_of(service_with({engine})).launches.at(0).words; };
+  EXPECT_THAT(words(R"(engine={"base": "vllm", "all_reduce": "nccl"})"), Contains("--disable-custom-all-reduce"));
+  EXPECT_THAT(words(R"(engine={"base": "sglang", "all_reduce": "nccl"})"), Contains("--disable-custom-all-reduce"));
+  EXPECT_THAT(words("engine=vllm"), Not(Contains("--disable-custom-all-reduce")));
+  const auto remarks = [](const char* engine) { return commands_of(service_with({engine})).remarks; };
+  EXPECT_THAT(remarks(R"(engine={"base": "trt-llm", "all_reduce": "nccl"})"),
+              Contains(HasSubstr("allreduce_strategy: NCCL")));
+  EXPECT_THAT(remarks(R"(engine={"base": "vllm", "all_reduce": "sglang"})"),
+              Contains(HasSubstr("no word for all-reduces of sglang")));
+}
+
 TEST(LaunchService, TensorRtLlmIsToldAnotherCapacityPolicy) {
   const auto remarks_with = [](std::vector<std::string> sets) {
     sets.emplace_back("engine=trt-llm");
