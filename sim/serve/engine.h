@@ -23,7 +23,7 @@ enum class CapacityPolicy : std::uint8_t {
 struct TritonExperts {
   Seconds launch{};      ///< host, in a pass with prompts
   Seconds sort{};        ///< kernels that sort tokens by experts, in every pass
-  Seconds sort_token{};  ///< the same for each token; every tensor rank sorts all
+  Seconds sort_token{};  ///< time of these kernels for each token; every tensor rank sorts all tokens
 
   [[nodiscard]] Seconds sorting(std::int64_t tokens) const { return sort + real(tokens) * sort_token; }
 };
@@ -66,9 +66,9 @@ struct Engine {
   cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small sums over tensor ranks
   Seconds kernel{};                                                     ///< beyond each kernel's own time
   Seconds launch{};  ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
-  std::optional<TritonExperts> triton{};  ///< beside MoeBackend::kTriton; nothing: the engine has no such kernels
+  std::optional<TritonExperts> triton{};  ///< times with MoeBackend::kTriton; nothing: no such kernels
   Seconds request{};                      ///< HTTP of one request, before it can join the queue
-  Seconds prompt_token{};                 ///< the same for each token of its prompt: text is turned into tokens
+  Seconds prompt_token{};                 ///< host that turns the text of a prompt into tokens, for each of them
   Seconds answer{};                       ///< from the end of a pass until users have its tokens
   Seconds request_layer{};                ///< of a static batch before its first pass, for each layer of the model
   Seconds pass{};                         ///< host and sampling, once a pass

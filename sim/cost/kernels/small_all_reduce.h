@@ -12,7 +12,7 @@
 
 namespace foretoken::cost {
 
-/// Whose kernels sum over tensor ranks.
+/// The library or engine whose kernels sum over tensor ranks.
 enum class AllReduceKernels : std::uint8_t { kNccl, kTrtLlm, kVllm, kSglang };
 inline constexpr AllReduceKernels kEngineKernels[] = {AllReduceKernels::kTrtLlm, AllReduceKernels::kVllm,
                                                       AllReduceKernels::kSglang};

@@ -20,6 +20,18 @@ bool has_old_policy(const Node& node) {
   return true;
 }
 
+/// Names the key that took the place of custom_all_reduce. Returns true when that key is there. False was NCCL. Else
+/// the kernels are those of the engine's name, "vllm" of "vllm-2026", or TensorRT-LLM's, which the old key meant.
+bool has_old_all_reduce(const Node& node, std::string_view engine) {
+  if (!node.has("custom_all_reduce")) return false;
+  cost::AllReduceKernels kernels = cost::AllReduceKernels::kTrtLlm;
+  for (const cost::AllReduceKernels own : cost::kEngineKernels)
+    if (engine.starts_with(name_of(own))) kernels = own;
+  if (node.child("custom_all_reduce").value() == false) kernels = cost::AllReduceKernels::kNccl;
+  node.complain("custom_all_reduce", fmt::format(R"(expected none; try "all_reduce": "{}")", name_of(kernels)));
+  return true;
+}
+
 void read_batching(const Node& node, serve::Engine& engine) {
   if (has_old_policy(node)) return;
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
@@ -56,34 +68,43 @@ std::optional<double> read_noted(const Node& numbers, std::string_view key, Rang
   return value;
 }
 
+constexpr Range kEngineNumber{.low = 0, .high = 1e6};
+
+void read_noted_time(const Node& numbers, std::string_view key, serve::Engine& engine, Seconds& target) {
+  if (const auto value = read_noted(numbers, key, kEngineNumber, engine)) target = microseconds(*value);
+}
+
+void read_triton(const Node& numbers, serve::Engine& engine) {
+  const bool sorts = numbers.has("triton_sort_us") || numbers.has("triton_sort_token_us");
+  if (!sorts && !numbers.has("triton_launch_us")) return;
+  serve::TritonExperts& triton = engine.triton.emplace();
+  read_noted_time(numbers, "triton_launch_us", engine, triton.launch);
+  read_noted_time(numbers, "triton_sort_us", engine, triton.sort);
+  read_noted_time(numbers, "triton_sort_token_us", engine, triton.sort_token);
+  if (!numbers.has("triton_launch_us"))
+    numbers.complain("triton_launch_us", "missing; expected it beside triton_sort_us and triton_sort_token_us");
+}
+
 void read_numbers(const Node& node, serve::Engine& engine) {
   node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "launch_us",
                    "request_us", "prompt_token_us", "answer_us", "request_layer_us", "pass_us", "sequence_us",
                    "triton_launch_us", "triton_sort_us", "triton_sort_token_us", "collective_us", "score_traffic",
                    "layer_traffic", "product_factor"});
-  constexpr Range kSmall{.low = 0, .high = 1e6};
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
   };
-  const auto time = [&](std::string_view key, Seconds& target) {
-    if (const auto value = read_noted(node, key, kSmall, engine)) target = microseconds(*value);
-  };
+  const auto time = [&](std::string_view key, Seconds& target) { read_noted_time(node, key, engine, target); };
   if (const auto value = read_noted(node, "overhead_gb", {.low = 0, .high = 1000}, engine))
     engine.overhead = Bytes(*value * 1e9);
-  number("activation_widths", kSmall, engine.activation_widths);
-  number("score_bytes", kSmall, engine.score_bytes);
-  number("logit_bytes", kSmall, engine.logit_bytes);
-  number("score_traffic", kSmall, engine.score_traffic);
-  number("layer_traffic", kSmall, engine.layer_traffic);
+  number("activation_widths", kEngineNumber, engine.activation_widths);
+  number("score_bytes", kEngineNumber, engine.score_bytes);
+  number("logit_bytes", kEngineNumber, engine.logit_bytes);
+  number("score_traffic", kEngineNumber, engine.score_traffic);
+  number("layer_traffic", kEngineNumber, engine.layer_traffic);
   number("product_factor", {.low = 0.1, .high = 10}, engine.product_factor);
   time("kernel_us", engine.kernel);
   time("launch_us", engine.launch);
-  if (node.has("triton_launch_us")) {
-    serve::TritonExperts& triton = engine.triton.emplace();
-    time("triton_launch_us", triton.launch);
-    time("triton_sort_us", triton.sort);
-    time("triton_sort_token_us", triton.sort_token);
-  }
+  read_triton(node, engine);
   time("request_us", engine.request);
   time("prompt_token_us", engine.prompt_token);
   time("answer_us", engine.answer);
@@ -128,10 +149,11 @@ serve::CapacityPolicy read_capacity_policy(const Node& node, serve::CapacityPoli
 }
 
 serve::Engine read_engine(const Node& node) {
-  node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "xqa_group_sizes",
-                   "fused_head_dims", "int8_mode", "numbers", "no_interval", "assumptions"});
   serve::Engine engine;
   engine.name = node.text("name");
+  if (!has_old_all_reduce(node, engine.name))
+    node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "xqa_group_sizes",
+                     "fused_head_dims", "int8_mode", "numbers", "no_interval", "assumptions"});
   engine.description = node.find_text("description").value_or("");
   engine.source = node.find_text("source").value_or("");
   read_batching(node.object_or_empty("batching"), engine);
@@ -140,8 +162,9 @@ serve::Engine read_engine(const Node& node) {
   engine.xqa_group_sizes = read_kernel_sizes(node, "xqa_group_sizes", "XQA kernels");
   engine.fused_head_dims = read_kernel_sizes(node, "fused_head_dims", "fused attention");
   engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));
-  if (node.has("int8_mode") && !engine.encodes)
-    node.complain("int8_mode", "expected none: it is of engines that serve encoders (batching.encodes)");
+  for (const std::string_view key : {"fused_head_dims", "int8_mode"})
+    if (node.has(key) && !engine.encodes)
+      node.complain(key, "expected none: it is of engines that serve encoders (batching.encodes)");
   read_numbers(node.object_or_empty("numbers"), engine);
   engine.no_interval = node.find_text("no_interval");
   if (engine.no_interval == "") node.complain("no_interval", "expected why intervals do not hold, found an empty text");
