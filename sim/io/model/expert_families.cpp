@@ -166,6 +166,7 @@ void read_dbrx(const Node& node, Transformer& model) {
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
   read_dbrx_attention(node.object("attn_config"), model);
   read_dbrx_experts(node.object("ffn_config"), model);
+  model.experts->popularity_shape = read_popularity_shape(node);  // beside the model's other keys, as in all families
 }
 
 // xai-org/grok-1, model.py: norms before and behind attention and experts, scaled embeddings that are tied

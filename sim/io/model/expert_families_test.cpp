@@ -172,6 +172,22 @@ TEST(ExpertFamilies, ParametersOfPublishedModels) {
   }
 }
 
+TEST(ExpertFamilies, PopularityIsReadInEveryFamily) {
+  for (const ExpertConfig& published : kPublishedExperts)
+    for (const double shape : {0.0, 0.1, 2.0, 1e6}) {
+      SCOPED_TRACE(published.name);
+      nlohmann::json config = nlohmann::json::parse(published.config);
+      EXPECT_EQ(config.count("expert_popularity_shape"), 0U) << "no published config has the key";
+      config["expert_popularity_shape"] = shape;
+      Findings findings;
+      const auto document = document_from_text(config.dump(), "t.json", findings);
+      const model::Transformer model = read_model(document->root(findings), "t");
+      EXPECT_EQ(lines_of(findings.complaints), "");
+      ASSERT_TRUE(model.experts);
+      EXPECT_EQ(model.experts->popularity_shape, shape);
+    }
+}
+
 TEST(ExpertFamilies, LayersOfMultiTokenPredictionCountByThemselves) {
   Findings findings;
   const auto document = document_from_text(published_as("deepseek-ai/DeepSeek-V3").config, "t.json", findings);
@@ -282,6 +298,12 @@ constexpr RefusedConfig kRefusedConfigs[] = {
      "/moe_intermediate_size: missing; expected a whole number from 1 to 16777216"},
     {"dense layers in the middle", R"({"mlp_only_layers": [0, 7]})",
      "/mlp_only_layers/1: expected the first layers of the model in order"},
+    {"a popularity between none and the least", R"({"expert_popularity_shape": 0.09})",
+     "/expert_popularity_shape: expected 0 (all experts are equally popular) or a number from 0.1 on, found 0.09"},
+    {"a popularity below 0", R"({"expert_popularity_shape": -1})",
+     "/expert_popularity_shape: expected a number from 0 to 1000000, found -1"},
+    {"a popularity that is text", R"({"expert_popularity_shape": "even"})",
+     "/expert_popularity_shape: expected a number"},
     {"an indexer", R"({"model_type": "deepseek_v32"})",
      "/model_type: \"deepseek_v32\" is not supported: it has attention to tokens that an indexer chooses"},
     {"latents in a family without", R"({"kv_lora_rank": 512})",

@@ -80,6 +80,16 @@ void read_llama(const Node& node, Transformer& model) {
   read_optional_biases(node, model);
 }
 
+double read_popularity_shape(const Node& node) {
+  constexpr const char* kKey = "expert_popularity_shape";
+  constexpr double kLeast = 0.1;
+  const double shape = node.number_or(kKey, 0, {.low = 0, .high = 1e6});
+  if (shape > 0 && shape < kLeast)
+    node.complain(kKey, fmt::format("expected 0 (all experts are equally popular) or a number from {} on, found {}",
+                                    kLeast, shape));
+  return shape;
+}
+
 model::Experts read_expert_counts(const Node& node, std::string_view count, std::string_view per_token) {
   constexpr WholeRange kExperts{.low = 1, .high = 1 << 20};
   const std::size_t wrong = node.findings().complaints.size();
@@ -87,7 +97,7 @@ model::Experts read_expert_counts(const Node& node, std::string_view count, std:
   if (node.findings().complaints.size() == wrong && experts.per_token > experts.count)
     node.complain(per_token, fmt::format("expected at most {}, the experts of a layer, found {}", experts.count,
                                          experts.per_token));
-  experts.popularity_shape = node.number_or("expert_popularity_shape", 0, {.low = 0.01, .high = 1e6});
+  experts.popularity_shape = read_popularity_shape(node);
   return experts;
 }
 

@@ -44,6 +44,9 @@ void read_optional_biases(const Node& node, model::Transformer& model);
 /// Reads llama: its sizes, RMSNorm, a gated MLP and optional biases.
 void read_llama(const Node& node, model::Transformer& model);
 
+/// Reads `expert_popularity_shape`, model::Experts::popularity_shape. Below 0.1 no value but 0 is taken.
+[[nodiscard]] double read_popularity_shape(const Node& node);
+
 /// Reads how many experts a layer has, and how many a token takes. A token takes at most all of them.
 [[nodiscard]] model::Experts read_expert_counts(const Node& node, std::string_view count, std::string_view per_token);
 
