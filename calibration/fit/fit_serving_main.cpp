@@ -65,7 +65,11 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   measured::Samples samples;
-  for (const std::string& file : files) samples.append(measured::import_any(file));
+  for (const std::string& file : files) {
+    measured::Samples table = measured::import_any(file);
+    measured::require_known_kernels(table, file);
+    samples.append(std::move(table));
+  }
   Json laws = Json::object();
   for (const auto& [key, kind] : {std::pair{"cache_16_bit", CacheKind::kWide},
                                   {"cache_8_bit", CacheKind::kNarrow},

@@ -8,6 +8,8 @@
 #include <iterator>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -26,6 +28,16 @@ constexpr std::array kNames{NamedCollective{"all_reduce", Collective::kAllReduce
                             NamedCollective{"scatter", Collective::kScatter},
                             NamedCollective{"sendrecv", Collective::kSendRecv},
                             NamedCollective{"hypercube", Collective::kHypercube}};
+
+/// A word of the column `implementation`.
+struct NamedKernels {
+  std::string_view word;
+  cost::AllReduceKernels kernels;
+};
+constexpr std::array kImplementations{NamedKernels{"trtllm", cost::AllReduceKernels::kTrtLlm},
+                                      NamedKernels{"TRTLLM", cost::AllReduceKernels::kTrtLlm},
+                                      NamedKernels{"vllm_graph", cost::AllReduceKernels::kVllm},
+                                      NamedKernels{"sglang_graph", cost::AllReduceKernels::kSglang}};
 
 template <class T>
 void append_kind(std::vector<From<T>>& to, std::vector<From<T>>& from, std::size_t shift) {
@@ -88,10 +100,22 @@ void Samples::add(DecodeSample sample) {
 }
 
 std::optional<cost::AllReduceKernels> kernels_of(std::string_view implementation) {
-  if (implementation == "trtllm" || implementation == "TRTLLM") return cost::AllReduceKernels::kTrtLlm;
-  if (implementation == "vllm_graph") return cost::AllReduceKernels::kVllm;
-  if (implementation == "sglang_graph") return cost::AllReduceKernels::kSglang;
+  for (const auto& [word, kernels] : kImplementations)
+    if (word == implementation) return kernels;
   return std::nullopt;
+}
+
+void require_known_kernels(const Samples& table, const std::string& file) {
+  const auto& rows = table.small_all_reduces;
+  const bool known = std::any_of(rows.begin(), rows.end(), [](const SmallAllReduceSample& row) {
+    return kernels_of(row.implementation).has_value();
+  });
+  if (rows.empty() || known) return;
+  std::vector<std::string> words;
+  for (const NamedKernels& each : kImplementations) words.emplace_back(each.word);
+  const std::string message = fmt::format("implementation: expected {} in some row, found {} in the first",
+                                          either(words), in_quotes(rows.front().implementation));
+  throw ConfigError({{file, "", message}});
 }
 
 void Samples::add(SmallAllReduceSample sample) {

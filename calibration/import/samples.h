@@ -180,6 +180,9 @@ struct Samples {
   [[nodiscard]] std::size_t size() const;
 };
 
+/// Throws ConfigError when a table has all-reduces and kernels_of knows none of their implementations.
+void require_known_kernels(const Samples& table, const std::string& file);
+
 /// Returns nccl-tests' own name: "all_reduce", "alltoall", ...
 [[nodiscard]] std::string_view name_of(Collective kind);
 [[nodiscard]] std::optional<Collective> collective_named(std::string_view name);

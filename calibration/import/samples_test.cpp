@@ -53,6 +53,32 @@ Samples one_of_each() {
   return all;
 }
 
+TEST(Samples, AllReducesAreOfTheEnginesThatAreKnown) {
+  EXPECT_EQ(kernels_of("trtllm"), cost::AllReduceKernels::kTrtLlm);
+  EXPECT_EQ(kernels_of("TRTLLM"), cost::AllReduceKernels::kTrtLlm);
+  EXPECT_EQ(kernels_of("vllm_graph"), cost::AllReduceKernels::kVllm);
+  EXPECT_EQ(kernels_of("sglang_graph"), cost::AllReduceKernels::kSglang);
+  for (const char* const other : {"", "vllm", "vllm_eager", "nccl", "Trtllm"}) EXPECT_FALSE(kernels_of(other)) << other;
+}
+
+TEST(Samples, ATableOfOtherAllReducesIsRefused) {
+  const std::string header = "implementation,dtype,ranks,elements,bytes,time_us\n";
+  const auto complaint = [&](const std::string& rows) {
+    try {
+      require_known_kernels(import_csv(header + rows, "t.csv"), "t.csv");
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string other = "vllm,bfloat16,8,128,256,5\n";
+  EXPECT_EQ(complaint(other),
+            "t.csv: implementation: expected trtllm, TRTLLM, vllm_graph or sglang_graph in some row, found \"vllm\" in "
+            "the first");
+  EXPECT_EQ(complaint(other + "vllm_graph,bfloat16,8,128,256,5\n"), "") << "the other rows are left out";
+  EXPECT_NO_THROW(require_known_kernels(one_of_each(), "t.jsonl")) << "no all-reduce";
+}
+
 TEST(Samples, FlashAttention2IsAKernelOfItsOwn) {
   const auto kernel_by = [](const std::string& by) {
     const std::string lines = R"({"header":"PyTorch","gpu":"NVIDIA H200","facts":[]}
