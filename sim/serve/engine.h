@@ -63,7 +63,7 @@ struct Engine {
   /// Head dimensions for which an encoder has fused attention. Nothing: every dimension has.
   std::optional<std::vector<std::int64_t>> fused_head_dims{};
   int int8_mode = 2;  ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
-  cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small sums over tensor ranks
+  cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small payloads over tensor ranks
   Seconds kernel{};                                                     ///< beyond each kernel's own time
   Seconds launch{};  ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes
   std::optional<TritonExperts> triton{};  ///< times with MoeBackend::kTriton; nothing: no such kernels

@@ -153,17 +153,13 @@ std::optional<std::string> why_no_backend(WeightPrecision precision, const Servi
     return fmt::format("expected auto: experts in {} have one kind of kernels; {} is of mxfp4", name_of(precision),
                        name_of(service.moe_backend));
   if (triton && !service.engine.triton)
-    return fmt::format(
-        "expected auto: engine {} has no times of Triton's kernels (triton_launch_us); trt-llm-2025 has "
-        "them",
-        service.engine.name);
+    return fmt::format("expected auto: engine {} has no triton_launch_us of Triton's kernels; trt-llm-2025 has it",
+                       service.engine.name);
   if (triton && gpu.architecture != "hopper")
     return fmt::format("expected auto: TensorRT-LLM has Triton's experts on Hopper alone, found {}", gpu.name);
   if (!triton && experts_law(service) == nullptr)
     return fmt::format(
-        "expected auto: no table of {} has Marlin's kernels; h100-sxm5-80gb and h200-sxm5-141gb have "
-        "one",
-        gpu.name);
+        "expected auto: no table of {} has Marlin's kernels; h100-sxm5-80gb and h200-sxm5-141gb have one", gpu.name);
   return std::nullopt;
 }
 

@@ -138,7 +138,7 @@ const std::vector<WrongService> kWrongServices{
     {"unknown kernels of experts", {"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=cute"}, "found \"cute\""},
     {"Triton's kernels in an engine without them",
      {"model=gpt-oss-120b", "precision=mxfp4", "moe.backend=triton"},
-     "has no times of Triton's kernels (triton_launch_us); trt-llm-2025 has them"},
+     "has no triton_launch_us of Triton's kernels; trt-llm-2025 has it"},
     {"a time of Triton's kernels that sort, without the host's",
      {R"(engine={"base": "vllm", "numbers": {"triton_sort_us": {"value": 20, "note": "x"}}})"},
      "engine.numbers.triton_launch_us: missing; expected it beside triton_sort_us"},
