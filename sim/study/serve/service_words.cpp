@@ -121,7 +121,7 @@ namespace {
 std::string experts_words(const Service& service) {
   std::vector<std::string> words;
   if (service.moe_backend != serve::MoeBackend::kAuto)
-    words.push_back(fmt::format("kernels of {}", name_of(service.moe_backend)));
+    words.push_back(fmt::format("{} kernels of experts", name_of(service.moe_backend)));
   if (service.imbalance > 1)
     words.push_back(fmt::format("hottest expert rank {} x the mean", report::plain(service.imbalance)));
   return fmt::format("{}", fmt::join(words, ", "));
