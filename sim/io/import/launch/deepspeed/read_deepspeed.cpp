@@ -31,7 +31,7 @@ constexpr KeyRule kDeepSpeedKeys[] = {
     {"autotuning.*", "the batch is searched for at the start"},
     {"zero_optimization.* prescale_gradients communication_data_type seq_parallel_communication_data_type aio.* "
      "fp32_allreduce allreduce_always_fp32 use_data_before_expert_parallel* sparse_gradients "
-     "gradient_predivide_factor data_types.* compile.* amp.*",
+     "gradient_predivide_factor data_types.* compile.*",
      "communication is arranged as the runtime does it"},
     {"activation_checkpointing.*", "it configures an interface that the model's code may use"},
     {"gradient_clipping steps_per_print wall_clock_breakdown dump_state fp16.* bf16.* bfloat16.* optimizer.* "
@@ -42,9 +42,12 @@ constexpr KeyRule kDeepSpeedKeys[] = {
      "comet.* timers.* local_rank vocabulary_size load_from_fp32_weights "
      "elasticity.* _* zero3_init_flag zero3_save_16bit_model data_sampling.* dataloader_drop_last nebula.* "
      "use_node_local_storage graph_harvesting "
-     "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype"}};
+     "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype amp.*"}};
 
 void map_types(const Settings& settings, Report& report) {
+  // The Trainer fills in "auto" as on with fp16_backend apex only: transformers, integrations/deepspeed.py.
+  if (switch_of(settings.text({"amp.enabled"}).value_or("")).value_or(false))
+    report.refuse("amp.enabled", "mixed precision by Apex");
   const Names kHalf = {"fp16.enabled"}, kBrain = {"bf16.enabled", "bfloat16.enabled"};
   const auto half = settings.text(kHalf), brain = settings.text(kBrain);
   if (brain && switch_of(*brain).value_or(false)) return report.map("precision", "bf16", settings.from(kBrain));

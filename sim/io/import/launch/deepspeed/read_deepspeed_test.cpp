@@ -132,5 +132,17 @@ TEST(DeepSpeedFile, WeightsOfStageThreeAreGatheredAhead) {
   EXPECT_EQ(gathers(R"("stage": 2, "overlap_comm": true)"), Json());
 }
 
+// deepspeed/runtime/engine.py, _configure_distributed_model: amp.initialize.
+TEST(DeepSpeedFile, MixedPrecisionByApexIsRefused) {
+  const auto refused = [](const std::string& amp) {
+    return refusals_of_deepspeed(
+        read_deepspeed_text("ds.json", "{\"amp\": " + amp + ", \"zero_optimization\": {\"stage\": 1}}"));
+  };
+  EXPECT_NE(refused(R"({"enabled": true, "opt_level": "O1"})").find("amp.enabled: mixed precision by Apex"),
+            std::string::npos);
+  EXPECT_EQ(refused(R"({"enabled": "auto", "opt_level": "auto"})"), "");
+  EXPECT_EQ(refused(R"({"enabled": false, "opt_level": "O1"})"), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

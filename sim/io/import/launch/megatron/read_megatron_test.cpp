@@ -118,6 +118,8 @@ constexpr KeyCase kKeys[] = {
     {"Megatron-FSDP", "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
      "optimizer.zero_stage", "3"},
     {"PyTorch's DDP of 2021 overlaps", "--DDP-impl torch", "overlap.grad_reduce", "true"},
+    {"but not where DeepSpeed takes the model", "--DDP-impl torch --deepspeed --zero-stage 0", "overlap.grad_reduce",
+     "false"},
     {"its generation of the code", "--DDP-impl local", "runtime", "\"megatron-2021\""},
     {"old code has no fused attention", "--DDP-impl local", "attention", "\"unfused\""},
     {"a fused one where asked", "--DDP-impl local --use-flash-attn", "attention", "\"flash\""},

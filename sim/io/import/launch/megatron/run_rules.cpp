@@ -234,7 +234,9 @@ void map_overlap(const Flags& flags, Era era) {
                          std::pair("overlap-param-gather", "overlap.param_gather")};
   const auto ddp = flags.text("DDP-impl", "");
   for (const auto& [name, key] : switches) {
-    const bool torch = ddp && *ddp == "torch" && std::string_view(key) == "overlap.grad_reduce";
+    // Under --deepspeed the model has no DDP: deepspeedai/Megatron-DeepSpeed, megatron/training.py, get_model.
+    const bool torch =
+        ddp && *ddp == "torch" && !flags.on("deepspeed") && std::string_view(key) == "overlap.grad_reduce";
     if (flags.on(name))
       report.map(key, true, flags.from(name));
     else if (torch)

@@ -80,20 +80,31 @@ void refuse_other_recipes(const Settings& settings, std::string_view text, Repor
     report.refuse("loss", "dpo: a reference model runs as well");
 }
 
+// Builders without lora_ in front take none of the keys of adapters, and the tool stops over them:
+// torchtune/models/llama3_2/_model_builders.py, llama3_2_3b(). kDora refuses DoRA.
+void refuse_unused_adapter(const Settings& settings, const std::string& builder, Report& report) {
+  for (const char* key : {"lora_rank", "lora_alpha", "lora_attn_modules", "apply_lora_to_mlp", "apply_lora_to_output",
+                          "lora_dropout", "quantize_base"})
+    if (const std::string name = std::string("model.") + key; settings.has({name}))
+      return report.refuse(name, "the builder " + in_quotes(builder) + " takes no key of LoRA: name lora_" +
+                                     printable(builder, 80) + ", or allow it to train the whole model");
+}
+
 void map_torchtune_method(const Settings& settings, const std::string& builder, Report& report) {
   const bool quantised = builder.starts_with("qlora") || settings.on({"model.quantize_base"});
   const auto rank = settings.whole({"model.lora_rank"});
   std::string targets = settings.text({"model.lora_attn_modules"}).value_or("");
   if (settings.on({"model.apply_lora_to_mlp"})) targets += " mlp";
   if (settings.on({"model.apply_lora_to_output"})) targets += " output";
-  if (builder.starts_with("lora") || builder.starts_with("qlora"))
-    map_adapter({.method = quantised ? "qlora" : "lora",
-                 .from = "model._component_",
-                 .rank = rank,
-                 .targets = targets,
-                 .base_bits = quantised ? 4 : 16,
-                 .runtime = "torchtune"},
-                report);
+  if (!builder.starts_with("lora") && !builder.starts_with("qlora"))
+    return refuse_unused_adapter(settings, builder, report);
+  map_adapter({.method = quantised ? "qlora" : "lora",
+               .from = "model._component_",
+               .rank = rank,
+               .targets = targets,
+               .base_bits = quantised ? 4 : 16,
+               .runtime = "torchtune"},
+              report);
 }
 
 // The library counts, too: bitsandbytes.optim.AdamW has states of 32 bits, torch.optim.AdamW those of the weights.

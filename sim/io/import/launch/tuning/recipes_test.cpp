@@ -45,6 +45,25 @@ TEST(TorchtuneRecipe, ABuilderTakesItsSizesFromTheFile) {
   EXPECT_EQ(gemma["tie_word_embeddings"], true);
 }
 
+// torchtune/models/llama3_2/_model_builders.py: llama3_2_3b() takes no arguments.
+TEST(TorchtuneRecipe, ABuilderWithoutLoraTakesNoKeyOfIt) {
+  const auto read = [](const std::string& model) {
+    return read_torchtune_recipe("{_component_: torchtune.models." + model + "}",
+                                 "optimizer: {_component_: torch.optim.AdamW}");
+  };
+  const std::string keys = ", lora_attn_modules: [q_proj, v_proj], lora_rank: 8, lora_alpha: 16";
+  const Report plain = read("llama3_2.llama3_2_3b" + keys);
+  EXPECT_EQ(plain.refused.size(), 1U);
+  EXPECT_THAT(refused_lines(plain), HasSubstr("model.lora_rank: the builder \"llama3_2_3b\" takes no key of LoRA"));
+  EXPECT_FALSE(plain.has("training.method"));
+  EXPECT_THAT(refused_lines(read("llama3_2.llama3_2_3b, apply_lora_to_mlp: false")), HasSubstr("apply_lora_to_mlp"));
+  EXPECT_THAT(refused_lines(read(std::string("llama2.llama2, ") + kSmall + ", lora_rank: 8")), HasSubstr("lora_rank"));
+  EXPECT_EQ(refused_lines(read("llama3_2.llama3_2_3b")), "");
+  const Report adapters = read("llama3_2.lora_llama3_2_3b" + keys);
+  EXPECT_EQ(refused_lines(adapters), "");
+  EXPECT_EQ(adapters.at("training.method"), Json("lora"));
+}
+
 TEST(TorchtuneRecipe, AComputedWidthIsAssumed) {
   const auto assumed = [](const std::string& more) {
     const Report report =
@@ -93,7 +112,7 @@ TEST(TorchtuneRecipe, OtherPartsOfTheModelAreRefused) {
   }
   EXPECT_THAT(refused(", moe: {num_experts: 8}"), HasSubstr("model.moe.num_experts"));
   EXPECT_THAT(refused(", use_dora: true"), HasSubstr("DoRA"));
-  EXPECT_EQ(refused(", norm_eps: 1e-5, rope_base: 500000, lora_alpha: 16, lora_dropout: 0.1"), "");
+  EXPECT_EQ(refused(", norm_eps: 1e-5, rope_base: 500000"), "");
 }
 
 TEST(TorchtuneRecipe, DropoutOfAttentionIsMapped) {
@@ -272,7 +291,8 @@ TEST(Recipes, TheShortKeyOfAttentionNamesAKernel) {
   EXPECT_EQ(refused_lines(fork), "alst_ulysses_degree: it cuts the model in other ways\n");
 }
 
-// huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file FILE scripts/run_sft.py RECIPE.
+// huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file FILE scripts/run_sft.py RECIPE;
+// huggingface/open-r1, README.md, with dataset_name.
 TEST(Recipes, OfTheAlignmentHandbookAskForTheFileOfAccelerate) {
   const std::string recipe =
       "model_name_or_path: Qwen/Qwen2.5-7B\ntorch_dtype: bfloat16\nbf16: true\nmax_seq_length: 2048\n"
@@ -283,6 +303,7 @@ TEST(Recipes, OfTheAlignmentHandbookAskForTheFileOfAccelerate) {
   const auto asked = std::ranges::find(own.asked, "optimizer.zero_stage", &Asked::key);
   ASSERT_NE(asked, own.asked.end());
   EXPECT_THAT(asked->because, HasSubstr("accelerate's file"));
+  EXPECT_FALSE(read_test_launch(recipe + "dataset_name: a/b", "r.yaml").has("optimizer.zero_stage"));
   EXPECT_EQ(read_test_launch(recipe, "r.yaml").whole("optimizer.zero_stage"), 0);
   EXPECT_EQ(
       read_test_launch(recipe + "dataset_mixture: {seed: 0}\nfsdp: full_shard", "r.yaml").whole("optimizer.zero_stage"),

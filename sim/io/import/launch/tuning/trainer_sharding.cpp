@@ -54,10 +54,13 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
 }
 
 // Source: huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file
-// recipes/accelerate_configs/deepspeed_zero3.yaml scripts/run_sft.py RECIPE.
+// recipes/accelerate_configs/deepspeed_zero3.yaml scripts/run_sft.py RECIPE. Recipes of huggingface/open-r1 and of TRL
+// name their data as dataset_name: open-r1, README.md, accelerate launch --config_file=recipes/accelerate_configs/
+// zero3.yaml src/open_r1/sft.py --config RECIPE.
 void ask_for_sharding_of_handbook(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
-  const bool mixes = document.contains("dataset_mixer") || document.contains("dataset_mixture");
-  if (!mixes || document.contains("deepspeed") || document.contains("fsdp") || gpus == 1) return;
+  const bool theirs =
+      document.contains("dataset_mixer") || document.contains("dataset_mixture") || document.contains("dataset_name");
+  if (!theirs || document.contains("deepspeed") || document.contains("fsdp") || gpus == 1) return;
   if (report.whole("optimizer.zero_stage") != 0) return;
   report.forget("optimizer.zero_stage");
   report.ask(
