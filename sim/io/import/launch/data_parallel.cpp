@@ -211,7 +211,7 @@ void map_sharding(std::int64_t stage, const std::string& from, Report& report) {
 }
 
 void ask_about_adapter(const Settings& settings, Report& report) {
-  const Names kPlaces = {"adapter_name_or_path", "adapter_folder", "lora_model_dir"};
+  const Names kPlaces = {"adapter_name_or_path", "adapter_folder", "lora_model_dir", "lora_weight_path"};
   if (settings.text(kPlaces).value_or("").empty()) return;
   const std::string key = settings.from(kPlaces);
   for (const std::string_view name : kPlaces)

@@ -85,6 +85,7 @@ constexpr Row kNoted[] = {
     {"train-mode training-phase", "a step of fine-tuning all weights costs what one of pre-training does"},
     {"variable-seq-lengths is-instruction-dataset data-type",
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
+    {"optimizer-split-size", "Adam has one group of weights with decay"},
     {"embedding-weights-in-fp32", "the embedding has the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
     {"trace do-trace trace-start trace-dir trace-interval trace-granularity continuous-trace-iterations",

@@ -416,7 +416,8 @@ TEST(HarmlessFlags, OfForksAndOfPrecisionsThatAreOff) {
   EXPECT_EQ(
       refused_lines(with_flags_of_fork("--tp-only-amax-red --keep-last --low-freq-factor 1.0 --high-freq-factor 4.0 "
                                        "--num-experts 8 --moe-router-topk 2 --router-gating-in-fp32 --trace "
-                                       "--trace-dir t --trace-granularity full")),
+                                       "--trace-dir t --trace-granularity full --using-torchrun "
+                                       "--metric-for-best-model valid_loss --optimizer-split-size 2")),
       "");
 }
 

@@ -102,6 +102,6 @@ inline constexpr std::string_view kIgnoredFlags =
     "history-turns "
     "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
     "md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters keep-last tp-only-amax-red "
-    "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod ";
+    "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod metric-for-best-model using-torchrun ";
 
 }  // namespace foretoken::io::launch::megatron

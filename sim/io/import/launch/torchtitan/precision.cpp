@@ -38,6 +38,13 @@ bool has_float8(const Settings& settings) {
          converts(settings, {"float8", "quantize.linear.float8"});
 }
 
+// Scales of float8 were stated one by one in 2024, as dynamic or delayed: torchtitan, config_manager.py and float8.py.
+void refuse_delayed_scales(const Settings& settings, bool float8, Report& report) {
+  for (const char* key : {"float8.scaling_type_input", "float8.scaling_type_weight", "float8.scaling_type_grad_output"})
+    if (const auto scale = settings.find({key}); scale && float8 && scale->text != "dynamic")
+      report.refuse(key, "float8 with scales that are " + in_quotes(scale->text) + " is not modelled; dynamic is");
+}
+
 // torchao's MX formats: mxfp8, mxfp8_cublas, mxfp8_emulated; mxfp4 is another.
 void map_mx(const Settings& settings, Report& report) {
   const auto recipe = settings.find({kMxRecipes[0], kMxRecipes[1]});
@@ -84,6 +91,7 @@ void map_precision(const Settings& settings, Report& report) {
   else
     report.map("precision", "fp8", "float8");
   if (float8) report.assume("precision_recipe.fp8_recipe", "tensorwise", "default of torchao's float8");
+  refuse_delayed_scales(settings, float8, report);
   const auto recipe = settings.find({"float8.recipe_name", "quantize.linear.float8.recipe_name"});
   if (float8 && recipe && recipe->text != "tensorwise")
     report.refuse(recipe->key, "float8 scales by " + in_quotes(recipe->text) + " are not modelled");

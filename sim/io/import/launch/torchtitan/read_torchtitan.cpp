@@ -255,7 +255,8 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
     report.refuse(exchange->key, "the exchange " + in_quotes(exchange->text) + " is not modelled");
 }
 
-/// Keys of the sections that rules read that change neither time nor memory.
+/// Keys of the sections that rules read that change neither time nor memory. dataloading_args is of a fork:
+/// graphcore-research/torchtitan-fork, low_bits_training/config_manager.py.
 constexpr std::string_view kNoEffect[] = {"lr",
                                           "eps",
                                           "weight_decay",
@@ -267,6 +268,7 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "warmup_steps",
                                           "dataset",
                                           "dataset_path",
+                                          "dataloading_args",
                                           "tokenizer_path",
                                           "norm_type",
                                           "fqns",
@@ -327,10 +329,12 @@ bool names_harm_none(const std::string& section, const nlohmann::ordered_json& c
   return std::ranges::all_of(content.items(), [](const auto& one) { return is_harmless_name(one.key()); });
 }
 
+// The length and the batch of [blendcorpus] are those of [training], the others are of its data:
+// torchtitan/experiments/blendcorpus/dataset/blendcorpus_builder.py.
 void sort_sections(const nlohmann::ordered_json& document, const Settings& settings, Report& report) {
-  constexpr std::string_view kIgnored[] = {"job",  "profiling",  "metrics",           "lr_scheduler", "checkpoint",
-                                           "comm", "validation", "memory_estimation", "inference",    "hf_transformers",
-                                           "debug"};
+  constexpr std::string_view kIgnored[] = {
+      "job",        "profiling",         "metrics",   "lr_scheduler",    "checkpoint", "comm",
+      "validation", "memory_estimation", "inference", "hf_transformers", "debug",      "blendcorpus"};
   constexpr std::string_view kRead[] = {
       "model",  "training", "optimizer", "parallelism", "experimental", "compile", "activation_checkpoint",
       "float8", "quantize", "mx"};

@@ -331,6 +331,18 @@ TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
 }
 
+// fastchat/train/train_lora.py states lora_weight_path and does not use it.
+TEST(OtherPrograms, APathOfAdaptersChangesNothingBesideAStatedMethod) {
+  const std::string sizes =
+      " --model_name_or_path Llama-2-7b-chat-hf --bf16 True --per_device_train_batch_size 8 --model_max_length 2048 "
+      "--deepspeed conf/deepspeed_config_s2.json --lora_weight_path saves/a";
+  const Report chat = read_script("deepspeed --num_gpus 4 fastchat/train/train_lora.py --lora_r 8" + sizes);
+  EXPECT_EQ(refused_lines(chat), "");
+  EXPECT_TRUE(chat.asked.empty());
+  EXPECT_EQ(chat.at("training.method"), Json("lora"));
+  EXPECT_NE(asked_for(read_script("deepspeed --num_gpus 4 train.py" + sizes), "training.method"), "");
+}
+
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {
   const Report report = read_script(
       "torchrun --nproc_per_node 4 my_sft.py --model Qwen/Qwen2.5-7B --seq_len 4096 --per_gpu_train_batch_size 2 "
