@@ -8,46 +8,25 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/tuning/chat_programs.h"
 #include "sim/io/import/launch/tuning/own_programs.h"
 #include "sim/io/import/launch/tuning/trl.h"
 
 namespace foretoken::io::launch::tuning {
-namespace {
-
-using Renamed = std::pair<std::string_view, const char*>;
-
-constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training",
-                           kOldBatch = "per-gpu-train-batch-size";
 
 bool is_on(const std::vector<Argument>& arguments, std::string_view name) {
   const Argument* const found = last_of(arguments, name);
   return found != nullptr && (found->values.empty() || switch_of(found->values.front()).value_or(true));
 }
 
-/// The arguments of a program, which become the Trainer's.
-struct Taken {
-  std::vector<Argument>& arguments;
-  Origins& origins;
+namespace {
 
-  void rename(std::span<const Renamed> names) const {
-    for (Argument& argument : arguments) {
-      const auto found = std::ranges::find(names, argument.name, &Renamed::first);
-      if (found == names.end()) continue;
-      origins.names.emplace_back(found->second, argument.name);
-      argument.name = found->second;
-    }
-  }
-  void add_default(std::string_view name, std::vector<std::string> values) const {
-    if (last_of(arguments, name) != nullptr) return;
-    arguments.push_back({std::string(name), std::move(values), ""});
-    origins.defaults.push_back(arguments.back());
-  }
-};
+constexpr std::string_view kRlhfBatch = "micro-train-batch-size", kRecipesBatch = "batch-size-training",
+                           kOldBatch = "per-gpu-train-batch-size";
 
 // Versions from 2026 on group their flags: --ds.zero_stage, --model.model_name_or_path. LitGPT, too, has a group
 // "train".
@@ -254,38 +233,6 @@ void take_name_of_qlora(const std::vector<std::string>& program, const Taken& ta
   taken.add_default("load-in-4bit", {"true"});
 }
 
-// lm-sys/FastChat, fastchat/train/train_lora.py, LoraArguments.
-bool is_fast_chat(const std::vector<std::string>& program) {
-  return program.front().ends_with("fastchat/train/train_lora.py") || program.front() == "fastchat.train.train_lora";
-}
-
-void take_fast_chat(const Taken& taken) {
-  taken.origins.program = "FastChat";
-  taken.add_default("lora-r", {"8"});
-  taken.add_default("lora-target-modules", {"q_proj,v_proj"});
-}
-
-// QwenLM/Qwen, finetune.py. Programs of other models have its name, too.
-bool is_qwen(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
-  constexpr std::string_view kFamily = "qwen-";
-  const std::string model = lower_case(value_of(arguments, "model-name-or-path"));
-  const std::size_t size = model.find(kFamily) == model.npos ? model.size() : model.find(kFamily) + kFamily.size();
-  const bool first = size < model.size() && model[size] >= '0' && model[size] <= '9';
-  return first && last_of(arguments, "lazy-preprocess") != nullptr &&
-         std::filesystem::path(program.front()).filename() == "finetune.py";
-}
-
-// Adapters beside a base model leave its embedding and head to train whole.
-void take_qwen(const Taken& taken) {
-  std::vector<Argument>& arguments = taken.arguments;
-  taken.origins.program = "Qwen's finetune.py";
-  if (!is_on(arguments, "use-lora")) return;
-  taken.add_default("lora-r", {"64"});
-  taken.add_default("lora-target-modules", {"c_attn", "c_proj", "w1", "w2"});
-  const bool chat = lower_case(value_of(arguments, "model-name-or-path")).find("chat") != std::string::npos;
-  if (!chat && !is_on(arguments, "q-lora")) arguments.push_back({"modules-to-save", {"wte", "lm_head"}, ""});
-}
-
 // TRL's own programs. Source: huggingface/trl, trl/trainer/model_config.py, lora_r of ModelConfig.
 bool is_of_trl(const std::vector<std::string>& program) {
   return is_trl(program) || program.front().ends_with("examples/scripts/sft.py") ||
@@ -353,7 +300,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
-  if (!program.empty() && is_qwen(program, arguments)) take_qwen(taken);
+  if (!program.empty()) take_chat_program(program, taken);
   if (!program.empty() && is_of_trl(program)) take_program_of_trl(taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);
@@ -361,8 +308,6 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
     take_llama_recipes(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_alpaca_lora(arguments))
     take_alpaca_lora(taken);
-  else if (!program.empty() && is_fast_chat(program))
-    take_fast_chat(taken);
   else if (!program.empty() && is_deepspeed_chat(program, arguments))
     take_deepspeed_chat(taken);
   else if (last_of(arguments, "per-device-train-batch-size") == nullptr && is_own_program(arguments))

@@ -1,7 +1,10 @@
 // Programs that train as the Trainer does and name their arguments otherwise: OpenRLHF, llama-recipes.
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,32 @@ struct Origins {
   std::vector<Argument> defaults{};                          ///< what the user does not state
   std::string program{};                                     ///< whose defaults they are: "alpaca-lora"
   bool defaults_known = true;                                ///< false for a program of the user's own
+};
+
+/// Returns true for a flag that stands without a value, or with any but one that turns it off.
+[[nodiscard]] bool is_on(const std::vector<Argument>& arguments, std::string_view name);
+
+/// An argument's name, and the Trainer's.
+using Renamed = std::pair<std::string_view, const char*>;
+
+/// The arguments of a program, which become the Trainer's.
+struct Taken {
+  std::vector<Argument>& arguments;
+  Origins& origins;
+
+  void rename(std::span<const Renamed> names) const {
+    for (Argument& argument : arguments) {
+      const auto found = std::ranges::find(names, argument.name, &Renamed::first);
+      if (found == names.end()) continue;
+      origins.names.emplace_back(found->second, argument.name);
+      argument.name = found->second;
+    }
+  }
+  void add_default(std::string_view name, std::vector<std::string> values) const {
+    if (last_of(arguments, name) != nullptr) return;
+    arguments.push_back({std::string(name), std::move(values), ""});
+    origins.defaults.push_back(arguments.back());
+  }
 };
 
 /// Gives the arguments of such a program the Trainer's names, and adds its defaults; also those of qlora.py. Asks for

@@ -331,6 +331,21 @@ TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
 }
 
+// THUDM/ChatGLM-6B, ptuning/main.py: gradient_checkpointing_enable() before trainer.train().
+TEST(OtherPrograms, ChatGlmRecomputes) {
+  const auto granularity = [](const std::string& model, const std::string& more) {
+    return read_script(
+               "deepspeed --num_gpus 3 main.py --deepspeed zero2.json --do_train --prompt_column q "
+               "--response_column a --max_source_length 64 --max_target_length 64 "
+               "--per_device_train_batch_size 4 --fp16 --model_name_or_path " +
+               model + more)
+        .at("recompute.granularity");
+  };
+  EXPECT_EQ(granularity("THUDM/chatglm2-6b", ""), Json("full"));
+  EXPECT_EQ(granularity("THUDM/chatglm2-6b", " --gradient_checkpointing False"), Json("full"));
+  EXPECT_EQ(granularity("Qwen/Qwen2.5-7B", ""), Json("none"));
+}
+
 // fastchat/train/train_lora.py states lora_weight_path and does not use it.
 TEST(OtherPrograms, APathOfAdaptersChangesNothingBesideAStatedMethod) {
   const std::string sizes =

@@ -46,6 +46,45 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"train_batch_size", "axolotl has no such key and leaves it out; micro_batch_size counts"},
     {kNoEffectKeys}};
 
+bool is_second_fsdp(const Settings& settings) {
+  return settings.text({"fsdp_version", "fsdp_config.fsdp_version"}) == "2";
+}
+
+// Versions with ring-flash-attn choose by sample_packing, later ones by the heads and the network:
+// utils/schemas/validation.py, docs/sequence_parallelism.qmd.
+void map_axolotl_exchange(const Settings& settings, Report& report) {
+  const Names kFunction = {"ring_attn_func"};
+  const auto function = settings.text(kFunction);
+  if (!function)
+    return report.ask("parallelism.context_exchange",
+                      "the version of axolotl decides how context ranks exchange keys and values; state --set "
+                      "parallelism.context_exchange=ring, all-gather or all-to-all");
+  if (*function == "varlen_llama3" || *function == "batch_ring")
+    return report.map("parallelism.context_exchange", *function == "batch_ring" ? "ring" : "all-gather",
+                      settings.from(kFunction));
+  report.refuse(settings.from(kFunction), "expected varlen_llama3 or batch_ring, found " + in_quotes(*function));
+}
+
+// Returns the GPUs that share a micro-batch. Degrees beside the second FSDP are those of accelerate's mesh:
+// docs/nd_parallelism.qmd. A rule refuses the others.
+std::int64_t map_axolotl_degrees(const Settings& settings, Report& report) {
+  const bool other = settings.has({"deepspeed"}) || settings.has({"adapter"}) || !settings.has({"fsdp_config"});
+  if (other || !is_second_fsdp(settings)) return 1;
+  std::int64_t replica = 1;
+  for (const auto& [name, key] : {std::pair("tensor_parallel_size", "parallelism.tensor"),
+                                  std::pair("context_parallel_size", "parallelism.context")}) {
+    const auto degree = settings.whole({name});
+    if (degree && (*degree < 1 || *degree > kMostCount / replica)) {
+      report.refuse(name, "found " + std::to_string(*degree));
+    } else if (degree && *degree > 1) {
+      report.map(key, *degree, name);
+      replica *= *degree;
+    }
+  }
+  if (report.has("parallelism.context")) map_axolotl_exchange(settings, report);
+  return replica;
+}
+
 // `deepspeed` is the content of the file that the recipe names, or null.
 void map_axolotl_sharding(const Settings& settings, const Json* deepspeed, Report& report) {
   const Names kDeepSpeed = {"deepspeed"};
@@ -64,10 +103,14 @@ void map_axolotl_sharding(const Settings& settings, const Json* deepspeed, Repor
   const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
   const bool sharded = settings.has({"fsdp"}) || settings.has({"fsdp_config"}) || settings.has({"fsdp_version"});
   const std::string strategy = settings.text(kStrategy).value_or("FULL_SHARD");
-  map_sharding(!sharded                      ? 0
-               : strategy == "SHARD_GRAD_OP" ? 2
-               : strategy == "NO_SHARD"      ? 0
-                                             : 3,
+  // Without it the second FSDP keeps gathered weights, which is ZeRO 2: docs/nd_parallelism.qmd.
+  const auto again =
+      settings.text({"fsdp_config.reshard_after_forward", "fsdp_config.fsdp_reshard_after_forward"}).value_or("true");
+  const bool kept = is_second_fsdp(settings) && !switch_of(again).value_or(true);
+  map_sharding(!sharded                              ? 0
+               : kept || strategy == "SHARD_GRAD_OP" ? 2
+               : strategy == "NO_SHARD"              ? 0
+                                                     : 3,
                sharded ? "fsdp" : "no fsdp and no deepspeed: every rank holds everything", report);
   const Names kOffload = {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params"};
   if (sharded && settings.on(kOffload)) map_offload("parameters", "cpu", settings.from(kOffload), report);
@@ -133,7 +176,8 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   const bool single_sequence = !micro && !old_batch;
   if (single_sequence) micro = 1;
   if (gpus) report.map("gpus", *gpus, "the command line");
-  map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, 1, report);
+  const std::int64_t replica = deepspeed ? 1 : map_axolotl_degrees(settings, report);
+  map_data_batch({micro, accumulation, {}, "micro_batch_size"}, gpus, replica, report);
   if (single_sequence) report.assume("batch.micro", 1, "axolotl's default (utils/schemas/training.py)");
   const bool brain = settings.on({"bf16", "bfloat16"}), half = settings.on({"fp16", "float16"}) && !brain;
   // Without a key it is "auto", which is bf16 on the GPUs that are modelled: config.py; normalize_config().

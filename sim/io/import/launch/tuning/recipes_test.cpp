@@ -291,6 +291,48 @@ TEST(Recipes, TheShortKeyOfAttentionNamesAKernel) {
   EXPECT_EQ(refused_lines(fork), "alst_ulysses_degree: it cuts the model in other ways\n");
 }
 
+// axolotl-ai-cloud/axolotl, docs/nd_parallelism.qmd.
+TEST(Recipes, OfAxolotlCutTheModelBesideTheSecondFsdp) {
+  const std::string sharded = "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
+                    degrees = "tensor_parallel_size: 2\ncontext_parallel_size: 2\n";
+  const auto asks = [](const Report& report) {
+    return std::ranges::find(report.asked, "parallelism.context_exchange", &Asked::key) != report.asked.end();
+  };
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr", "gpus=16"};
+  const Report cut = read_launch_text(axolotl_with(sharded + degrees), "a.yaml", launch, findings);
+  EXPECT_EQ(refused_lines(cut), "");
+  EXPECT_EQ(cut.whole("parallelism.tensor"), 2);
+  EXPECT_EQ(cut.whole("parallelism.context"), 2);
+  EXPECT_EQ(cut.whole("batch.global"), 4);
+  EXPECT_EQ(cut.whole("optimizer.zero_stage"), 3);
+  EXPECT_TRUE(asks(cut));
+  const auto exchange = [&](const std::string& function) {
+    const Report report = read_test_launch(axolotl_with(sharded + degrees + "ring_attn_func: " + function), "a.yaml");
+    EXPECT_FALSE(asks(report)) << function;
+    return report.at("parallelism.context_exchange");
+  };
+  EXPECT_EQ(exchange("varlen_llama3"), Json("all-gather"));
+  EXPECT_EQ(exchange("batch_ring"), Json("ring"));
+  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with(sharded + degrees + "ring_attn_func: own"), "a.yaml")),
+              HasSubstr("ring_attn_func"));
+  for (const std::string& other : {std::string("fsdp_config: {}\n"), std::string("deepspeed: zero3.json\n"),
+                                   sharded + "adapter: lora\nlora_r: 8\n", std::string()})
+    EXPECT_THAT(refused_lines(read_test_launch(axolotl_with(other + degrees), "a.yaml")),
+                HasSubstr("tensor_parallel_size: it cuts the model in other ways"))
+        << other;
+  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with(sharded + "tensor_parallel_size: 0"), "a.yaml")),
+              HasSubstr("tensor_parallel_size: found 0"));
+  const auto stage = [](const std::string& again, const std::string& version) {
+    return read_test_launch(axolotl_with("fsdp_version: " + version + "\nfsdp_config: {" + again + "}"), "a.yaml")
+        .whole("optimizer.zero_stage");
+  };
+  EXPECT_EQ(stage("reshard_after_forward: false", "2"), 2);
+  EXPECT_EQ(stage("fsdp_reshard_after_forward: false", "2"), 2);
+  EXPECT_EQ(stage("reshard_after_forward: false", "1"), 3);
+}
+
 // huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file FILE scripts/run_sft.py RECIPE;
 // huggingface/open-r1, README.md, with dataset_name.
 TEST(Recipes, OfTheAlignmentHandbookAskForTheFileOfAccelerate) {
