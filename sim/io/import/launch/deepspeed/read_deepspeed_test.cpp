@@ -136,7 +136,7 @@ TEST(DeepSpeedFile, WeightsOfStageThreeAreGatheredAhead) {
 TEST(DeepSpeedFile, MixedPrecisionByApexIsRefused) {
   const auto refused = [](const std::string& amp) {
     return refusals_of_deepspeed(
-        read_deepspeed_text("ds.json", "{\"amp\": " + amp + ", \"zero_optimization\": {\"stage\": 1}}"));
+        read_deepspeed_text("ds.json", std::string("{\"amp\": ") + amp + ", \"zero_optimization\": {\"stage\": 1}}"));
   };
   EXPECT_NE(refused(R"({"enabled": true, "opt_level": "O1"})").find("amp.enabled: mixed precision by Apex"),
             std::string::npos);

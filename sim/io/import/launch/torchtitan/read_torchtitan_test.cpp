@@ -22,7 +22,7 @@ constexpr const char* kEightBillion =
 
 TEST(ReadTorchtitan, ScalesOfFloat8AreDynamic) {
   const auto refused = [](const std::string& float8) {
-    return refused_lines(read_test_launch(kEightBillion + ("[float8]\n" + float8), "a.toml"));
+    return refused_lines(read_test_launch(std::string(kEightBillion) + "[float8]\n" + float8, "a.toml"));
   };
   const std::string on = "enable_float8_linear = true\n";
   EXPECT_EQ(refused(on + "scaling_type_input = 'dynamic'\nscaling_type_weight = 'dynamic'\n"

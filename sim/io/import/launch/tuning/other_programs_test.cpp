@@ -333,17 +333,15 @@ TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
 
 // THUDM/ChatGLM-6B, ptuning/main.py: gradient_checkpointing_enable() before trainer.train().
 TEST(OtherPrograms, ChatGlmRecomputes) {
-  const auto granularity = [](const std::string& model, const std::string& more) {
-    return read_script(
-               "deepspeed --num_gpus 3 main.py --deepspeed zero2.json --do_train --prompt_column q "
-               "--response_column a --max_source_length 64 --max_target_length 64 "
-               "--per_device_train_batch_size 4 --fp16 --model_name_or_path " +
-               model + more)
-        .at("recompute.granularity");
+  const std::string run =
+      "deepspeed --num_gpus 3 main.py --deepspeed zero2.json --do_train --prompt_column q --response_column a "
+      "--max_source_length 64 --max_target_length 64 --per_device_train_batch_size 4 --fp16 --model_name_or_path ";
+  const auto granularity = [&](const std::string& model) {
+    return read_script(run + model).at("recompute.granularity");
   };
-  EXPECT_EQ(granularity("THUDM/chatglm2-6b", ""), Json("full"));
-  EXPECT_EQ(granularity("THUDM/chatglm2-6b", " --gradient_checkpointing False"), Json("full"));
-  EXPECT_EQ(granularity("Qwen/Qwen2.5-7B", ""), Json("none"));
+  EXPECT_EQ(granularity("THUDM/chatglm2-6b"), Json("full"));
+  EXPECT_EQ(granularity("THUDM/chatglm2-6b --gradient_checkpointing False"), Json("full"));
+  EXPECT_EQ(granularity("Qwen/Qwen2.5-7B"), Json("none"));
 }
 
 // fastchat/train/train_lora.py states lora_weight_path and does not use it.
@@ -351,11 +349,12 @@ TEST(OtherPrograms, APathOfAdaptersChangesNothingBesideAStatedMethod) {
   const std::string sizes =
       " --model_name_or_path Llama-2-7b-chat-hf --bf16 True --per_device_train_batch_size 8 --model_max_length 2048 "
       "--deepspeed conf/deepspeed_config_s2.json --lora_weight_path saves/a";
-  const Report chat = read_script("deepspeed --num_gpus 4 fastchat/train/train_lora.py --lora_r 8" + sizes);
+  const Report chat =
+      read_script(std::string("deepspeed --num_gpus 4 fastchat/train/train_lora.py --lora_r 8") + sizes);
   EXPECT_EQ(refused_lines(chat), "");
   EXPECT_TRUE(chat.asked.empty());
   EXPECT_EQ(chat.at("training.method"), Json("lora"));
-  EXPECT_NE(asked_for(read_script("deepspeed --num_gpus 4 train.py" + sizes), "training.method"), "");
+  EXPECT_NE(asked_for(read_script(std::string("deepspeed --num_gpus 4 train.py") + sizes), "training.method"), "");
 }
 
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {

@@ -325,7 +325,8 @@ TEST(Recipes, OfAxolotlCutTheModelBesideTheSecondFsdp) {
   EXPECT_THAT(refused_lines(read_test_launch(axolotl_with(sharded + "tensor_parallel_size: 0"), "a.yaml")),
               HasSubstr("tensor_parallel_size: found 0"));
   const auto stage = [](const std::string& again, const std::string& version) {
-    return read_test_launch(axolotl_with("fsdp_version: " + version + "\nfsdp_config: {" + again + "}"), "a.yaml")
+    return read_test_launch(axolotl_with(std::string("fsdp_version: ") + version + "\nfsdp_config: {" + again + "}"),
+                            "a.yaml")
         .whole("optimizer.zero_stage");
   };
   EXPECT_EQ(stage("reshard_after_forward: false", "2"), 2);
