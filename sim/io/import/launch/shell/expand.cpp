@@ -27,15 +27,21 @@ auto while_on(bool& mode, Read read) {
   return found;
 }
 
+// ${NAME[@]} and $@ give a word for each text, so none for no text; ${NAME[*]} and $* give one word within quotes.
+bool is_list(std::string_view name, char place) {
+  return name == std::string_view(&place, 1) ||
+         (name.ends_with(']') && name.size() > 2 && name[name.size() - 2] == place);
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
 
-// Collects fields. A quoted part keeps a field open although it is empty.
+// Collects fields. A quoted part keeps a field open although it is empty, unless a list without texts stands in it.
 struct Expander::Builder {
   Texts fields{};
   std::string current{};
-  bool open = false, splits = true, is_pattern = false;
+  bool open = false, splits = true, is_pattern = false, no_texts = false;
   int quotes = 0;
 
   void literal(std::string_view text) {
@@ -55,6 +61,13 @@ struct Expander::Builder {
     ++quotes;
     body();
     --quotes;
+  }
+
+  template <class Body>
+  void in_double_quotes(const Body& body) {
+    no_texts = false;
+    in_quotes(body);
+    open = open || !no_texts;
   }
 
   void close() {
@@ -153,10 +166,7 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
   };
   const char first = text[0];
   if (first == '\'' && !quoted && text.size() > 1) return out.in_quotes([&] { out.literal(inside(1, 1)); });
-  if (first == '"' && !quoted && text.size() > 1) {
-    out.open = true;
-    return out.in_quotes([&] { parts(inside(1, 1), true, out); });
-  }
+  if (first == '"' && !quoted && text.size() > 1) return out.in_double_quotes([&] { parts(inside(1, 1), true, out); });
   if (first == '\\' && text.size() > 1) {
     const bool kept = quoted && std::string_view("$`\"\\\n").find(text[1]) == std::string_view::npos;
     if (kept)
@@ -235,7 +245,7 @@ Expander::Value Expander::read(std::string_view reference) {
   const NamedTexts* const table = variables_.table(name);
   Value value;
   if (table == nullptr) {
-    value = found != nullptr ? Value{*found, true} : special(name);
+    value = found != nullptr ? Value{*found, !found->empty()} : special(name);
   } else {
     for (const auto& [key, text_of_key] : *table) value.texts.push_back(text_of_key);
     value.is_set = !table->empty();
@@ -311,7 +321,7 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
     return out.literal(fmt::format("{}", elements ? value.texts.size() : length));
   }
   if (inner.size() > 1 && inner[0] == '!') {
-    if (inner.ends_with("[@]") || inner.ends_with("[*]")) return out.results(names_of(inner.substr(1)), quoted);
+    if (inner.ends_with("[@]") || inner.ends_with("[*]")) return listed(inner, names_of(inner.substr(1)), quoted, out);
     const std::string name = value_of(inner.substr(1));
     return out.results(is_unknown(name) ? Texts{name} : read(name).texts, quoted);
   }
@@ -324,14 +334,21 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   const bool defaults = change == ":-" || change == "-";
   if (tests_ && (change.empty() || defaults) && may_hold_more(name, value))
     return out.literal(unknown_because(std::string(name) + std::string(kEmptyDefault)));
-  if (change.empty()) return out.results(value.texts, quoted);
+  if (change.empty()) return listed(name, value.texts, quoted, out);
   if (choose(name, value, change, quoted, out)) return;
   if (change[0] == ':' && (name.ends_with("[@]") || name.ends_with("[*]")))
-    return out.results(elements_in(value.texts, text(change)), quoted);
+    return listed(name, elements_in(value.texts, text(change)), quoted, out);
   Texts texts;
   for (const std::string& text_of_element : value.texts)
     texts.push_back(is_unknown(text_of_element) ? text_of_element : substituted(text_of_element, text(change)));
-  out.results(texts, quoted);
+  listed(name, texts, quoted, out);
+}
+
+// Gives the texts of `name`.
+void Expander::listed(std::string_view name, const Texts& texts, bool quoted, Builder& out) {
+  if (texts.empty() && is_list(name, '@')) out.no_texts = true;
+  if (!quoted || !is_list(name, '*')) return out.results(texts, quoted);
+  for (std::size_t i = 0; i < texts.size(); ++i) out.literal((i > 0 ? " " : "") + texts[i]);
 }
 
 // :- - := = :+ + :? ? choose between the value and a word. The colon takes an empty value as unset.
@@ -343,10 +360,13 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
   const bool empty = value.texts.empty() || (value.texts.size() == 1 && value.texts[0].empty());
   const bool has = value.is_set && !(colon && empty);
   if (op == "+") {
-    if (has) parts(word, quoted, out);
+    if (has)
+      parts(word, quoted, out);
+    else
+      listed(name, {}, quoted, out);
     return true;
   }
-  if (has || (op == "?" && !value.texts.empty())) return out.results(value.texts, quoted), true;
+  if (has || (op == "?" && !value.texts.empty())) return listed(name, value.texts, quoted, out), true;
   if (op == "?") return out.literal(unknown_because(fmt::format("{}, which the script expects to be set", name))), true;
   if (op == "=") {
     const std::string assigned = text(word);
