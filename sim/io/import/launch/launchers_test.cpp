@@ -139,6 +139,19 @@ TEST(Launchers, ADeepSpeedFileStatesWhatNoFlagDoes) {
   EXPECT_EQ(report.at("precision"), "bf16");
 }
 
+TEST(Launchers, TheLauncherOfAShellCountsItsProcesses) {
+  const std::string program =
+      "python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+      "--max-position-embeddings 512 --vocab-size 50304 --micro-batch-size 1 --global-batch-size 64 --bf16";
+  const auto gpus = [&](const std::string& launcher) {
+    return read_test_launch(launcher + " bash -c \"cd /a && " + program + "\"\n", "train.sh").whole("gpus");
+  };
+  EXPECT_EQ(gpus("deepspeed --num_nodes 4 --num_gpus 8 --no_python --no_local_rank"), 32);
+  EXPECT_EQ(gpus("torchrun --nnodes 2 --nproc-per-node 4 --no-python"), 8);
+  EXPECT_EQ(gpus("mpirun -np 16"), 16);
+  EXPECT_EQ(gpus(""), 1);
+}
+
 TEST(Launchers, KeysBehindAProgramOfNemoAreReadWithoutItsConfiguration) {
   const Report report = read_test_launch(
       "N=$1\ntorchrun --nproc-per-node 8 /opt/nemo/megatron_gpt_pretraining.py trainer.precision=bf16 "

@@ -275,14 +275,18 @@ Outcome Interpreter::perform(const Texts& stated, Mode mode) {
                               *processes);
       }
       if (starts_processes(words[0])) job_.insert_or_assign(std::string(kStartedBy), words[0]);
+      const Texts outer_launcher = std::exchange(launcher_, launcher_before(words, i));
       inner_text(words[*text], mode, true);
+      launcher_ = outer_launcher;
       job_ = outer_job;
       return Outcome::kOpen;
     }
     if ((shell || name == "sbatch" || i == 0) && i + (shell ? 1 : 0) < words.size()) {
       const std::string& file = words[i + (shell ? 1 : 0)];
       if (is_script_name(file) && !is_unknown(file)) {
+        const Texts outer_launcher = std::exchange(launcher_, launcher_before(words, i));
         start_script(file, Texts(words.begin() + static_cast<std::ptrdiff_t>(i + (shell ? 2 : 1)), words.end()), mode);
+        launcher_ = outer_launcher;
         return Outcome::kOpen;
       }
     }
@@ -345,6 +349,8 @@ void Interpreter::add_counts_of_variables(std::int64_t devices, Texts& words,
 }
 
 void Interpreter::record(Texts words, Mode mode) {
+  if (fs::path(words[0]).filename().string().starts_with("python"))
+    words.insert(words.begin(), launcher_.begin(), launcher_.end());
   std::size_t size = 0;
   for (const std::string& word : words) size += word.size();
   budget_.take(size);

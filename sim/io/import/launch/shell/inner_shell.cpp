@@ -60,6 +60,15 @@ std::optional<TextOfJob> text_of_job(const Texts& words) {
   return job.text.empty() ? std::nullopt : std::optional(std::move(job));
 }
 
+Texts launcher_before(const Texts& words, std::size_t shell) {
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(shell);
+  const auto launcher = std::find_if(words.begin(), end, [](const std::string& word) {
+    const std::string program = file_name(word);
+    return program == "deepspeed" || program == "torchrun" || program == "accelerate";
+  });
+  return {launcher, end};
+}
+
 std::string_view process_launcher(const Texts& words) {
   if (words.empty()) return "";
   if (words.size() > 1 && file_name(words[0]) == "flux" && words[1] == "run") return "flux run";

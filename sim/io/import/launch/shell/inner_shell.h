@@ -24,6 +24,10 @@ struct TextOfJob {
 /// Returns the text of `ssh HOST TEXT` and of `submit_job --gpu 8 --nodes 4 -c TEXT`; nothing for other commands.
 [[nodiscard]] std::optional<TextOfJob> text_of_job(const Texts& words);
 
+/// Returns the words before words[shell] of a launcher of PyTorch's processes: deepspeed --num_nodes 8 bash -c TEXT.
+/// Empty where none stands there.
+[[nodiscard]] Texts launcher_before(const Texts& words, std::size_t shell);
+
 /// Returns the name of the launcher that the words begin with: "mpirun" for MPI's commands, "flux run". Empty for
 /// others.
 [[nodiscard]] std::string_view process_launcher(const Texts& words);

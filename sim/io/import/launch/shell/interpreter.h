@@ -146,6 +146,7 @@ class Interpreter {
   int depth_ = 0;
   std::set<std::string> files_;               // that were read
   Texts started_{};                           ///< the scripts that are read now, each started by the one before
+  Texts launcher_{};                          ///< stands before the shell of a text: deepspeed bash -c "python a.py"
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made

@@ -29,6 +29,15 @@ std::string value(const Script& script, const std::string& name) {
   return found == nullptr || found->empty() ? "(unset)" : found->front();
 }
 
+TEST(Script, TheLauncherOfAShellStartsItsPython) {
+  const auto words = [](const std::string& text) { return read(text).commands.at(0).words; };
+  EXPECT_THAT(words("deepspeed --num_nodes 4 --no_python bash -c \"cd /a && python a.py --x 1\""),
+              ElementsAre("deepspeed", "--num_nodes", "4", "--no_python", "python", "a.py", "--x", "1"));
+  EXPECT_THAT(words("srun torchrun --nnodes 2 --no-python bash -lc 'python3 a.py'"),
+              ElementsAre("torchrun", "--nnodes", "2", "--no-python", "python3", "a.py"));
+  EXPECT_THAT(words("deepspeed --num_nodes 4 --no_python bash -c 'true'\npython a.py"), ElementsAre("python", "a.py"));
+}
+
 struct ValueCase {
   const char *what, *text, *value;
 };
