@@ -180,9 +180,8 @@ void map_exchange(const Flags& flags) {
   if (flags.find("context-parallel-algo") != nullptr) map_exchange_of_mindspeed(flags);
   const auto type = flags.text("cp-comm-type", "parallelism.context_exchange");
   if (!type) return;
-  const std::string word = *type == "p2p" ? "ring" : *type == "a2a" ? "all-to-all" : "all-gather";
-  if (*type == "p2p" || *type == "a2a" || *type == "all_gather" || *type == "allgather")
-    return flags.report().map("parallelism.context_exchange", word, flags.from("cp-comm-type"));
+  if (const auto exchange = exchange_of_type(*type))
+    return flags.report().map("parallelism.context_exchange", std::string(*exchange), flags.from("cp-comm-type"));
   flags.report().refuse("--cp-comm-type", "expected p2p, a2a or all_gather, found " + in_quotes(*type),
                         flags.from("cp-comm-type"));
 }
@@ -202,6 +201,13 @@ void map_expert_degrees(const Flags& flags, Era era) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> exchange_of_type(std::string_view type) {
+  if (type == "p2p") return "ring";
+  if (type == "a2a") return "all-to-all";
+  if (type == "all_gather" || type == "allgather") return "all-gather";
+  return std::nullopt;
+}
 
 void map_parallelism(const Flags& flags, Era era, bool fragment) {
   Report& report = flags.report();

@@ -55,6 +55,9 @@ void check_layers_of_code(const Flags& flags);
 /// Maps the number of GPUs, where a launcher or a scheduler states it.
 void map_gpus(const Flags& flags);
 
+/// Returns the exchange of context parallelism of a --cp-comm-type: "all-to-all" for a2a. Nothing for other words.
+[[nodiscard]] std::optional<std::string_view> exchange_of_type(std::string_view type);
+
 /// Returns the GPUs that the counts of a launch make up; nothing where they do not say, or say more than any cluster
 /// has.
 [[nodiscard]] std::optional<std::int64_t> gpus_of_counts(std::vector<Argument> counts);

@@ -88,7 +88,8 @@ Defaults defaults_beside(const fs::path& path, const shell::Script& script) {
   for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
     const bool runs = fs::is_regular_file(folder / "run_and_time.sh", error);
     if (runs) add_script_defaults(folder / "run_and_time.sh", script, defaults);
-    if (fs::is_directory(folder / "conf", error)) add_yaml_folder(folder / "conf", defaults);
+    for (const char* conf : {"conf", "src/conf"})
+      if (fs::is_directory(folder / conf, error)) add_yaml_folder(folder / conf, defaults);
     if (runs) break;
   }
   return defaults;

@@ -13,6 +13,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/mlperf/defaults.h"
 
 namespace foretoken::io::launch::mlperf {
@@ -193,13 +194,19 @@ void map_experts(const Settings& settings, Report& report) {
 
 void map_shape(const Settings& settings, Report& report) {
   const std::int64_t nodes = map_degree(settings, report, "gpus", {"DGXNNODES"});
-  constexpr std::int64_t kUsualGpus = 8;
   const bool stated = settings.find({"DGXNGPU"}).has_value();
-  const std::int64_t each = stated ? map_degree(settings, report, "gpus", {"DGXNGPU"}) : kUsualGpus;
+  const std::int64_t each = stated ? map_degree(settings, report, "gpus", {"DGXNGPU"}) : 8;  // of a DGX
   report.map("gpus", nodes * each, fmt::format("DGXNNODES {} x DGXNGPU {}", nodes, each));
   const std::int64_t tensor = map_degree(settings, report, "parallelism.tensor", {"TENSOR_MODEL_PARALLEL", "TP"});
   const std::int64_t stages = map_degree(settings, report, "parallelism.pipeline", {"PIPELINE_MODEL_PARALLEL", "PP"});
   const std::int64_t context = map_degree(settings, report, "parallelism.context", {"CONTEXT_PARALLEL", "CP"});
+  // Rounds 5.0 and 5.1: cp_comm_type of conf/megatron_gpt_peft_tuning_config.yaml.
+  if (const auto type = settings.find({"CP_COMM_TYPE"}); type && context > 1) {
+    if (const auto exchange = megatron::exchange_of_type(type->value))
+      write(report, "parallelism.context_exchange", std::string(*exchange), *type);
+    else
+      report.refuse(type->from, "expected p2p, a2a or all_gather, found " + in_quotes(type->value));
+  }
   (void)map_degree(settings, report, "parallelism.virtual_pipeline", {"INTERLEAVED_PIPELINE", "VP"});
   if (stages == 1) report.assume("parallelism.virtual_pipeline", 1, "one stage has no chunks");
   (void)map_degree(settings, report, "batch.micro", {"MICRO_BATCH_SIZE", "MBS"});

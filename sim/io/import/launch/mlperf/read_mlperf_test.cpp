@@ -75,6 +75,27 @@ TEST(ReadMlperf, TheOptimizerOfLoraStandsInItsConfiguration) {
   std::filesystem::remove_all(folder.parent_path().parent_path());
 }
 
+TEST(ReadMlperf, ConfigurationsAlsoStandBelowSrcAndTellTheExchange) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "foretoken-mlperf-src-test" / "benchmarks/llama2_70b_lora";
+  std::filesystem::create_directories(folder / "src/conf");
+  const auto read = [&](const std::string& more, const std::string& type) {
+    std::ofstream(folder / "src/conf/megatron_gpt_peft_tuning_config.yaml")
+        << "model:\n  cp_comm_type: ${oc.decode:${oc.env:CP_COMM_TYPE," << type << "}}\n"
+        << "  optim:\n    name: fused_adam\n";
+    return read_test_launch(std::string(kVariables) + more, (folder / "config_DGXB200_2x8x2.sh").string());
+  };
+  EXPECT_EQ(read("export TP=1\n", "'a2a'").whole("optimizer.zero_stage"), 0);
+  EXPECT_FALSE(read("export TP=1\n", "'a2a'").has("parallelism.context_exchange")) << "one rank exchanges nothing";
+  const std::string two = "export TP=1\nexport CP=2\n";
+  EXPECT_EQ(read(two, "'a2a'").at("parallelism.context_exchange"), Json("all-to-all"));
+  EXPECT_EQ(read(two, "'p2p'").at("parallelism.context_exchange"), Json("ring"));
+  EXPECT_EQ(read(two + "export CP_COMM_TYPE=all_gather\n", "'a2a'").at("parallelism.context_exchange"),
+            Json("all-gather"));
+  EXPECT_TRUE(read(two, "'a2a+p2p'").names("CP_COMM_TYPE"));
+  std::filesystem::remove_all(folder.parent_path().parent_path());
+}
+
 TEST(ReadMlperf, TheSizeOfLlama31TellsTheModelInFoldersOfOtherNames) {
   const auto model = [](const std::string& more, const std::string& name) {
     return read_test_launch(std::string(kVariables) + more, name).at("model");
