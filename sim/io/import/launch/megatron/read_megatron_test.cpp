@@ -367,6 +367,13 @@ TEST(ReadMegatron, EveryFlagHasOneRule) {
   EXPECT_FALSE(megatron::rule_of("").has_value());
 }
 
+TEST(ReadMegatron, AGraphOfTheWholeIterationIsAScopeOrAnImplementation) {
+  EXPECT_EQ(with("--cuda-graph-impl full_iteration").at("cuda_graphs"), Json("full"));
+  EXPECT_EQ(with("--cuda-graph-impl local --cuda-graph-scope full_iteration").at("cuda_graphs"), Json("full"));
+  EXPECT_EQ(with("--cuda-graph-impl local").at("cuda_graphs"), Json("layer"));
+  EXPECT_FALSE(with("--cuda-graph-impl none").has("cuda_graphs"));
+}
+
 TEST(ReadMlperf, AConfigBecomesAScenario) {
   const Report report = read_file("mlperf/gpt3/config_DGXH100_16x8x32x4x8_mbs1.sh");
   EXPECT_EQ(refusals(report), "");

@@ -297,14 +297,15 @@ void map_dispatcher(const Flags& flags, Era era) {
     report.map("moe.imbalance", 1, flags.from("moe-router-force-load-balancing"));
 }
 
+// full_iteration was a scope, then an implementation of its own: NVIDIA/Megatron-LM,
+// megatron/core/transformer/transformer_config.py, cuda_graph_impl.
 void map_graphs(const Flags& flags) {
   Report& report = flags.report();
   const std::string kind = flags.text("cuda-graph-impl", "cuda_graphs").value_or("none");
+  const bool full = kind == "full_iteration" || flags.text("cuda-graph-scope", "").value_or("") == "full_iteration";
   for (const char* name : {"cuda-graph-impl", "enable-cuda-graph", "external-cuda-graph"})
     if (flags.on(name) && (kind != "none" || std::string_view(name) != "cuda-graph-impl"))
-      return report.map("cuda_graphs",
-                        flags.text("cuda-graph-scope", "").value_or("") == "full_iteration" ? "full" : "layer",
-                        flags.from(name));
+      return report.map("cuda_graphs", full ? "full" : "layer", flags.from(name));
 }
 
 }  // namespace
