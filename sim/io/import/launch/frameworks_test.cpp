@@ -202,6 +202,9 @@ TEST(Frameworks, ATableHasARunOnEachLine) {
   EXPECT_EQ(run.at("gpus"), Json(1024));
   EXPECT_EQ(run.at("model"), Json("llama-3-405b"));
   EXPECT_EQ(run.at("parallelism.embedding_and_head_as_layers"), Json(true)) << "126 layers over 64 chunks";
+  const std::string newer = std::string(kTable).insert(std::string(kTable).find('\n'), ",cuda_graphs,use_mcore_fsdp");
+  for (const std::string& table : {std::string(kTable), newer})
+    EXPECT_EQ(read_as("a.csv", table, "3").at("precision_recipe.fp8_recipe"), Json("delayed")) << table;
   EXPECT_THAT(questions_of(read_as("a.csv", kTable)), HasSubstr("row"));
   EXPECT_THAT(questions_of(read_as("a.csv", kTable, "9")), HasSubstr("row"));
 }

@@ -65,12 +65,11 @@ void read_run_table(std::string_view text, const std::string& row, Report& repor
   for (std::size_t i = 0; i < names.size(); ++i) columns[printable(names[i], 60)] = printable(values[i], 120);
   const Settings settings(columns, report);
   const auto text_in = [&](const char* name) { return settings.text({name}).value_or(""); };
-  const bool newer = columns.contains("use_mcore_fsdp");
   map_recommended_run(settings,
                       {.model = text_in("model") + "_" + text_in("size"),
                        .task = text_in("task"),
                        .dtype = text_in("dtype"),
-                       .fp8_recipe = newer ? "tensorwise" : "delayed"},
+                       .fp8_recipe = "delayed"},  // --fp8_recipe ds, scripts/performance/argument_parser.py
                       report);
   (void)text_in("system");
   settings.sort_rest({});
