@@ -5,11 +5,13 @@
 #include "sim/io/import/launch/nemo/read_nemo.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
+#include "sim/io/import/launch/nemo/halves.h"
 #include "sim/io/import/launch/nemo/peft.h"
 #include "sim/io/import/launch/words.h"
 
@@ -149,7 +151,7 @@ void check_overlap_parts(const Settings& settings) {
       settings.report().refuse(part, "a part of the overlap of tensor parallelism is off");
 }
 
-void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
+void add_layers(const Settings& settings, bool has_halves, std::vector<Argument>& arguments) {
   const std::string activation = settings.text({"model.activation"}).value_or("gelu");
   constexpr std::pair<std::string_view, const char*> kActivations[] = {{"swiglu", "swiglu"},
                                                                        {"fast-swiglu", "swiglu"},
@@ -184,7 +186,7 @@ void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   else if (settings.on({"model.use_flash_attention"}) || settings.on(kEngine) ||
            (settings.on({"model.mcore_gpt"}) && !local))
     arguments.push_back({"use-flash-attn", {}, "model.use_flash_attention"});
-  else if (local)
+  else if (local || (has_halves && !settings.on({"model.mcore_t5"})))  // use_flash_attention is off by default
     arguments.push_back({"transformer-impl", {"local"}, "model.transformer_engine"});
 }
 
@@ -275,50 +277,12 @@ void refuse_fsdp(const Settings& settings) {
   for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
 }
 
-bool is_section(const Json& model, const char* name) { return model.contains(name) && model.at(name).is_object(); }
-
-// Lifts the keys that both halves of a T5 share to its model. Halves of two forms are refused.
-bool lift_halves(Json& document, Report& report) {
-  Json& model = document.at("model");
-  if (!is_section(model, "encoder") || !is_section(model, "decoder")) return false;
-  const Json encoder = model.at("encoder"), decoder = model.at("decoder");
-  model["encoder_num_layers"] = encoder.value("num_layers", Json());
-  model["decoder_num_layers"] = decoder.value("num_layers", Json());
-  for (const auto& [key, value] : encoder.items()) {
-    if (key == "num_layers") continue;
-    if (decoder.value(key, Json()) != value)
-      report.refuse("T5", "the encoder and the decoder differ in " + printable(key, 60));
-    if (!model.contains(key)) model[key] = value;
-  }
-  for (const auto& [key, value] : decoder.items())
-    if (!encoder.contains(key)) report.refuse("T5", "the decoder alone states " + printable(key, 60));
-  model.erase("encoder");
-  model.erase("decoder");
-  Json& data = model["data"];
-  if (!data.is_object()) data = Json::object();
-  if (data.contains("seq_length_dec")) return true;
-  data["seq_length_dec"] = "128";
-  report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
-  return true;
-}
-
-// Parts of a T5 that are not modelled.
-void check_halves(const Settings& settings) {
-  Report& report = settings.report();
-  const auto is_off = [&](const char* key) { return settings.has({key}) && !settings.on({key}); };
-  if (is_off("model.share_token_embeddings"))
-    report.refuse("model.share_token_embeddings", "two tables of embeddings are not modelled");
-  const char* const kSelfOnly = "model.relative_position_bias_self_attention_only";
-  if (is_off(kSelfOnly)) report.refuse(kSelfOnly, "relative positions of cross-attention are not modelled");
-  if (const auto arch = settings.text({"model.arch"}); arch && *arch != "transformer")
-    report.refuse("model.arch", in_quotes(*arch) + " is not modelled");
-}
-
 void refuse_other_models(const Settings& settings, const std::string& path, bool has_halves) {
   Report& report = settings.report();
   const bool named = path.find("/t5/") != path.npos || path.find("mt5") != path.npos || path.find("_t5_") != path.npos;
   const Json& model = settings.document().at("model");
-  if (!has_halves && (named || model.contains("encoder") || model.contains("decoder")))
+  const bool told = named || expects_halves(settings.document());
+  if (!has_halves && (told || model.contains("encoder") || model.contains("decoder")))
     report.refuse("T5", "expected the sections encoder and decoder of its model");
   if (settings.has({"model.retro"})) report.refuse("RETRO", "it retrieves neighbours");
   for (const char* word : {"vlm", "neva", "clip", "vit", "stable_diffusion", "imagen", "dreambooth", "controlnet"})
@@ -355,11 +319,12 @@ bool is_nemo(const Json& document) {
 
 void read_nemo(const Json& document, const std::string& path, Report& report) {
   Json resolved = document;
+  add_default_halves(std::filesystem::path(path).parent_path().string(), resolved, report);
   resolve_references(resolved);
   const bool has_halves = lift_halves(resolved, report);
   const Settings settings(std::move(resolved), report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
-  add_layers(settings, arguments);
+  add_layers(settings, has_halves, arguments);
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
   add_messages(settings, arguments);

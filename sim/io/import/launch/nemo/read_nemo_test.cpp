@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "sim/io/import/launch/test_launch.h"
@@ -107,6 +109,41 @@ TEST(ReadNemo, ABertIsAnEncoderWithoutFusedAttention) {
   EXPECT_EQ(read_nemo_with(kNodes, ", bert_binary_head: true, mcore_bert: true").at("attention"), Json("flash"));
   EXPECT_NE(refused_lines(read_nemo_with(kNodes, ", bert_binary_head: true, position_embedding_type: rope"))
                 .find("model.position_embedding_type"),
+            std::string::npos);
+}
+
+TEST(ReadNemo, DefaultsPutFilesAtTheHalves) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretoken-nemo-halves-test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto read = [&](const std::string& name, const std::string& model) {
+    return read_test_launch("defaults:\n  - .@model.encoder: half\n  - .@model.decoder: half\nname: " + name +
+                                "\ntrainer: {precision: bf16, devices: 8, num_nodes: 1}\nmodel: {micro_batch_size: 1, "
+                                "global_batch_size: 64, seq_length: 512, max_position_embeddings: 512, "
+                                "pipeline_model_parallel_split_rank: 0" +
+                                model + "}\n",
+                            (folder / "bart.yaml").string());
+  };
+  const std::string bart = ", data: {dataset_type: bart}";
+  EXPECT_NE(refused_lines(read("megatron_bart", bart)).find("half.yaml: incomplete"), std::string::npos);
+  std::ofstream(folder / "half.yaml") << "num_layers: 12\nhidden_size: 768\nffn_hidden_size: 3072\n"
+                                         "num_attention_heads: 12\narch: transformer\n"
+                                         "position_embedding_type: learned_absolute\n";
+  const Report report = read("megatron_bart", bart + ", decoder: {num_layers: 6}");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("model.encoder_num_layers"), 12);
+  EXPECT_EQ(report.whole("model.decoder_num_layers"), 6) << "the document wins";
+  EXPECT_EQ(report.at("attention"), Json("unfused"));
+  EXPECT_EQ(report.whole("batch.decoder_sequence_length"), 512);
+  EXPECT_EQ(read("megatron_t5", ", use_flash_attention: true").at("attention"), Json("flash"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReadNemo, TheNameTellsAnEncoderDecoder) {
+  EXPECT_NE(refused_lines(read_test_launch("name: megatron_bart\ntrainer: {devices: 8, num_nodes: 1}\n"
+                                           "model: {micro_batch_size: 1, num_layers: 12, hidden_size: 768}\n",
+                                           "a.yaml"))
+                .find("the sections encoder and decoder"),
             std::string::npos);
 }
 
