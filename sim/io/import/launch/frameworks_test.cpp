@@ -209,6 +209,22 @@ TEST(Frameworks, ATableHasARunOnEachLine) {
   EXPECT_THAT(questions_of(read_as("a.csv", kTable, "9")), HasSubstr("row"));
 }
 
+TEST(Frameworks, FineTuningOfDeepSeekRecomputesAllAndCountsTheLossAsALayer) {
+  const auto read = [](const std::string& stages) {
+    return read_as("a.csv",
+                   "task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs\n"
+                   "sft,deepseek,v3,h100,bf16,992,4096,1," +
+                       stages + ",1,1984\n",
+                   "2");
+  };
+  const Report two = read("2,1,16,1");
+  EXPECT_EQ(refused_lines(two), "");
+  EXPECT_EQ(two.at("recompute.granularity"), Json("full"));
+  EXPECT_EQ(two.at("recompute.method"), Json("uniform"));
+  EXPECT_EQ(two.at("parallelism.layers_per_stage"), Json::array({31, 30}));
+  EXPECT_THAT(refused_lines(read("31,1,32,2")), HasSubstr("account_for_loss_in_pipeline_split"));
+}
+
 TEST(Frameworks, CellsThatARowLacksAtItsEndAreEmpty) {
   const std::string head = "task,model,size,system,dtype,num_gpus,seq_len,tp_size,mbs,gbs,etp_size,recompute_modules\n";
   const Report run = read_as("a.csv", head + "pre_train,llama3,8b,h100,bf16,8,8192,2,1,64,1\n", "2");

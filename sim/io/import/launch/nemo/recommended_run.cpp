@@ -96,14 +96,41 @@ void map_recipe_layout(std::int64_t stages, std::int64_t chunks, Report& report)
   report.assume("parallelism.layers_per_stage", layers, "the layout of the recipe for these stages and chunks");
 }
 
+// NeMo's program sets both behind the row: scripts/performance/llm/finetune_deepseek_v3.py at commits 0349f235 and
+// 5ee7adee. It counts the loss as a layer of the last chunk, and no embedding.
+bool fine_tunes_deepseek(const RecommendedRun& run, const Report& report) {
+  return report.framework == "NeMo" && run.model == "deepseek_v3" && (run.task == "sft" || run.task == "lora");
+}
+
+constexpr const char* kFineTuneDeepseek = "finetune_deepseek_v3.py sets it";
+
+void map_layers_beside_loss(std::int64_t chunks, Report& report) {
+  constexpr std::int64_t kCounted = 62;
+  if (kCounted % chunks != 0) return;
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), kCounted / chunks);
+  if (--layers.back() == 0)
+    return report.refuse(
+        "account_for_loss_in_pipeline_split",
+        "finetune_deepseek_v3.py counts the loss as a layer, so that the last chunk has the loss alone; "
+        "chunks without layers are not modelled");
+  report.assume("parallelism.layers_per_stage", layers, kFineTuneDeepseek);
+}
+
 void map_run_recompute(const Settings& row, const RecommendedRun& run, Report& report) {
   const Names kOffload = {"activation_offload_layers", "cpu_offloading_num_layers"};
   if (row.whole(kOffload).value_or(0) > 0)
     report.refuse(row.from(kOffload), "activations that move to the host's memory");
-  if (const auto layers = row.whole({"recompute_layers", "recompute_num_layers"}).value_or(0); layers > 0) {
+  const std::int64_t stated = row.whole({"recompute_layers", "recompute_num_layers"}).value_or(0);
+  if (fine_tunes_deepseek(run, report)) {
+    (void)row.text({"recompute_modules"});
+    report.assume("recompute.granularity", "full", kFineTuneDeepseek);
+    report.assume("recompute.method", "uniform", kFineTuneDeepseek);
+    return report.assume("recompute.layers", 1, kFineTuneDeepseek);
+  }
+  if (stated > 0) {
     report.map("recompute.granularity", "full", "recompute_layers");
     report.map("recompute.method", "block", "recompute_layers");
-    return report.map("recompute.layers", layers, "recompute_layers");
+    return report.map("recompute.layers", stated, "recompute_layers");
   }
   auto modules = row.text({"recompute_modules"});
   const auto granularity = row.text({"recompute_granularity"});
@@ -135,6 +162,7 @@ void map_run_stages(const Settings& row, const RecommendedRun& run, Report& repo
                                 "it does not fit the stages of the row; layers are dealt evenly");
     return report.map("parallelism.layers_per_stage", *layers, "pipeline_model_parallel_layout");
   }
+  if (stages > 1 && fine_tunes_deepseek(run, report)) return map_layers_beside_loss(stages * chunks, report);
   if (stages > 1 && has_recipe_of_61_layers(run, report)) return map_recipe_layout(stages, chunks, report);
   const auto known = model_of_name(run.model);
   if (!known || stages * chunks < 2 || stages * chunks > kMostCount) return;
