@@ -205,7 +205,7 @@ bool is_initialiser_or_rate(std::string_view name) {
   if (words.size() < 2) return false;
   const std::span<const std::string> all(words);
   if (words.back() == "lr") return names_layers(all.first(all.size() - 1));
-  constexpr std::string_view kForms = " fn function gain mean method range scale std type ";
+  constexpr std::string_view kForms = " fn function gain mean method normal range scale std type uniform xavier ";
   const auto init = std::ranges::find_if(
       words, [](const std::string& word) { return word == "init" || word == "initializer" || word == "initialiser"; });
   if (init == words.end() || init + 1 == words.end()) return false;

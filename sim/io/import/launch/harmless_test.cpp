@@ -78,7 +78,8 @@ TEST(Harmless, SharesOfDataLoggersInitialisersAndRatesAreHarmless) {
 TEST(Harmless, InitialisersAndRatesOfLayersAreHarmlessButNotThoseOfOtherMethods) {
   for (const char* name :
        {"lora_A_init_method", "lora_B_init_method", "peft.lora_tuning.row_init_method", "lm_head_lr",
-        "optimizer.matrix_lr", "embedding_init_method_std", "expert_lr", "router_init_std", "attn_out_init_scale"}) {
+        "optimizer.matrix_lr", "embedding_init_method_std", "expert_lr", "router_init_std", "attn_out_init_scale",
+        "output-layer-init-method-normal", "output-layer-init-method-normal-std"}) {
     EXPECT_TRUE(is_harmless_name(name)) << name;
     EXPECT_FALSE(names_something_costly(name)) << name;
   }
