@@ -89,7 +89,8 @@ constexpr KeyRule kNemoKeys[] = {
      "model.softmax_scale "
      "model.language_model_path model.restore_from_path model.mcore_customization_config.new_decoder_architecture "
      "model.mcore_customization_config.parallel_attention model.mcore_bert "
-     "model.batch_p2p_comm model.bert_binary_head model.log_* base_results_dir s3_checkpointing.* "
+     "model.batch_p2p_comm model.apply_embedding_scaling model.sqrt_query_pre_attn_scalar model.bert_binary_head "
+     "model.log_* base_results_dir s3_checkpointing.* "
      "model.megatron_timer_kwargs.*"},
     {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "
      "model.bias_dropout_add_fusion model.masked_softmax_fusion model.persist_layer_norm "
@@ -271,6 +272,17 @@ void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   if (layers) arguments.push_back({"recompute-num-layers", {*layers}, "model.activations_checkpoint_num_layers"});
 }
 
+// Names of layers other than GPT's: get_specs of nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py.
+// The section hyena is for the first of them alone.
+void refuse_other_layers(const Settings& settings) {
+  const std::string name = settings.text({"model.name"}).value_or("");
+  if (name == "te_gpt_hyena") return settings.report().refuse("model.name", "operators of Hyena in place of attention");
+  if (name == "megatron_gemma2")
+    settings.report().refuse("model.name", "layers of Gemma 2: norms behind their parts, and windows");
+  if (settings.has({"model.hyena"})) settings.report().ignore("model.hyena", "model.name is not te_gpt_hyena");
+  (void)settings.at("model.hyena");
+}
+
 void refuse_fsdp(const Settings& settings) {
   if (settings.on({"model.fsdp"}))
     settings.report().refuse("model.fsdp", "FSDP of NeMo 1 is not modelled; --set runtime=pytorch-fsdp comes near");
@@ -342,6 +354,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   report.framework = "NeMo";
   map_peft(settings);
   refuse_fsdp(settings);
+  refuse_other_layers(settings);
   refuse_other_models(settings, path, has_halves);
   if (has_halves) check_halves(settings);
   ask_for_nodes(settings);

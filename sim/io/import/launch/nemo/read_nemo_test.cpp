@@ -112,6 +112,16 @@ TEST(ReadNemo, ABertIsAnEncoderWithoutFusedAttention) {
             std::string::npos);
 }
 
+TEST(ReadNemo, LayersOfOtherModelsCountByTheirName) {
+  const std::string hyena = ", mcore_gpt: true, hyena: {long_conv: {order: 2, num_heads: 1}, fftconv_type: null}";
+  EXPECT_EQ(refused_lines(read_nemo_with(kNodes, hyena)), "");
+  EXPECT_NE(refused_lines(read_nemo_with(kNodes, hyena + ", name: te_gpt_hyena")).find("Hyena"), std::string::npos);
+  const std::string scales = ", apply_embedding_scaling: true, sqrt_query_pre_attn_scalar: 16";
+  EXPECT_EQ(refused_lines(read_nemo_with(kNodes, scales)), "");
+  EXPECT_NE(refused_lines(read_nemo_with(kNodes, scales + ", name: megatron_gemma2")).find("Gemma 2"),
+            std::string::npos);
+}
+
 TEST(ReadNemo, DefaultsPutFilesAtTheHalves) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretoken-nemo-halves-test";
   std::filesystem::remove_all(folder);
