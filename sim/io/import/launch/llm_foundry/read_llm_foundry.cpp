@@ -30,7 +30,8 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.attn_implementation "
      "model.norm_type model.ffn_config.ffn_type model.ffn_config.fc_type* model.ffn_config.return_bias "
      "model.ffn_config.ffn_act_fn.* model.final_logit_softcapping model.logit_scale model.attn_impl "
-     "model.use_pad_tok_in_ffn compile_config.* algorithms.*",
+     "model.use_pad_tok_in_ffn model.attn_clip_qkv model.alibi_bias_max model.softmax_scale model.attn_pdrop "
+     "model.low_precision_layernorm compile_config.* algorithms.*",
      "kernels are fused as the runtime has them"},
     {"fsdp_config.*", "communication is arranged as the runtime does it"},
     {"variables.* train_loader.* eval_loader.* eval_loaders.* tokenizer.* tokenizer_name scheduler.* optimizer.* "
@@ -48,7 +49,8 @@ constexpr KeyRule kFoundryKeys[] = {
      "accumulate_train_batch_on_tokens max_seq_len count_flops prelimiter "
      "model.peft_config.* only_* log_config profiler.* spin_dataloaders tp_config.* parallelism_config.*"}};
 
-// v0.1 to v0.7: MPT with learned or ALiBi positions, and biases unless no_bias.
+// v0.1 to v0.7: MPT with learned or ALiBi positions, and biases unless no_bias. Before, it was mosaic_gpt, whose keys
+// of attention stand in the model: mosaicml/examples v0.0.4, examples/llm/src/mosaic_gpt.py.
 void map_mpt(const Settings& settings, Report& report) {
   const auto hidden = settings.whole({"model.d_model"}), layers = settings.whole({"model.n_layers"});
   const auto heads = settings.whole({"model.n_heads"});
@@ -57,11 +59,12 @@ void map_mpt(const Settings& settings, Report& report) {
   model["num_layers"] = *layers;
   model["hidden_size"] = *hidden;
   model["num_attention_heads"] = *heads;
-  const auto ratio = settings.number({"model.expansion_ratio"}).value_or(4);
+  const auto ratio = settings.number({"model.expansion_ratio", "model.mlp_ratio"}).value_or(4);
   model["ffn_hidden_size"] = static_cast<std::int64_t>(static_cast<double>(*hidden) * ratio);
   if (const auto width = settings.whole({"model.ffn_config.ffn_hidden_size"})) model["ffn_hidden_size"] = *width;
   model["vocab_size"] = settings.whole({"model.vocab_size"}).value_or(50368);
-  const bool alibi = settings.on({"model.attn_config.alibi"}), rotary = settings.on({"model.attn_config.rope"});
+  const bool alibi = settings.on({"model.attn_config.alibi", "model.alibi"}),
+             rotary = settings.on({"model.attn_config.rope"});
   model["position_embedding_type"] = alibi ? "alibi" : rotary ? "rope" : "learned_absolute";
   model["max_position_embeddings"] = settings.whole({"model.max_seq_len", "max_seq_len"}).value_or(2048);
   model["add_bias_linear"] = !settings.on({"model.no_bias"});
@@ -70,11 +73,12 @@ void map_mpt(const Settings& settings, Report& report) {
   if (const auto groups = settings.whole({"model.attn_config.kv_n_heads"})) model["num_query_groups"] = *groups;
   if (settings.text({"model.norm_type"}).value_or("").find("rmsnorm") != std::string::npos)
     model["normalization"] = "RMSNorm";
-  if (settings.on({"model.attn_config.qk_ln"}))
-    report.refuse("model.attn_config.qk_ln", "norms over all heads of queries and keys are not modelled here");
+  const Names kQueryNorm = {"model.attn_config.qk_ln", "model.attn_qk_ln"};
+  if (settings.on(kQueryNorm))
+    report.refuse(settings.from(kQueryNorm), "norms over all heads of queries and keys are not modelled here");
   if (settings.text({"model.ffn_config.ffn_type"}).value_or("mptmlp").find("glu") != std::string::npos)
     model["activation"] = "swiglu";
-  report.map("model", model, "model.name mpt_causal_lm and its sizes");
+  report.map("model", model, "model.name " + settings.text({"model.name"}).value_or("") + " and its sizes");
 }
 
 // mosaic_llama2_1.3b of princeton-nlp/LLM-Shearing, llmshearing/models/composer_llama.py: Llama with MPT's names.
@@ -99,7 +103,7 @@ void map_llama(const Settings& settings, Report& report) {
 
 void map_foundry_model(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"model.name"}).value_or("");
-  if (kind.find("mpt") != kind.npos) return map_mpt(settings, report);
+  if (kind.find("mpt") != kind.npos || kind == "mosaic_gpt") return map_mpt(settings, report);
   if (kind.find("llama") != kind.npos && settings.has({"model.d_model"})) return map_llama(settings, report);
   if (kind.find("bert") != kind.npos && settings.has({"model.model_config"})) {
     (void)settings.at("model");
@@ -157,9 +161,10 @@ void map_foundry_sharding(const Settings& settings, const std::optional<Json>& d
 void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
   if (!settings.map_whole({"max_seq_len", "variables.max_seq_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "the file states no max_seq_len");
-  const auto stated = settings.whole({"compute.gpus", "gpus"});
+  const Names kGpus = {"compute.gpus", "gpus", "gpu_num"};
+  const auto stated = settings.whole(kGpus);
   if (!gpus) gpus = stated;
-  if (gpus) report.map("gpus", *gpus, stated ? "compute.gpus" : "the command line");
+  if (gpus) report.map("gpus", *gpus, stated ? settings.from(kGpus) : "the command line");
   if (settings.text({"device_train_microbatch_size"}).value_or("") == "auto")
     report.ask("batch.micro", "device_train_microbatch_size auto is the largest that fits");
   else
@@ -176,6 +181,23 @@ void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus,
   } else {
     report.map("precision", "fp32", "precision");
   }
+}
+
+// v0.2 to v0.5 put kernels of their own into Llama: llmfoundry/models/layers/llama_attention_monkeypatch.py.
+void map_foundry_attention(const Settings& settings, Report& report) {
+  const Names kPatch = {"model.attention_patch_type"};
+  const auto patch = settings.text(kPatch);
+  if (patch && *patch != "torch" && *patch != "triton")
+    report.refuse(settings.from(kPatch), "expected torch or triton, found " + in_quotes(*patch));
+  const bool before = settings.text({"model.name"}).value_or("") == "mosaic_gpt";
+  const Names kNames = {"model.attn_config.attn_impl", "model.config_overrides.attn_config.attn_impl"};
+  const Names kBefore = {"model.attn_impl"};
+  const Names& names = patch ? kPatch : before ? kBefore : kNames;
+  const auto attention = settings.text(names);
+  if (!attention)
+    return report.assume("attention", "flash", "the default of MPT, and of Hugging Face's models in PyTorch");
+  const char* const kernel = *attention == "torch" ? "unfused" : *attention == "triton" ? "flash-triton" : "flash";
+  report.map("attention", kernel, settings.from(names));
 }
 
 void refuse_foundry(const Settings& settings, Report& report) {
@@ -220,15 +242,7 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
   map_foundry_run(settings, gpus, report);
   report.map("recompute.granularity", settings.on({"fsdp_config.activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.activation_checkpointing");
-  if (const auto attention =
-          settings.text({"model.attn_config.attn_impl", "model.config_overrides.attn_config.attn_impl"}))
-    report.map("attention",
-               attention == "torch"    ? "unfused"
-               : attention == "triton" ? "flash-triton"
-                                       : "flash",
-               "model.attn_config.attn_impl");
-  else
-    report.assume("attention", "flash", "the default of MPT, and of Hugging Face's models in PyTorch");
+  map_foundry_attention(settings, report);
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   refuse_foundry(settings, report);
   settings.ignore_variables(variables, kFoundryKeys);

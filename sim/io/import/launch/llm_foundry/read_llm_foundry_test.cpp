@@ -35,6 +35,39 @@ TEST(ReadLlmFoundry, ALlamaHasNamesOfMpt) {
               HasSubstr("model.l0_module: masks that prune"));
 }
 
+TEST(ReadLlmFoundry, MosaicGptIsMptWithItsKeysInTheModel) {
+  const std::string sizes =
+      "name: mosaic_gpt, d_model: 1024, n_heads: 8, n_layers: 12, mlp_ratio: 3, vocab_size: 50368";
+  const Report report = read_model(sizes + ", attn_impl: triton, alibi: true, attn_clip_qkv: 6, attn_pdrop: 0.0");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model").value("num_layers", 0), 12);
+  EXPECT_EQ(report.at("model").value("ffn_hidden_size", 0), 3 * 1024);
+  EXPECT_EQ(report.at("model").value("position_embedding_type", ""), "alibi");
+  EXPECT_EQ(report.at("attention"), Json("flash-triton"));
+  EXPECT_EQ(read_model(sizes + ", attn_impl: torch").at("attention"), Json("unfused"));
+  EXPECT_THAT(refused_lines(read_model(sizes + ", attn_qk_ln: true")), HasSubstr("model.attn_qk_ln"));
+}
+
+TEST(ReadLlmFoundry, KernelsThatArePutIntoLlamaAreItsAttention) {
+  const std::string llama = "name: hf_causal_lm, pretrained_model_name_or_path: meta-llama/Llama-2-7b-hf";
+  const auto patched = [&](const std::string& kernel) {
+    return read_model(llama + ", attention_patch_type: " + kernel);
+  };
+  EXPECT_EQ(refused_lines(patched("triton")), "");
+  EXPECT_EQ(patched("triton").at("attention"), Json("flash-triton"));
+  EXPECT_EQ(patched("torch").at("attention"), Json("unfused"));
+  EXPECT_THAT(refused_lines(patched("own")), HasSubstr("model.attention_patch_type: expected torch or triton"));
+}
+
+TEST(ReadLlmFoundry, JobsCountTheirGpus) {
+  const Report report = read_test_launch(
+      "gpu_num: 16\ngpu_type: a100_40gb\nparameters: {max_seq_len: 2048, global_train_batch_size: 64, "
+      "device_train_microbatch_size: 4, model: {name: mpt_causal_lm, d_model: 1024, n_heads: 8, n_layers: 12}}\n",
+      "job.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("gpus"), 16);
+}
+
 // The shape of llmshearing/configs/llama2 as its scripts complete it.
 TEST(ReadLlmFoundry, AModelOfLlmShearingIsReadWithThePathOfItsWeights) {
   const Report report = read_model(
