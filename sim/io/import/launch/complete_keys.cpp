@@ -61,6 +61,19 @@ void settle_gpus(const NamedFile& named, Report& report) {
     report.ask("gpus", why_no_count(named, nodes.value_or(0) > 0 ? kDevices : kNodes));
 }
 
+// Megatron-Bridge writes qwen3_600m for Qwen3-0.6B and qwen3_1p7b for Qwen3-1.7B: src/megatron/bridge/recipes/qwen.
+std::string with_point_in_size(std::string name) {
+  const auto digit = [&](std::size_t at) { return at < name.size() && name[at] >= '0' && name[at] <= '9'; };
+  for (std::size_t at = name.find('_'); at != name.npos; at = name.find('_', at + 1)) {
+    if (!digit(at + 1)) continue;
+    const std::size_t end = std::min(name.find('_', at + 1), name.size());
+    const std::string size = name.substr(at + 1, end - at - 1);
+    if (size.size() == 4 && size.ends_with("00m")) return name.replace(at + 1, 4, fmt::format("0.{}b", size[0]));
+    if (size.size() == 4 && size[1] == 'p' && digit(at + 3) && size[3] == 'b') name[at + 2] = '.';
+  }
+  return name;
+}
+
 // Returns the words of a command that may name a recipe, with the setting: behind --factory and --recipe, and the
 // program itself without its task: finetune_llama3_8b.py.
 std::vector<std::pair<std::string, std::string>> recipes_of(const shell::Command& command) {
@@ -68,7 +81,7 @@ std::vector<std::pair<std::string, std::string>> recipes_of(const shell::Command
   const std::vector<Argument> arguments = arguments_of(command.words, "");
   for (const char* flag : {"factory", "recipe"})
     if (std::string name = value_of(arguments, flag); !name.empty())
-      recipes.emplace_back(std::move(name), std::string("--") + flag);
+      recipes.emplace_back(with_point_in_size(std::move(name)), std::string("--") + flag);
   for (const std::string& word : command.words) {
     const std::string stem = fs::path(word).stem().string();
     for (const std::string_view task : {"pretrain_", "finetune_"})

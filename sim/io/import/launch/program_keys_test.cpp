@@ -137,6 +137,10 @@ TEST(ProgramKeys, ARecipeOfBridgeStatesWhatNoWordStates) {
   EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
   EXPECT_EQ(report.whole("batch.global"), 8);
   EXPECT_THAT(refused_lines(with("qwen3_vl_8b_sft_config")), HasSubstr("multimodal"));
+  const auto layers = [&](const char* recipe) { return with(recipe).at("model").value("num_hidden_layers", 0); };
+  EXPECT_EQ(layers("qwen3_600m_sft_yarn_128k_config"), 28) << "Qwen3-0.6B";
+  EXPECT_EQ(layers("qwen25_500m_pretrain_config"), 24) << "Qwen2.5-0.5B";
+  EXPECT_EQ(layers("qwen3_1p7b_sft_config"), 28) << "Qwen3-1.7B";
 }
 
 }  // namespace

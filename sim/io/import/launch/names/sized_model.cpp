@@ -11,8 +11,6 @@ constexpr Sized kMoreModels[] = {{"qwen2math15b", "qwen2", 28, 1536, 12, 2, 128,
                                  {"qwen2math7b", "qwen2", 28, 3584, 28, 4, 128, 18944, 152064},
                                  {"qwen2math72b", "qwen2", 80, 8192, 64, 8, 128, 29568, 152064},
                                  {"qwen25math72b", "qwen2", 80, 8192, 64, 8, 128, 29568, 152064},
-                                 // Names of Megatron-Bridge's recipes, src/megatron/bridge/recipes/qwen/qwen3_600m.py.
-                                 {"qwen3600m", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, true},
                                  {"tinyllamav11", "llama", 22, 2048, 32, 4, 64, 5632, 32000},
                                  {"olmo1b", "olmo", 16, 2048, 16, 16, 128, 8192, 50304, true},
                                  {"olmo7b", "olmo", 32, 4096, 32, 32, 128, 11008, 50304},
