@@ -211,11 +211,12 @@ TEST(Frameworks, ATableHasARunOnEachLine) {
 
 TEST(Frameworks, FineTuningOfDeepSeekRecomputesAllAndCountsTheLossAsALayer) {
   const auto read = [](const std::string& stages) {
-    return read_as("a.csv",
-                   "task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs\n"
-                   "sft,deepseek,v3,h100,bf16,992,4096,1," +
-                       stages + ",1,1984\n",
-                   "2");
+    return read_as(
+        "a.csv",
+        std::string("task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs\n"
+                    "sft,deepseek,v3,h100,bf16,992,4096,1,") +
+            stages + ",1,1984\n",
+        "2");
   };
   const Report two = read("2,1,16,1");
   EXPECT_EQ(refused_lines(two), "");

@@ -5,6 +5,8 @@
 // composer/trainer/mosaic_fsdp_utils.py (get_mixed_precision), _deepspeed.py and core/{precision,data_spec}.py.
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
 
+#include <fmt/format.h>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
@@ -78,7 +80,7 @@ void map_mpt(const Settings& settings, Report& report) {
     report.refuse(settings.from(kQueryNorm), "norms over all heads of queries and keys are not modelled here");
   if (settings.text({"model.ffn_config.ffn_type"}).value_or("mptmlp").find("glu") != std::string::npos)
     model["activation"] = "swiglu";
-  report.map("model", model, "model.name " + settings.text({"model.name"}).value_or("") + " and its sizes");
+  report.map("model", model, fmt::format("model.name {} and its sizes", settings.text({"model.name"}).value_or("")));
 }
 
 // mosaic_llama2_1.3b of princeton-nlp/LLM-Shearing, llmshearing/models/composer_llama.py: Llama with MPT's names.

@@ -59,7 +59,7 @@ void add_default_halves(const std::string& folder, Json& document, Report& repor
     const auto section = section_in(name, folder);
     if (!section)
       return report.refuse(printable(name, 80),
-                           "incomplete: defaults puts this file at model." + half + ", and it is not there");
+                           fmt::format("incomplete: defaults puts this file at model.{}, and it is not there", half));
     Json& model = document.at("model");
     if (!is_section(model, half.c_str())) model[half] = Json::object();
     for (const auto& [key, value] : section->items())

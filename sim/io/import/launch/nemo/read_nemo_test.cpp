@@ -127,7 +127,8 @@ TEST(ReadNemo, DefaultsPutFilesAtTheHalves) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const auto read = [&](const std::string& name, const std::string& model) {
-    return read_test_launch("defaults:\n  - .@model.encoder: half\n  - .@model.decoder: half\nname: " + name +
+    return read_test_launch(std::string("defaults:\n  - .@model.encoder: half\n  - .@model.decoder: half\nname: ") +
+                                name +
                                 "\ntrainer: {precision: bf16, devices: 8, num_nodes: 1}\nmodel: {micro_batch_size: 1, "
                                 "global_batch_size: 64, seq_length: 512, max_position_embeddings: 512, "
                                 "pipeline_model_parallel_split_rank: 0" +

@@ -344,11 +344,13 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   listed(name, texts, quoted, out);
 }
 
-// Gives the texts of `name`.
 void Expander::listed(std::string_view name, const Texts& texts, bool quoted, Builder& out) {
   if (texts.empty() && is_list(name, '@')) out.no_texts = true;
   if (!quoted || !is_list(name, '*')) return out.results(texts, quoted);
-  for (std::size_t i = 0; i < texts.size(); ++i) out.literal((i > 0 ? " " : "") + texts[i]);
+  for (const std::string& text : texts) {
+    if (&text != texts.data()) out.literal(" ");
+    out.literal(text);
+  }
 }
 
 // :- - := = :+ + :? ? choose between the value and a word. The colon takes an empty value as unset.
@@ -360,10 +362,7 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
   const bool empty = value.texts.empty() || (value.texts.size() == 1 && value.texts[0].empty());
   const bool has = value.is_set && !(colon && empty);
   if (op == "+") {
-    if (has)
-      parts(word, quoted, out);
-    else
-      listed(name, {}, quoted, out);
+    has ? parts(word, quoted, out) : listed(name, {}, quoted, out);
     return true;
   }
   if (has || (op == "?" && !value.texts.empty())) return listed(name, value.texts, quoted, out), true;
