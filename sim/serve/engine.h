@@ -19,7 +19,7 @@ enum class CapacityPolicy : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(CapacityPolicy policy);  ///< "guaranteed_no_evict", "max_utilization"
 
-/// What a layer of experts by Triton's kernels takes beside its products.
+/// Times of a layer of experts by Triton's kernels, beside its products.
 struct TritonExperts {
   Seconds launch{};      ///< host, in a pass with prompts
   Seconds sort{};        ///< kernels that sort tokens by experts, in every pass

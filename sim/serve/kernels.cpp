@@ -145,6 +145,7 @@ std::string other_products(const Service& service) {
 
 }  // namespace
 
+// GPUs of Triton's experts: NVIDIA/TensorRT-LLM, examples/models/core/gpt_oss/README.md at commit 0ee4114.
 std::optional<std::string> why_no_backend(WeightPrecision precision, const Service& service) {
   if (service.moe_backend == MoeBackend::kAuto || !service.model.experts) return std::nullopt;
   const bool triton = service.moe_backend == MoeBackend::kTriton;

@@ -138,7 +138,7 @@ void map_model(const Settings& settings, const std::string& path, bool incomplet
   // The variable belongs to the benchmarks of Llama 3.1.
   if (is_llama31(size) && !size->is_default) {
     report.map("model", "llama-3-" + size->value, size->from);
-    return map_sequence(settings, 8192, report);
+    return map_sequence(settings, kBenchmarks[0].sequence, report);
   }
   report.ask("model", "the folders of the file name no known benchmark");
   report.ask("batch.sequence_length", "the folders of the file name no known benchmark");

@@ -44,11 +44,19 @@ std::optional<Json> section_in(const std::string& name, const std::string& folde
   return section;
 }
 
-// Its decoder sees the whole sequence: nemo/collections/nlp/data/language_modeling/megatron/bart_dataset.py.
-bool lift_length_of_bart(Json& model) {
+// BART's decoder sees the whole sequence: nemo/collections/nlp/data/language_modeling/megatron/bart_dataset.py.
+void lift_length_of_bart(Json& model) {
   for (const char* key : {"seq_length", "encoder_seq_length"})
     if (model.contains(key)) model["data"]["seq_length_dec"] = model.at(key);
-  return true;
+}
+
+void lift_length_of_decoder(Json& model, Report& report) {
+  Json& data = model["data"];
+  if (!data.is_object()) data = Json::object();
+  if (data.contains("seq_length_dec")) return;
+  if (data.value("dataset_type", Json()) == "bart") return lift_length_of_bart(model);
+  data["seq_length_dec"] = "128";
+  report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
 }
 
 }  // namespace
@@ -93,12 +101,7 @@ bool lift_halves(Json& document, Report& report) {
     if (!encoder.contains(key)) report.refuse("T5", "the decoder alone states " + printable(key, 60));
   model.erase("encoder");
   model.erase("decoder");
-  Json& data = model["data"];
-  if (!data.is_object()) data = Json::object();
-  if (data.contains("seq_length_dec")) return true;
-  if (data.value("dataset_type", Json()) == "bart") return lift_length_of_bart(model);
-  data["seq_length_dec"] = "128";
-  report.approximate("model.data.seq_length_dec", "128 tokens, the default of megatron_t5_config.yaml");
+  lift_length_of_decoder(model, report);
   return true;
 }
 
