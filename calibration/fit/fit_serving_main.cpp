@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -53,14 +54,60 @@ Json all_reduces(const measured::Samples& samples, cost::AllReduceKernels kernel
   return tables;
 }
 
+/// TensorRT-LLM's XQA kernels read keys and values once for a group of query heads. On Hopper its tables follow one law
+/// for groups of 2 to 16. Groups of 24 and 32 take longer, and from 48 on each head reads by itself.
+constexpr std::int64_t kFewestXqa = 2, kMostXqa = 16;
+constexpr std::array kEngines{"trt-llm", "vllm", "sglang"};
+
+struct DecodeTables {
+  const measured::Samples& samples;
+  BytesPerSecond bandwidth;
+  std::string source;
+};
+
+Json fitted_kinds(const DecodeTables& tables, DecodeChoice choice) {
+  Json laws = Json::object();
+  for (const auto& [key, kind] : {std::pair{"cache_16_bit", cost::CacheKind::kWide},
+                                  {"cache_8_bit", cost::CacheKind::kNarrow},
+                                  {"latent", cost::CacheKind::kLatent},
+                                  {"latent_8_bit", cost::CacheKind::kLatentNarrow}}) {
+    choice.kind = kind;
+    if (const auto law = fit_decode(tables.samples, choice, tables.bandwidth)) laws[key] = json_of(*law, tables.source);
+  }
+  return laws;
+}
+
+/// The laws of the GPU are those of one engine's kernels, of others where it has no table of that kind of cache.
+Json decode_laws(const DecodeTables& tables, const std::string& gpu_law) {
+  Json laws = fitted_kinds(tables, {.engine = gpu_law}), engines = Json::object();
+  for (const std::string engine : kEngines) {
+    if (engine == gpu_law) continue;
+    const bool xqa = engine == "trt-llm";
+    DecodeChoice choice{.engine = engine};
+    if (xqa) choice.fewest_shared = kFewestXqa, choice.most_shared = kMostXqa;
+    Json own = fitted_kinds(tables, choice);
+    for (auto& [key, law] : own.items()) {
+      if (!laws.contains(key)) {
+        laws[key] = std::move(law);
+        continue;
+      }
+      if (xqa) engines[engine].update({{"fewest_shared", kFewestXqa}, {"most_shared", kMostXqa}});
+      engines[engine][key] = std::move(law);
+    }
+  }
+  if (!engines.empty()) laws["engines"] = std::move(engines);
+  return laws;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fits calibration/serving/GPU.json on tables of decode attention and of small all-reduces."};
-  std::string gpu, source;
+  std::string gpu, source, gpu_law = "trt-llm";
   double bandwidth = 0;
   std::vector<std::string> files;
   app.add_option("--gpu", gpu, "name of the GPU")->required();
   app.add_option("--gb-per-s", bandwidth, "memory bandwidth of the datasheet")->required();
   app.add_option("--source", source, "address and revision of the tables")->required();
+  app.add_option("--gpu-law", gpu_law, "engine whose decode kernels give the laws of the GPU: trt-llm, vllm or sglang");
   app.add_option("TABLES", files, "CSV, or CSV in gzip")->required();
   CLI11_PARSE(app, argc, argv);
 
@@ -70,11 +117,9 @@ int run(int argc, char** argv) {
     measured::require_known_kernels(table, file);
     samples.append(std::move(table));
   }
-  Json laws = Json::object();
-  for (const auto& [key, kind] : {std::pair{"cache_16_bit", CacheKind::kWide},
-                                  {"cache_8_bit", CacheKind::kNarrow},
-                                  {"latent", CacheKind::kLatent}})
-    if (const auto law = fit_decode(samples, kind, BytesPerSecond(bandwidth * 1e9))) laws[key] = json_of(*law, source);
+  for (auto& sample : samples.decodes)
+    if (sample.engine.empty()) sample.engine = gpu_law;
+  Json laws = decode_laws({samples, BytesPerSecond(bandwidth * 1e9), source}, gpu_law);
   Json json{{"gpu", gpu}, {"decode_attention", std::move(laws)}};
   for (const cost::AllReduceKernels kernels : cost::kEngineKernels)
     if (Json tables = all_reduces(samples, kernels); !tables.empty())

@@ -47,6 +47,12 @@ void append_kind(std::vector<From<T>>& to, std::vector<From<T>>& from, std::size
 
 }  // namespace
 
+cost::CacheKind DecodeSample::kind() const {
+  const bool narrow = bytes_per_element(cache) < 2;
+  if (latent) return narrow ? cost::CacheKind::kLatentNarrow : cost::CacheKind::kLatent;
+  return narrow ? cost::CacheKind::kNarrow : cost::CacheKind::kWide;
+}
+
 std::string why_impossible(const GemmSample& sample) {
   const double us = sample.time.median.value() * 1e6;
   if (!(us >= kShortestUs && us <= kLongestUs))

@@ -115,9 +115,12 @@ struct ExchangeSample {
 struct DecodeSample {
   cost::DecodeShape shape;
   Precision cache = Precision::kBf16;
+  std::string engine{};   ///< whose kernels: trt-llm, vllm or sglang; empty: not stated
   bool latent = false;    ///< over latent vectors, with products absorbed
   bool windowed = false;  ///< its window is shorter than the cache
   Timing time;
+
+  [[nodiscard]] cost::CacheKind kind() const;
 };
 
 /// An all-reduce inside a node by an engine's own kernel, `bytes` those of one rank.

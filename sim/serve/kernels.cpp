@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/text.h"
@@ -17,6 +18,12 @@ namespace {
 bool is_weight_only(WeightPrecision precision) {
   return precision == WeightPrecision::kInt8 || precision == WeightPrecision::kInt4 ||
          precision == WeightPrecision::kMxfp4;
+}
+
+cost::CacheKind cache_kind(const CacheAttention& shape, const Service& service) {
+  const bool narrow = service.cache_bytes < 2;
+  if (shape.latent) return narrow ? cost::CacheKind::kLatentNarrow : cost::CacheKind::kLatent;
+  return narrow ? cost::CacheKind::kNarrow : cost::CacheKind::kWide;
 }
 
 }  // namespace
@@ -41,19 +48,21 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
   const double once = real(shape.sequences) * shape.cached * shape.token_bytes;
   const double read = once * (real(readers) / real(shape.kv_heads));
   const Seconds roofline = cost::memory_bound_time({Bytes(std::max(read, 1.0))}, service.profile);
-  if (!service.laws || (shape.latent && !service.laws->latent)) return roofline;
-  const cost::DecodeLaw& wide = shape.latent ? *service.laws->latent : service.laws->decode16;
+  if (!service.laws) return roofline;
   // All heads read the same latent vectors, and the values are a part of them. The law was fitted so.
-  return cost::decode_attention_time(
-      {.sequences = shape.sequences,
-       .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
-       .heads = shape.heads * shape.queries,
-       .kv_heads = shape.latent ? 1 : readers,
-       .key_dim = shape.head_dim,
-       .value_dim = shape.latent ? 0 : shape.value_dim,
-       .cache_bytes = service.cache_bytes,
-       .l2 = through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)},
-      !shape.latent && service.cache_bytes < 2 ? service.laws->decode8 : wide);
+  const cost::DecodeShape read_once{
+      .sequences = shape.sequences,
+      .cached_tokens = std::max(1.0, real(shape.sequences) * shape.cached),
+      .heads = shape.heads * shape.queries,
+      .kv_heads = shape.latent ? 1 : readers,
+      .key_dim = shape.head_dim,
+      .value_dim = shape.latent ? 0 : shape.value_dim,
+      .cache_bytes = service.cache_bytes,
+      .l2 = through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)};
+  const std::string_view kernels =
+      reading == CacheReading::kShared ? std::string_view(service.engine.decode_attention) : std::string_view();
+  const cost::DecodeLaw* const law = cost::decode_law(*service.laws, kernels, cache_kind(shape, service), read_once);
+  return law == nullptr ? roofline : cost::decode_attention_time(read_once, *law);
 }
 
 cost::AllReduceKernels all_reduce_kernels(int ranks, const Service& service) {

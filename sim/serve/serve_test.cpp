@@ -132,7 +132,7 @@ TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
   each.kv_heads = 32;
   each.token_bytes *= 4;
   cost::ServingLaws laws;
-  laws.decode16 = {.bandwidth = service.profile.memory_bound.bandwidth};
+  laws.decode[cost::CacheKind::kWide] = {.bandwidth = service.profile.memory_bound.bandwidth};
   for (const auto& known : {std::optional<cost::ServingLaws>(), std::optional(laws)}) {
     service.laws = known;
     service.engine.xqa_group_sizes = std::nullopt;
@@ -145,14 +145,37 @@ TEST(Serve, WithoutAnXqaKernelEachQueryHeadReadsItsKeysAndValues) {
   }
 }
 
+TEST(Serve, AnEnginesOwnDecodeKernelsAreTakenWhereTheyWereFitted) {
+  Service service = small_service();
+  CacheAttention shape{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};
+  cost::ServingLaws& laws = service.laws.emplace();
+  laws.decode[cost::CacheKind::kWide] = {.bandwidth = BytesPerSecond(1e12)};
+  laws.engine_decode["trt-llm"] = {
+      .laws = {{cost::CacheKind::kWide, {.bandwidth = BytesPerSecond(2e12)}}}, .fewest_shared = 2, .most_shared = 32};
+  const auto time = [&] { return cache_attention_time(shape, service).value(); };
+  const double of_gpu = time();
+  service.engine.decode_attention = "sglang";
+  EXPECT_EQ(time(), of_gpu) << "no law of SGLang's kernels";
+  service.engine.decode_attention = "trt-llm";
+  EXPECT_NEAR(time(), of_gpu / 2, 1e-3 * of_gpu);
+  shape.heads = 8;
+  const double alone = time();
+  service.engine.decode_attention = "";
+  EXPECT_EQ(time(), alone) << "one query head for each key-value head: not fitted";
+  shape.heads = 32;
+  service.engine = {.decode_attention = "trt-llm"};
+  service.cache_bytes = 1;
+  EXPECT_GT(time(), of_gpu / 3) << "the engine has no law of 8 bits";
+}
+
 TEST(Serve, QueryHeadsOfAGroupReadThroughTheL2Cache) {
   Service service = small_service();
   const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};
   const double bytes = 64 * 4096.0 * 4096;
   service.laws = cost::ServingLaws{};
-  service.laws->decode16 = {.bandwidth = BytesPerSecond(bytes), .sharpness = 2};  // a second for one reading
-  service.laws->l2_rate = BytesPerSecond(4 * bytes / 3);                          // three seconds for four
-  service.laws->decode8 = service.laws->decode16;
+  service.laws->decode[cost::CacheKind::kWide] = {.bandwidth = BytesPerSecond(bytes),
+                                                  .sharpness = 2};  // a second for one reading
+  service.laws->l2_rate = BytesPerSecond(4 * bytes / 3);            // three seconds for four
   const auto time = [&] { return cache_attention_time(grouped, service).value(); };
   EXPECT_NEAR(time(), 1, 0.01);
   service.engine.xqa_group_sizes = std::vector<std::int64_t>{1, 8};
@@ -715,8 +738,8 @@ TEST(Serve, MemoryIsWeightsCacheActivationsAndTheEngines) {
 TEST(Serve, EveryHeadReadsTheSameLatentVectors) {
   Service service = small_service();
   cost::ServingLaws laws;
-  laws.decode16 = laws.decode8 = {.bandwidth = service.profile.memory_bound.bandwidth};
-  laws.latent = laws.decode16;
+  laws.decode[cost::CacheKind::kWide] = {.bandwidth = service.profile.memory_bound.bandwidth};
+  laws.decode[cost::CacheKind::kLatent] = laws.decode[cost::CacheKind::kWide];
   service.laws = laws;
   CacheAttention shape{.sequences = 8,
                        .cached = 4096,

@@ -39,12 +39,12 @@ bool is_left_out(const cost::DecodeShape& shape, bool latent) {
   return fnv(text) % 5 == 0;
 }
 
-bool counts(const measured::DecodeSample& sample, CacheKind kind) {
-  const bool wide = sample.shape.cache_bytes > 1;
-  const bool right =
-      kind == CacheKind::kLatent ? sample.latent && wide : !sample.latent && wide == (kind == CacheKind::kWide);
+bool counts(const measured::DecodeSample& sample, const DecodeChoice& choice) {
   const bool plain = sample.latent || sample.shape.key_dim <= kWidestHead;
-  return right && plain && !sample.windowed &&
+  const std::int64_t shared = sample.shape.heads / sample.shape.kv_heads;
+  const bool shares = sample.latent || (choice.fewest_shared <= shared && shared <= choice.most_shared);
+  const bool of_engine = choice.engine.empty() || sample.engine == choice.engine;
+  return sample.kind() == choice.kind && of_engine && plain && shares && !sample.windowed &&
          sample.shape.cached_tokens >= real(kShortestCache) * real(sample.shape.sequences);
 }
 
@@ -77,6 +77,17 @@ double decode_misfit(const std::vector<DecodeRow>& rows, const cost::DecodeLaw& 
   return decode_quantile(std::move(errors), 0.5) + kMeanWeight * sum / static_cast<double>(rows.size());
 }
 
+/// A law of the median has several valleys. The search starts from three launches, and takes the deepest.
+template <typename Misfit>
+Arguments best_of_starts(const Misfit& misfit, BytesPerSecond bandwidth) {
+  Arguments best;
+  for (const double launch : {4e-6, 8e-6, 16e-6}) {
+    Arguments found = minimise(misfit, {std::log(launch), std::log(0.8 * bandwidth.value()), std::log(0.5e-6), 0}, 0.3);
+    if (best.empty() || misfit(found) < misfit(best)) best = std::move(found);
+  }
+  return best;
+}
+
 /// Rows at equal distances, at most kMostDecodes.
 std::vector<DecodeRow> thinned(const std::vector<DecodeRow>& rows) {
   const std::size_t stride = (rows.size() + kMostDecodes - 1) / kMostDecodes;
@@ -87,18 +98,18 @@ std::vector<DecodeRow> thinned(const std::vector<DecodeRow>& rows) {
 
 }  // namespace
 
-std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, CacheKind kind, BytesPerSecond bandwidth) {
+std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, const DecodeChoice& choice,
+                                          BytesPerSecond bandwidth) {
   std::vector<DecodeRow> fitted, left_out;
   for (const measured::DecodeSample& sample : samples.decodes) {
-    if (!counts(sample, kind)) continue;
-    std::vector<DecodeRow>& rows = is_left_out(sample.shape, kind == CacheKind::kLatent) ? left_out : fitted;
+    if (!counts(sample, choice)) continue;
+    std::vector<DecodeRow>& rows = is_left_out(sample.shape, sample.latent) ? left_out : fitted;
     rows.push_back({sample.shape, sample.time.median.value()});
   }
   if (fitted.size() + left_out.size() < kFewestDecodes) return std::nullopt;
   const std::vector<DecodeRow> few = thinned(fitted);
-  const Arguments start{std::log(8e-6), std::log(0.8 * bandwidth.value()), std::log(0.5e-6), 0};
   const auto misfit = [&](const Arguments& logs) { return decode_misfit(few, decode_law(logs)); };
-  cost::DecodeLaw law = decode_law(minimise(misfit, start, 0.3));
+  cost::DecodeLaw law = decode_law(best_of_starts(misfit, bandwidth));
   std::vector<double> errors;
   for (const DecodeRow& row : left_out) errors.push_back(std::abs(decode_error(row, law) - 1));
   law.evidence = {.provenance = cost::Provenance::kFitted,

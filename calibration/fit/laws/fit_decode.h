@@ -1,7 +1,9 @@
 // Fits the laws of decode attention on tables of kernels.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "calibration/import/samples.h"
@@ -9,13 +11,17 @@
 
 namespace foretoken::fit {
 
-/// The tables of one GPU have decode attention of three kinds. Each has a law of its own.
-enum class CacheKind { kWide, kNarrow, kLatent };
+/// Which rows of the tables a law is fitted on.
+struct DecodeChoice {
+  cost::CacheKind kind = cost::CacheKind::kWide;
+  std::string engine{};                               ///< whose kernels; empty: anyone's
+  std::int64_t fewest_shared = 1, most_shared = 128;  ///< query heads for each key-value head
+};
 
-/// Returns the law of one kind, or nothing where the tables have fewer than a hundred of its rows. Rows count from
-/// 1,024 cached tokens on, without a window, with heads of at most 256. One shape in five is left out of the fit and
+/// Returns the law of the chosen rows, or nothing where the tables have fewer than a hundred. Rows count from 1,024
+/// cached tokens on, without a window, with heads of at most 256. One shape in five is left out of the fit and
 /// gives the errors. `bandwidth` is the datasheet's.
-[[nodiscard]] std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, CacheKind kind,
+[[nodiscard]] std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, const DecodeChoice& choice,
                                                         BytesPerSecond bandwidth);
 
 }  // namespace foretoken::fit

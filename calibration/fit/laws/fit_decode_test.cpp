@@ -22,6 +22,7 @@ measured::Samples decode_table(double factor, double cache_bytes, std::int64_t s
                         .heads = 8 * kv_heads,
                         .kv_heads = kv_heads,
                         .cache_bytes = cache_bytes};
+        sample.cache = cache_bytes < 2 ? Precision::kFp8 : Precision::kBf16;
         sample.time.median = factor * cost::decode_attention_time(sample.shape, kKnownDecode);
         samples.add(sample);
       }
@@ -29,7 +30,7 @@ measured::Samples decode_table(double factor, double cache_bytes, std::int64_t s
 }
 
 TEST(FitDecode, TheKnownLawIsFound) {
-  const auto law = fit_decode(decode_table(1, 2, 1024), CacheKind::kWide, BytesPerSecond(3.35e12));
+  const auto law = fit_decode(decode_table(1, 2, 1024), {.kind = cost::CacheKind::kWide}, BytesPerSecond(3.35e12));
   ASSERT_TRUE(law);
   EXPECT_NEAR(law->launch / kKnownDecode.launch, 1, 0.02);
   EXPECT_NEAR(law->bandwidth / kKnownDecode.bandwidth, 1, 0.02);
@@ -44,16 +45,31 @@ TEST(FitDecode, AFewWildRowsDoNotMoveIt) {
   measured::Samples samples = decode_table(1, 2, 1024);
   for (std::size_t i = 0; i < samples.decodes.size(); i += 10)
     samples.decodes[i].time.median = 4.0 * samples.decodes[i].time.median;
-  const auto law = fit_decode(samples, CacheKind::kWide, BytesPerSecond(3.35e12));
+  const auto law = fit_decode(samples, {.kind = cost::CacheKind::kWide}, BytesPerSecond(3.35e12));
   ASSERT_TRUE(law);
   EXPECT_NEAR(law->bandwidth / kKnownDecode.bandwidth, 1, 0.05);
 }
 
+TEST(FitDecode, RowsOfAnotherEngineOrOfOtherGroupsDoNotCount) {
+  const BytesPerSecond bandwidth(3.35e12);
+  const auto samples = [](const char* engine) {
+    measured::Samples table = decode_table(1, 2, 1024);
+    for (auto& sample : table.decodes) sample.engine = engine;
+    return table;
+  };
+  EXPECT_TRUE(fit_decode(samples("vllm"), {.engine = "vllm"}, bandwidth));
+  EXPECT_FALSE(fit_decode(samples("sglang"), {.engine = "vllm"}, bandwidth));
+  EXPECT_TRUE(fit_decode(samples("vllm"), {.engine = "vllm", .fewest_shared = 8, .most_shared = 8}, bandwidth));
+  EXPECT_FALSE(fit_decode(samples("vllm"), {.engine = "vllm", .fewest_shared = 9}, bandwidth)) << "8 heads share";
+}
+
 TEST(FitDecode, RowsOfAnotherKindOrOfShortCachesDoNotCount) {
   const BytesPerSecond bandwidth(3.35e12);
-  EXPECT_FALSE(fit_decode(decode_table(1, 1, 1024), CacheKind::kWide, bandwidth)) << "a cache of 8 bits";
-  EXPECT_FALSE(fit_decode(decode_table(1, 2, 1024), CacheKind::kLatent, bandwidth));
-  EXPECT_FALSE(fit_decode(decode_table(1, 2, 8), CacheKind::kWide, bandwidth)) << "too few of 1,024 tokens";
+  EXPECT_FALSE(fit_decode(decode_table(1, 1, 1024), {.kind = cost::CacheKind::kWide}, bandwidth))
+      << "a cache of 8 bits";
+  EXPECT_FALSE(fit_decode(decode_table(1, 2, 1024), {.kind = cost::CacheKind::kLatent}, bandwidth));
+  EXPECT_FALSE(fit_decode(decode_table(1, 2, 8), {.kind = cost::CacheKind::kWide}, bandwidth))
+      << "too few of 1,024 tokens";
 }
 
 }  // namespace

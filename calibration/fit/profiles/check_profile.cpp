@@ -127,14 +127,14 @@ struct Checking {
     const std::string dim = sample.latent ? "" : fmt::format(" d{}", shape.key_dim);
     const std::string kind = fmt::format("{}decode attention{} {}{}", sample.latent ? "latent " : "",
                                          sample.windowed ? " in a window" : "", name_of(sample.cache), dim);
-    if (serving == nullptr || (sample.latent && !serving->latent)) {
+    const cost::DecodeLaw* const law =
+        serving == nullptr ? nullptr : cost::decode_law(*serving, sample.engine, sample.kind(), shape);
+    if (law == nullptr) {
       left_out.insert(kind);
       return;
     }
-    const bool narrow = bytes_per_element(sample.cache) < 2;
-    const cost::DecodeLaw& law = sample.latent ? *serving->latent : narrow ? serving->decode8 : serving->decode16;
     const double each = shape.cached_tokens / static_cast<double>(shape.sequences);
-    add(kind, ">= 1024 tokens", each >= kLongCache, cost::decode_attention_time(shape, law), sample.time.median);
+    add(kind, ">= 1024 tokens", each >= kLongCache, cost::decode_attention_time(shape, *law), sample.time.median);
   }
 
   void small_all_reduce(const measured::SmallAllReduceSample& sample) {

@@ -288,7 +288,8 @@ TEST(CheckProfile, DecodeAndSmallAllReducesAskTheLawsOfServing) {
   measured::Samples samples = measured::import_csv(decode, "d.csv");
   samples.append(measured::import_csv("implementation,ranks,bytes,time_us\ntrtllm,8,1024,8\n", "a.csv"));
   cost::ServingLaws laws;
-  laws.decode16 = {.launch = microseconds(50), .bandwidth = BytesPerSecond(1e30), .step{}, .sharpness = 1};
+  laws.decode[cost::CacheKind::kWide] = {
+      .launch = microseconds(50), .bandwidth = BytesPerSecond(1e30), .step{}, .sharpness = 1};
   laws.all_reduces[cost::AllReduceKernels::kTrtLlm] = {
       .source = "", .tables = {{.ranks = 8, .rows = {{Bytes(512), microseconds(6)}, {Bytes(2048), microseconds(6)}}}}};
   const ProfileCheck check = check_profile(cost::example_a100_profile(), samples, &laws);

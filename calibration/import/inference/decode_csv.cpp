@@ -26,11 +26,18 @@ Precision cache_width(const CsvRow& row) {
   throw std::invalid_argument(fmt::format("kv_dtype: expected bfloat16, float16 or fp8, found {}", in_quotes(name)));
 }
 
+/// TensorRT-LLM's tables name no kernel of its own choice. SGLang's name the backend of attention.
+std::string engine_of_kernel(const std::string& kernel) {
+  if (kernel.starts_with("vllm")) return "vllm";
+  return kernel.starts_with("torch_flow") || kernel == "default" ? "trt-llm" : "sglang";
+}
+
 void add_decode(const CsvRow& row, bool latent, Samples& samples) {
   if (row.has("kernel") && row.text("kernel").find("triton") != std::string::npos) return;
   DecodeSample s;
   s.cache = cache_width(row);
   s.latent = latent;
+  if (row.has("kernel")) s.engine = engine_of_kernel(row.text("kernel"));
   double keys = static_cast<double>(row.dimension("kv_len"));
   if (row.has("window") && row.text("window") != "0") {
     const double window = row.number("window");

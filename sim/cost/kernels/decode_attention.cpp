@@ -10,7 +10,30 @@ namespace {
 
 constexpr double kKeysOfAPart = 256;  // keys that one block of threads walks through, at most
 
+const DecodeLaw* law_of(const std::map<CacheKind, DecodeLaw>& laws, CacheKind kind) {
+  const auto found = laws.find(kind);
+  return found == laws.end() ? nullptr : &found->second;
+}
+
+CacheKind with_16_bits(CacheKind kind) {
+  if (kind == CacheKind::kNarrow) return CacheKind::kWide;
+  return kind == CacheKind::kLatentNarrow ? CacheKind::kLatent : kind;
+}
+
 }  // namespace
+
+const DecodeLaw* decode_law(const ServingLaws& laws, std::string_view engine, CacheKind kind,
+                            const DecodeShape& shape) {
+  const auto found = laws.engine_decode.find(engine);
+  if (found != laws.engine_decode.end()) {
+    const std::int64_t shared = shape.heads / shape.kv_heads;
+    const bool fitted = found->second.fewest_shared <= shared && shared <= found->second.most_shared;
+    const DecodeLaw* const own = law_of(found->second.laws, kind);
+    if (fitted && own != nullptr) return own;
+  }
+  const DecodeLaw* const law = law_of(laws.decode, kind);
+  return law != nullptr ? law : law_of(laws.decode, with_16_bits(kind));
+}
 
 Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law) {
   expects(shape.sequences >= 1 && shape.cached_tokens >= 1, "every sequence attends to a token");

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
@@ -27,12 +30,27 @@ struct DecodeLaw {
   Evidence evidence{};
 };
 
+/// The caches that decode attention reads. Each has a law of its own.
+enum class CacheKind : std::uint8_t {
+  kWide,         ///< keys and values of 16 bits
+  kNarrow,       ///< keys and values of 8 bits
+  kLatent,       ///< latent vectors of 16 bits, with products absorbed (multi-head latent attention)
+  kLatentNarrow  ///< latent vectors of 8 bits
+};
+
+/// The laws of one engine's decode kernels on one kind of GPU, as far as they were fitted.
+struct EngineDecode {
+  std::map<CacheKind, DecodeLaw> laws{};
+  /// Query heads for each key-value head in the fitted tables. Other numbers have the law of the GPU.
+  std::int64_t fewest_shared = 1, most_shared = 128;
+};
+
 /// Laws of one kind of GPU that only serving needs: calibration/serving/GPU.json.
 struct ServingLaws {
   std::string gpu;
-  DecodeLaw decode16{}, decode8{};          ///< over a cache of 16 and of 8 bits an element
-  std::optional<DecodeLaw> latent{};        ///< of latent vectors, with products absorbed (multi-head latent attention)
-  std::optional<BytesPerSecond> l2_rate{};  ///< of reading from the L2 cache; nothing: not measured
+  std::map<CacheKind, DecodeLaw> decode{};                           ///< the GPU's laws, for every engine
+  std::map<std::string, EngineDecode, std::less<>> engine_decode{};  ///< of kernels that differ, by the engine
+  std::optional<BytesPerSecond> l2_rate{};           ///< of reading from the L2 cache; nothing: not measured
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
   EngineAllReduces all_reduces{};                    ///< empty: NCCL is used
@@ -46,6 +64,11 @@ struct DecodeShape {
   double cache_bytes = 2;  ///< of an element
   Seconds l2{};            ///< of reading through the L2 cache; 0: all query heads of a group share one reading
 };
+
+/// Returns the law of an engine's kernels over such a cache: its own, or else the GPU's. Without a law of 8 bits that
+/// of 16 bits is taken. Null: no law. An empty engine has the GPU's.
+[[nodiscard]] const DecodeLaw* decode_law(const ServingLaws& laws, std::string_view engine, CacheKind kind,
+                                          const DecodeShape& shape);
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
 [[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);

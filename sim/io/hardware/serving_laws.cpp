@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "sim/io/hardware/profile_fields.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
 namespace {
+
+constexpr WholeRange kSharedHeads{.low = 1, .high = 1 << 10};
 
 cost::Provenance read_provenance(const Node& node) {
   return node.one_of<cost::Provenance>("provenance", {{"measured", cost::Provenance::kMeasured},
@@ -39,6 +44,37 @@ cost::DecodeLaw read_decode_law(const Node& node) {
                       .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
   law.evidence = read_law_evidence(node);
   return law;
+}
+
+/// The keys of caches in decode_attention.
+constexpr std::array<std::pair<std::string_view, cost::CacheKind>, 4> kCaches{
+    {{"cache_16_bit", cost::CacheKind::kWide},
+     {"cache_8_bit", cost::CacheKind::kNarrow},
+     {"latent", cost::CacheKind::kLatent},
+     {"latent_8_bit", cost::CacheKind::kLatentNarrow}}};
+
+std::map<cost::CacheKind, cost::DecodeLaw> read_decode_laws(const Node& node) {
+  std::map<cost::CacheKind, cost::DecodeLaw> laws;
+  for (const auto& [key, kind] : kCaches)
+    if (const auto law = node.find_object(key)) laws[kind] = read_decode_law(*law);
+  return laws;
+}
+
+void read_decode(const Node& node, cost::ServingLaws& laws) {
+  node.allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit", "engines"});
+  (void)node.object("cache_16_bit");
+  laws.decode = read_decode_laws(node);
+  const Node engines = node.object_or_empty("engines");
+  engines.allow_only({"trt-llm", "vllm", "sglang"});
+  for (const std::string_view name : {"trt-llm", "vllm", "sglang"}) {
+    const auto engine = engines.find_object(name);
+    if (!engine) continue;
+    engine->allow_only({"fewest_shared", "most_shared", "cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
+    cost::EngineDecode& own = laws.engine_decode[std::string(name)];
+    own.fewest_shared = engine->whole_or("fewest_shared", own.fewest_shared, kSharedHeads);
+    own.most_shared = engine->whole_or("most_shared", own.most_shared, kSharedHeads);
+    own.laws = read_decode_laws(*engine);
+  }
 }
 
 cost::ExpertBlocks read_expert_blocks(const Node& node) {
@@ -83,11 +119,7 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 cost::ServingLaws read_serving_laws(const Node& node) {
   node.allow_only({"gpu", "decode_attention", "l2_cache", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
-  const Node decode = node.object("decode_attention");
-  decode.allow_only({"cache_16_bit", "cache_8_bit", "latent"});
-  laws.decode16 = read_decode_law(decode.object("cache_16_bit"));
-  laws.decode8 = decode.has("cache_8_bit") ? read_decode_law(decode.object("cache_8_bit")) : laws.decode16;
-  if (const auto latent = decode.find_object("latent")) laws.latent = read_decode_law(*latent);
+  read_decode(node.object("decode_attention"), laws);
   if (const auto cache = node.find_object("l2_cache")) {
     cache->allow_only({"gb_per_s", "source"});
     laws.l2_rate = gigabytes_per_second(cache->number("gb_per_s", kPositive));

@@ -17,18 +17,29 @@ cost::ServingLaws shipped_laws(const std::string& name) {
   return laws;
 }
 
+constexpr auto kWide = cost::CacheKind::kWide, kNarrow = cost::CacheKind::kNarrow;
+
+/// The law of the GPU, for every engine.
+const cost::DecodeLaw& law(const cost::ServingLaws& laws, cost::CacheKind kind) {
+  return *cost::decode_law(laws, "", kind, {});
+}
+
 TEST(ServingLaws, AreFittedOnSevenGpusWithinTenPercentOfHeldOutShapes) {
   int fitted = 0;
   for (const std::string& name : list_names(kServingLaws)) {
     SCOPED_TRACE(name);
     const cost::ServingLaws laws = shipped_laws(name);
     EXPECT_EQ(laws.gpu, name);
-    if (laws.decode16.evidence.provenance != cost::Provenance::kFitted) continue;
+    if (law(laws, kWide).evidence.provenance != cost::Provenance::kFitted) continue;
     ++fitted;
-    for (const cost::DecodeLaw* const law : {&laws.decode16, &laws.decode8}) {
-      EXPECT_GT(law->evidence.held_out, 100);
-      EXPECT_LE(law->evidence.median_error, 0.1);
-      EXPECT_GT(law->launch, Seconds(0));
+    std::vector<cost::DecodeLaw> all;
+    for (const auto& [kind, each] : laws.decode) all.push_back(each);
+    for (const auto& [engine, own] : laws.engine_decode)
+      for (const auto& [kind, each] : own.laws) all.push_back(each);
+    for (const cost::DecodeLaw& each : all) {
+      EXPECT_GT(each.evidence.held_out, 80);
+      EXPECT_LE(each.evidence.median_error, 0.1);
+      EXPECT_GT(each.launch, Seconds(0));
     }
     EXPECT_GE(laws.all_reduces.size(), 2U) << "engines";
     for (const auto& [kernels, reduces] : laws.all_reduces)
@@ -47,15 +58,15 @@ TEST(ServingLaws, ScaledOnesKeepTheirPartOfTheMemoryBandwidth) {
   int scaled = 0;
   for (const std::string& name : list_names(kServingLaws)) {
     const cost::ServingLaws laws = shipped_laws(name);
-    const cost::Evidence& evidence = laws.decode16.evidence;
+    const cost::Evidence& evidence = law(laws, kWide).evidence;
     if (evidence.provenance != cost::Provenance::kScaled) continue;
     ++scaled;
     SCOPED_TRACE(name);
     const cost::ServingLaws from = shipped_laws(evidence.scaled_from);
     const double ratio = memory_bandwidth(name) / memory_bandwidth(evidence.scaled_from);
-    EXPECT_NEAR(laws.decode16.bandwidth / from.decode16.bandwidth, ratio, 1e-3);
-    EXPECT_NEAR(laws.decode8.bandwidth / from.decode8.bandwidth, ratio, 1e-3);
-    EXPECT_EQ(laws.decode16.step, from.decode16.step) << "the same chip";
+    EXPECT_NEAR(law(laws, kWide).bandwidth / law(from, kWide).bandwidth, ratio, 1e-3);
+    EXPECT_NEAR(law(laws, kNarrow).bandwidth / law(from, kNarrow).bandwidth, ratio, 1e-3);
+    EXPECT_EQ(law(laws, kWide).step, law(from, kWide).step) << "the same chip";
   }
   EXPECT_EQ(scaled, 8);
 }
@@ -66,7 +77,7 @@ TEST(ServingLaws, WiderCachesNeverReadFaster) {
     const cost::DecodeShape wide{.sequences = 64, .cached_tokens = 64 * 8192, .heads = 8, .kv_heads = 1};
     cost::DecodeShape narrow = wide;
     narrow.cache_bytes = 1;
-    EXPECT_LT(decode_attention_time(narrow, laws.decode8), decode_attention_time(wide, laws.decode16)) << name;
+    EXPECT_LT(decode_attention_time(narrow, law(laws, kNarrow)), decode_attention_time(wide, law(laws, kWide))) << name;
   }
 }
 

@@ -40,7 +40,7 @@ void read_laws(const Node& root, Service& service) {
     const auto document = open_named(root.child("cluster"), kServingLaws, gpu);
     if (!document) return;
     service.laws = read_serving_laws(document->root(root.findings()));
-    const cost::Evidence& evidence = service.laws->decode16.evidence;
+    const cost::Evidence& evidence = service.laws->decode.at(cost::CacheKind::kWide).evidence;
     if (evidence.provenance == cost::Provenance::kScaled)
       root.findings().notes.assumptions.push_back(
           fmt::format("attention over the cache is scaled from {}: {}", evidence.scaled_from, evidence.source));
