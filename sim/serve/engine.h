@@ -72,6 +72,7 @@ struct Engine {
   Seconds request{};                      ///< HTTP of one request, before it can join the queue
   Seconds prompt_token{};                 ///< host that turns the text of a prompt into tokens, for each of them
   Seconds answer{};                       ///< from the end of a pass until users have its tokens
+  Seconds answer_token{};                 ///< front end, for each token that it sends; requests wait behind tokens
   Seconds request_layer{};                ///< of a static batch before its first pass, for each layer of the model
   Seconds pass{};                         ///< host and sampling, once a pass
   Seconds sequence{};                     ///< host and sampling, for each sequence of a pass

@@ -53,7 +53,9 @@ std::vector<Case> services() {
                           {"speculation", small_service()},
                           {"a shared prefix", small_service()},
                           {"prompts and decoding on pools of their own", split(small_service())},
-                          {"a front end, and a host that composes ahead", small_service()}};
+                          {"a front end, and a host that composes ahead", small_service()},
+                          {"a front end that sends tokens to users of a closed loop", small_service()},
+                          {"the same on pools of their own", split(small_service())}};
   cases[1].service.requests.kind = ArrivalKind::kClosed;
   cases[1].service.requests.at_once = 20;
   cases[2].service.pool = {.gpus = 2, .degrees = {.pipeline = 2}};
@@ -66,6 +68,13 @@ std::vector<Case> services() {
   cases[9].service.requests.prefix_share = 0.5;
   cases[11].service.engine.request = microseconds(2000);
   cases[11].service.engine.overlaps_host = true;
+  for (std::size_t i = 12; i < cases.size(); ++i) {
+    cases[i].service.requests.kind = ArrivalKind::kClosed;
+    cases[i].service.requests.at_once = 20;
+    cases[i].service.engine.request = microseconds(500);
+    cases[i].service.engine.answer_token = microseconds(300);
+    cases[i].service.engine.answer = microseconds(1000);
+  }
   return cases;
 }
 
@@ -262,6 +271,22 @@ TEST(Serve, TheFrontEndTakesOneRequestAfterAnother) {
   service.engine.request = {};
   service.engine.prompt_token = microseconds(2e4);
   EXPECT_NEAR(predict(service).ttft.mean, 3 + pass, 1e-9) << "2 s for each prompt of 100 tokens";
+}
+
+TEST(Serve, TheFrontEndSendsOneTokenAfterAnother) {
+  Service service = small_service();
+  service.requests = {
+      .kind = ArrivalKind::kClosed, .input_tokens = 100, .output_tokens = 10, .at_once = 4, .count = 400};
+  service.engine.answer_token = Seconds(1);
+  const Prediction full = predict(service);
+  EXPECT_NEAR(full.output_tokens_per_s, 1, 0.01) << "whatever the engine does";
+  EXPECT_NEAR(full.latency.mean, 40, 0.5) << "four users, ten tokens each";
+  service.requests.at_once = 1;
+  const Prediction alone = predict(service);
+  service.engine.answer_token = {};
+  const Prediction without = predict(service);
+  EXPECT_NEAR(alone.ttft.mean, without.ttft.mean + 1, 1e-6);
+  EXPECT_NEAR(alone.latency.mean, without.ttft.mean + 10, 1e-3) << "passes go on while tokens are sent";
 }
 
 TEST(Serve, UsersGetTheTokensOfAPassLater) {

@@ -86,10 +86,11 @@ void read_triton(const Node& numbers, serve::Engine& engine) {
 }
 
 void read_numbers(const Node& node, serve::Engine& engine) {
-  node.allow_only({"overhead_gb", "activation_widths", "score_bytes", "logit_bytes", "kernel_us", "launch_us",
-                   "request_us", "prompt_token_us", "answer_us", "request_layer_us", "pass_us", "sequence_us",
-                   "triton_launch_us", "triton_sort_us", "triton_sort_token_us", "collective_us", "score_traffic",
-                   "layer_traffic", "product_factor"});
+  node.allow_only({"overhead_gb",   "activation_widths", "score_bytes",      "logit_bytes",
+                   "kernel_us",     "launch_us",         "request_us",       "prompt_token_us",
+                   "answer_us",     "answer_token_us",   "request_layer_us", "pass_us",
+                   "sequence_us",   "triton_launch_us",  "triton_sort_us",   "triton_sort_token_us",
+                   "collective_us", "score_traffic",     "layer_traffic",    "product_factor"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
   };
@@ -108,14 +109,16 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   time("request_us", engine.request);
   time("prompt_token_us", engine.prompt_token);
   time("answer_us", engine.answer);
+  time("answer_token_us", engine.answer_token);
   time("request_layer_us", engine.request_layer);
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);
   time("collective_us", engine.collective);
   if (node.has("request_layer_us") && engine.continuous)
     node.complain("request_layer_us", "expected none with continuous batching: it is a time of each static batch");
-  if (node.has("answer_us") && !engine.continuous)
-    node.complain("answer_us", "expected none with static batching, which answers at its end");
+  for (const std::string_view key : {"answer_us", "answer_token_us"})
+    if (node.has(key) && !engine.continuous)
+      node.complain(key, "expected none with static batching, which answers at its end");
 }
 
 /// Reads the numbers that an engine has `kernels` for; nothing without the key.

@@ -34,7 +34,6 @@ Instance::Instance(const Service& service, Role role, const Memory& memory, Pass
       chunk_(group_tokens(service.engine, degrees)),
       budget_(chunk_ * degrees.attention_data),
       at_once_(group_sequences(service.engine, degrees) * degrees.attention_data),
-      answer_(des::to_duration(service.engine.answer)),
       lanes_(static_cast<std::size_t>(times.stages())),
       free_(static_cast<std::size_t>(times.stages())) {
   if (service.speculation) tokens_a_pass_ = service.speculation->tokens_a_pass();
@@ -284,7 +283,7 @@ void Instance::start(des::Instant now, std::vector<Load>* loads) {
   }
 }
 
-void Instance::land_decoding(Lane& lane, des::Instant now, Landed& landed) {
+void Instance::land_decoding(Lane& lane, des::Instant seen, Landed& landed) {
   if (!lane.decodes) return;
   ++lane.step;
   lane.cached += tokens_a_pass_ * real(lane.decoding);
@@ -295,12 +294,12 @@ void Instance::land_decoding(Lane& lane, des::Instant now, Landed& landed) {
     if (!decodes_in(lane, request) || request.joined + steps_left(request) != step) continue;  // preempted since
     leave(lane, index);
     request.generated = request.output;
-    request.finish = later(now, answer_);
+    request.finish = seen;
     landed.finished.push_back(index);
   }
 }
 
-void Instance::land_prompts(Lane& lane, des::Instant now, Landed& landed) {
+void Instance::land_prompts(Lane& lane, des::Instant seen, Landed& landed) {
   for (const Prompt& prompt : lane.prompts) {
     Request& request = requests_[prompt.request];
     request.prefilled += static_cast<std::int32_t>(prompt.tokens);
@@ -308,7 +307,7 @@ void Instance::land_prompts(Lane& lane, des::Instant now, Landed& landed) {
     lane.prefilling.pop_front();
     const std::int64_t pages = admission_pages(request);
     ++request.generated;
-    if (request.first == des::kNever) request.first = later(now, answer_);
+    if (request.first == des::kNever) request.first = seen;
     if (request.generated < request.output && role_ != Role::kPrefill) {
       join(lane, prompt.request);
       continue;
@@ -318,19 +317,30 @@ void Instance::land_prompts(Lane& lane, des::Instant now, Landed& landed) {
     if (request.generated < request.output) {
       landed.prefilled.push_back(prompt.request);
     } else {
-      request.finish = later(now, answer_);
+      request.finish = seen;
       landed.finished.push_back(prompt.request);
     }
   }
 }
 
-void Instance::land(des::Instant now, Landed& landed) {
+double Instance::due_tokens(des::Instant now) const {
+  double tokens = 0;
+  for (const Lane& lane : lanes_) {
+    if (!lane.flies || lane.end > now) continue;
+    if (lane.decodes) tokens += tokens_a_pass_ * real(lane.decoding);
+    for (const PromptChunk& chunk : lane.pass.prompts)
+      if (chunk.last) tokens += real(chunk.sequences);
+  }
+  return tokens;
+}
+
+void Instance::land(des::Instant now, des::Instant seen, Landed& landed) {
   for (Lane& lane : lanes_) {
     if (!lane.flies || lane.end > now) continue;
     lane.flies = false;
     settled_ = false;
-    land_decoding(lane, now, landed);
-    land_prompts(lane, now, landed);
+    land_decoding(lane, seen, landed);
+    land_prompts(lane, seen, landed);
   }
 }
 

@@ -57,8 +57,10 @@ class Instance {
   }
   /// Returns the next instant at which a pass ends or can start; kNever without work.
   [[nodiscard]] des::Instant next(des::Instant now) const;
-  /// Ends the passes that are due.
-  void land(des::Instant now, Landed& landed);
+  /// Returns the tokens for users of the passes that are due.
+  [[nodiscard]] double due_tokens(des::Instant now) const;
+  /// Ends the passes that are due. Users have their tokens at `seen`.
+  void land(des::Instant now, des::Instant seen, Landed& landed);
   /// Starts every pass that can start now. Returns the load of each pass through `loads` where it is not null.
   void start(des::Instant now, std::vector<Load>* loads);
   [[nodiscard]] std::int64_t load() const { return running_ + static_cast<std::int64_t>(waiting_.size()); }
@@ -113,8 +115,8 @@ class Instance {
   [[nodiscard]] std::int64_t steps_left(const Request& request) const;
   [[nodiscard]] bool decodes_in(const Lane& lane, const Request& request) const;
   void fly(Lane& lane, des::Instant now);
-  void land_prompts(Lane& lane, des::Instant now, Landed& landed);
-  void land_decoding(Lane& lane, des::Instant now, Landed& landed);
+  void land_prompts(Lane& lane, des::Instant seen, Landed& landed);
+  void land_decoding(Lane& lane, des::Instant seen, Landed& landed);
 
   const Service& service_;
   Role role_;
@@ -123,7 +125,6 @@ class Instance {
   std::int64_t pages_, watermark_, used_ = 0, running_ = 0, block_;
   std::int64_t chunk_;             // most tokens of a prompt in a pass: those of its attention group
   std::int64_t budget_, at_once_;  // of all attention groups
-  des::Duration answer_;           // until users have the tokens of a pass
   double tokens_a_pass_ = 1;
   std::vector<Lane> lanes_;
   std::vector<Lane*> ready_;        // to compose, longest wait first

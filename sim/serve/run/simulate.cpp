@@ -170,14 +170,28 @@ class Simulation {
       const std::size_t i = number - first_of(fleet);
       landed_.finished.clear();
       landed_.prefilled.clear();
-      fleet.instances[i].land(now, landed_);
+      const des::Instant seen = answer(fleet.instances[i].due_tokens(now), now);
+      fleet.instances[i].land(now, seen, landed_);
       finished_ += static_cast<std::int64_t>(landed_.finished.size());
       in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
+      area_ += static_cast<Wide>(landed_.finished.size()) * (seen - now).ps;
+      if (!landed_.finished.empty()) last_seen_ = std::max(last_seen_, seen);
       for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
       if (service_.requests.kind == ArrivalKind::kClosed)
-        returning_.insert(returning_.end(), landed_.finished.size(), later(now, answer_));
+        returning_.insert(returning_.end(), landed_.finished.size(), seen);
     }
   }
+
+  /// Returns when users have so many tokens of a pass that ends now. The front ends send one after another.
+  [[nodiscard]] des::Instant answer(double tokens, des::Instant now) {
+    const Seconds time = tokens * service_.engine.answer_token / front_ends();
+    if (time <= Seconds(0)) return later(now, answer_);
+    front_free_ = later(std::max(front_free_, now), des::to_duration(time));
+    return later(front_free_, answer_);
+  }
+
+  /// Every instance that takes requests has one.
+  [[nodiscard]] double front_ends() const { return real(std::ssize(fleets_.front().instances)); }
 
   // The router chooses the instance that decodes when the prompt ends. Its shared prefix is there already.
   void send_cache(RequestIndex index, std::size_t instance, des::Instant now) {
@@ -203,7 +217,7 @@ class Simulation {
     ++in_system_;
     const Engine& engine = service_.engine;
     const Seconds alone = engine.request + real(run_.requests[index].input) * engine.prompt_token;
-    const Seconds time = alone / real(std::ssize(fleets_.front().instances));
+    const Seconds time = alone / front_ends();
     if (time <= Seconds(0)) return agenda_.touch(fleets_.front().enqueue(index));
     front_free_ = later(std::max(front_free_, now), des::to_duration(time));
     entering_.emplace_back(front_free_, index);
@@ -243,8 +257,7 @@ class Simulation {
   }
 
   Run finish(des::Instant begin) {
-    area_ += static_cast<Wide>(finished_) * answer_.ps;
-    run_.makespan = later(counted_, answer_) - begin;
+    run_.makespan = last_seen_ - begin;
     run_.request_seconds = static_cast<double>(area_) * 1e-12;
     for (const Fleet& fleet : fleets_)
       for (const Instance& instance : fleet.instances) {
@@ -268,8 +281,8 @@ class Simulation {
   std::vector<std::size_t> due_;        // instances whose passes may end now
   std::optional<Transfers> transfers_;  // between the pools
   std::vector<Transfer> arrived_;
-  des::Instant front_free_{};
-  std::deque<Entering> entering_;  // requests that the front end takes in
+  des::Instant front_free_{}, last_seen_{};  // of the front ends; the last token that a user got
+  std::deque<Entering> entering_;            // requests that the front end takes in
   des::Duration answer_;
   std::deque<des::Instant> returning_;  // users of a closed loop who have not got their last tokens yet
   std::size_t arriving_ = 0;
