@@ -62,8 +62,8 @@ std::map<cost::CacheKind, cost::DecodeLaw> read_decode_laws(const Node& node) {
 
 void read_decode(const Node& node, cost::ServingLaws& laws) {
   node.allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit", "engines"});
-  (void)node.object("cache_16_bit");
   laws.decode = read_decode_laws(node);
+  laws.decode[cost::CacheKind::kWide] = read_decode_law(node.object("cache_16_bit"));
   const Node engines = node.object_or_empty("engines");
   engines.allow_only({"trt-llm", "vllm", "sglang"});
   for (const std::string_view name : {"trt-llm", "vllm", "sglang"}) {
@@ -73,6 +73,9 @@ void read_decode(const Node& node, cost::ServingLaws& laws) {
     cost::EngineDecode& own = laws.engine_decode[std::string(name)];
     own.fewest_shared = engine->whole_or("fewest_shared", own.fewest_shared, kSharedHeads);
     own.most_shared = engine->whole_or("most_shared", own.most_shared, kSharedHeads);
+    if (own.fewest_shared > own.most_shared)
+      engine->complain("most_shared", fmt::format("expected fewest_shared ({}) or more, found {}", own.fewest_shared,
+                                                  own.most_shared));
     own.laws = read_decode_laws(*engine);
   }
 }

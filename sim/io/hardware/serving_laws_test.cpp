@@ -71,6 +71,13 @@ TEST(ServingLaws, ScaledOnesKeepTheirPartOfTheMemoryBandwidth) {
   EXPECT_EQ(scaled, 8);
 }
 
+TEST(ServingLaws, AFileWithoutItsCacheOf16BitsIsWrong) {
+  Findings findings;
+  const auto document = document_from_text(R"({"gpu": "g", "decode_attention": {}})", "laws.json", findings);
+  (void)read_serving_laws(document->root(findings));
+  EXPECT_THROW(findings.throw_if_wrong(), ConfigError);
+}
+
 TEST(ServingLaws, WiderCachesNeverReadFaster) {
   for (const std::string& name : list_names(kServingLaws)) {
     const cost::ServingLaws laws = shipped_laws(name);
