@@ -1,4 +1,5 @@
-// Reads mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1 and minimax_m2.
+// Reads mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1, minimax_m2, granitemoe,
+// granitemoeshared and ernie4_5_moe.
 //
 // Names and defaults come from transformers, src/transformers/models/*/configuration_*.py, and from the configs'
 // own repositories (xai-org/grok-1, MiniMaxAI/MiniMax-M2). The weights come from the modeling_*.py beside them.
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "sim/io/model/family_parts.h"
+#include "sim/io/model/llama_variants.h"
 #include "sim/io/model/model_keys.h"
 
 namespace foretoken::io {
@@ -24,7 +26,6 @@ using model::Positions;
 using model::QkNorm;
 using model::Transformer;
 
-/// Reads the number of experts and of those that a token meets.
 // The experts have the width of the dense model's MLP.
 void read_mixtral(const Node& node, Transformer& model) {
   read_llama(node, model);
@@ -199,6 +200,35 @@ void read_minimax(const Node& node, Transformer& model) {
       if (type.as_whole() != 1) return type.complain("expected 1: layers of linear attention are not supported");
 }
 
+// modeling_granitemoe.py: one product for gate and up of each expert, which have the MLP's width
+void read_granitemoe(const Node& node, Transformer& model) {
+  read_granite(node, model);
+  model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
+  model.experts->width = model.ffn_hidden;
+}
+
+void read_granitemoeshared(const Node& node, Transformer& model) {
+  read_granitemoe(node, model);
+  model.experts->shared_width = node.whole("shared_intermediate_size", {.low = 0, .high = kWidth.high});
+}
+
+// modeling_ernie4_5_moe.py: a bias of the choice of experts, which does not train
+void read_ernie_moe(const Node& node, Transformer& model) {
+  constexpr const char* kLast = "moe_layer_end_index";
+  read_ernie(node, model);
+  require_switch(node, "use_bias", false, "no published ERNIE 4.5 has biases");
+  model.experts = read_expert_counts(node, "moe_num_experts", "moe_k");
+  Experts& experts = *model.experts;
+  experts.width = node.whole("moe_intermediate_size", kWidth);
+  experts.shared_width = experts.width * node.whole_or("moe_num_shared_experts", 2, {.low = 0, .high = 1024});
+  experts.dense_first = read_first_dense(node, model.layers, 1, "moe_layer_start_index");
+  experts.every = node.whole_or("moe_layer_interval", 1, kLayers);
+  experts.router_bias = true;
+  const std::int64_t last = node.whole_or(kLast, -1, {.low = -1});
+  if (last != -1 && last < model.layers - 1)
+    node.complain(kLast, "expected -1 or the last layer: dense layers behind those with experts are not supported");
+}
+
 constexpr std::string_view kRouterKeys[] = {"router_aux_loss_coef",
                                             "expert_popularity_shape",
                                             "router_z_loss_coef",
@@ -228,7 +258,10 @@ struct NotModelled {
 constexpr std::string_view kLinear = "layers of linear attention",
                            kIndexed = "attention to tokens that an indexer chooses", kMamba = "state-space layers",
                            kFixedPositions = "an encoder-decoder's fixed positions",
-                           kDisentangled = "scores of relative positions beside those of content";
+                           kDisentangled = "scores of relative positions beside those of content",
+                           kRecurrent = "recurrent layers", kConvolution = "layers of convolution",
+                           kOfImages = "an encoder of images",
+                           kProjectionBias = "biases of the attention's projection only";
 constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"qwen3_5", kLinear},
                                         {"qwen3_5_text", kLinear},
@@ -245,15 +278,39 @@ constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"jamba", kMamba},
                                         {"bamba", kMamba},
                                         {"granitemoehybrid", kMamba},
+                                        {"mamba", kMamba},
+                                        {"mamba2", kMamba},
+                                        {"falcon_mamba", kMamba},
+                                        {"falcon_h1", kMamba},
+                                        {"zamba", kMamba},
+                                        {"zamba2", kMamba},
+                                        {"plamo2", kMamba},
+                                        {"hymba", kMamba},
+                                        {"recurrent_gemma", kRecurrent},
+                                        {"rwkv", kRecurrent},
+                                        {"xlstm", kRecurrent},
+                                        {"lfm2", kConvolution},
+                                        {"lfm2_moe", kConvolution},
+                                        {"qwen2_vl", kOfImages},
+                                        {"qwen2_5_vl", kOfImages},
+                                        {"llava", kOfImages},
+                                        {"internvl_chat", kOfImages},
+                                        {"minicpmv", kOfImages},
+                                        {"ernie4_5_moe_vl", kOfImages},
+                                        {"apertus", "an activation of its own (xIELU)"},
+                                        {"persimmon", "layer norms of queries and keys"},
+                                        {"xglm", "fixed positions"},
+                                        {"internlm", kProjectionBias},
                                         {"deberta", kDisentangled},
                                         {"deberta-v2", kDisentangled},
                                         {"umt5", "relative positions of each layer's own"},
                                         {"longt5", "local attention in an encoder"},
                                         {"pegasus", kFixedPositions},
                                         {"marian", kFixedPositions},
+                                        {"m2m_100", kFixedPositions},
                                         {"albert", "layers that share their weights"},
                                         {"modernbert", "encoder layers of two kinds, global and local"},
-                                        {"phimoe", "biases of the attention's projection only"}};
+                                        {"phimoe", kProjectionBias}};
 
 }  // namespace
 
@@ -293,12 +350,26 @@ std::span<const ModelFamily> expert_families() {
   static const Keys kMinimax = with_router_keys(
       kLlamaKeys, {"num_local_experts", "use_qk_norm", "qk_norm_type", "use_routing_bias", "use_mtp", "num_mtp_modules",
                    "mtp_transformer_layers", "shared_intermediate_size", "attn_type_list"});
-  static const ModelFamily kFamiliesWithExperts[] = {
-      {"mixtral", kMixtral, read_mixtral},  {"qwen2_moe", kQwen, read_qwen2_moe},
-      {"qwen3_moe", kQwen, read_qwen3_moe}, {"olmoe", kOlmoe, read_olmoe},
-      {"gpt_oss", kGptOss, read_gpt_oss},   {"llama4_text", kLlama4, read_llama4},
-      {"glm4_moe", kGlm, read_glm4_moe},    {"dbrx", kDbrx, read_dbrx},
-      {"grok-1", kGrok, read_grok},         {"minimax_m2", kMinimax, read_minimax}};
+  static const Keys kGraniteMoe = with_router_keys(granite_keys(), {"num_local_experts"});
+  static const Keys kGraniteShared =
+      with_router_keys(granite_keys(), {"num_local_experts", "shared_intermediate_size"});
+  static const Keys kErnieMoe = with_router_keys(
+      kLlamaKeys, {"use_bias", "moe_num_experts", "moe_k", "moe_intermediate_size", "moe_num_shared_experts",
+                   "moe_layer_start_index", "moe_layer_end_index", "moe_layer_interval", "moe_capacity", "moe_gate",
+                   "moe_use_aux_free", "moe_norm_min"});
+  static const ModelFamily kFamiliesWithExperts[] = {{"mixtral", kMixtral, read_mixtral},
+                                                     {"qwen2_moe", kQwen, read_qwen2_moe},
+                                                     {"qwen3_moe", kQwen, read_qwen3_moe},
+                                                     {"olmoe", kOlmoe, read_olmoe},
+                                                     {"gpt_oss", kGptOss, read_gpt_oss},
+                                                     {"llama4_text", kLlama4, read_llama4},
+                                                     {"glm4_moe", kGlm, read_glm4_moe},
+                                                     {"dbrx", kDbrx, read_dbrx},
+                                                     {"grok-1", kGrok, read_grok},
+                                                     {"minimax_m2", kMinimax, read_minimax},
+                                                     {"granitemoe", kGraniteMoe, read_granitemoe},
+                                                     {"granitemoeshared", kGraniteShared, read_granitemoeshared},
+                                                     {"ernie4_5_moe", kErnieMoe, read_ernie_moe}};
   return kFamiliesWithExperts;
 }
 

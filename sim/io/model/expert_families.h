@@ -9,10 +9,12 @@
 
 namespace foretoken::io {
 
-/// Lists mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1 and minimax_m2.
+/// Lists mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1, minimax_m2, granitemoe,
+/// granitemoeshared and ernie4_5_moe.
 [[nodiscard]] std::span<const ModelFamily> expert_families();
 
-/// Lists deepseek_v2, deepseek_v3 and kimi_k2: experts and multi-head latent attention.
+/// Lists deepseek_v2, deepseek_v3, kimi_k2 and glm4_moe_lite: experts and multi-head latent attention; then deepseek
+/// and dots1, which have the experts alone.
 [[nodiscard]] std::span<const ModelFamily> latent_families();
 
 /// Lists megatron: any transformer, in the words of Megatron-LM's arguments.

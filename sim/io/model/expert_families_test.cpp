@@ -144,7 +144,45 @@ constexpr ExpertConfig kPublishedExperts[] = {
          "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
          "n_routed_experts": 160, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
          "vocab_size": 151552, "routed_scaling_factor": 2.5, "tie_word_embeddings": false})",
-     352'796'486'560, 0, 0, 0, false, "by hand"}};
+     352'796'486'560, 0, 0, 0, false, "by hand"},
+    {"zai-org/GLM-4.7-Flash",
+     R"({"model_type": "glm4_moe_lite", "num_hidden_layers": 47, "hidden_size": 2048, "num_attention_heads": 20,
+         "num_key_value_heads": 20, "head_dim": 64, "intermediate_size": 10240, "moe_intermediate_size": 1536,
+         "n_routed_experts": 64, "n_shared_experts": 1, "num_experts_per_tok": 4, "first_k_dense_replace": 1,
+         "kv_lora_rank": 512, "q_lora_rank": 768, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256,
+         "routed_scaling_factor": 1.8, "num_nextn_predict_layers": 1, "vocab_size": 154880,
+         "tie_word_embeddings": false})",
+     29'943'393'920, 30, 0, 0, false, "the model's card (30B-A3B)"},
+    {"deepseek-ai/deepseek-moe-16b-base",
+     R"({"model_type": "deepseek", "num_hidden_layers": 28, "hidden_size": 2048, "num_attention_heads": 16,
+         "num_key_value_heads": 16, "intermediate_size": 10944, "moe_intermediate_size": 1408, "n_routed_experts": 64,
+         "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1, "moe_layer_freq": 1,
+         "vocab_size": 102400, "scoring_func": "softmax", "tie_word_embeddings": false})",
+     16'375'728'128, 16.4, 2.8, 0.1, false, "arXiv:2401.06066 section 5"},
+    {"rednote-hilab/dots.llm1.base",
+     R"({"model_type": "dots1", "num_hidden_layers": 62, "hidden_size": 4096, "num_attention_heads": 32,
+         "num_key_value_heads": 32, "intermediate_size": 10944, "moe_intermediate_size": 1408,
+         "n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
+         "vocab_size": 152064, "sliding_window": null, "tie_word_embeddings": false})",
+     142'774'381'696, 142, 14, 1, false, "arXiv:2506.05767 abstract"},
+    {"ibm-granite/granite-3.1-3b-a800m-base",
+     R"({"model_type": "granitemoe", "num_hidden_layers": 32, "hidden_size": 1536, "num_attention_heads": 24,
+         "num_key_value_heads": 8, "intermediate_size": 512, "num_local_experts": 40, "num_experts_per_tok": 8,
+         "vocab_size": 49155, "embedding_multiplier": 12.0, "residual_multiplier": 0.22, "logits_scaling": 6.0,
+         "tie_word_embeddings": true})",
+     3'298'793'472, 3.3, 0.8, 0.1, true, "the model's card"},
+    {"granitemoeshared: an expert of every token beside them",
+     R"({"model_type": "granitemoeshared", "num_hidden_layers": 32, "hidden_size": 1536, "num_attention_heads": 24,
+         "num_key_value_heads": 8, "intermediate_size": 512, "num_local_experts": 40, "num_experts_per_tok": 8,
+         "shared_intermediate_size": 1024, "vocab_size": 49155, "tie_word_embeddings": true})",
+     3'298'793'472 + 32 * 3 * 1536 * 1024, 0, 0, 0, false, "by hand"},
+    {"baidu/ERNIE-4.5-21B-A3B-PT",
+     R"({"model_type": "ernie4_5_moe", "num_hidden_layers": 28, "hidden_size": 2560, "num_attention_heads": 20,
+         "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
+         "moe_num_experts": 64, "moe_num_shared_experts": 2, "moe_k": 6, "moe_layer_start_index": 1,
+         "moe_layer_end_index": 27, "moe_layer_interval": 1, "moe_capacity": [64, 64, 64], "moe_gate": "topk",
+         "moe_use_aux_free": true, "use_bias": false, "vocab_size": 103424, "tie_word_embeddings": true})",
+     21'825'437'888, 21.8, 3, 1, false, "the model's card"}};
 
 const ExpertConfig& published_as(std::string_view name) {
   return *std::ranges::find_if(kPublishedExperts, [&](const ExpertConfig& each) { return each.name == name; });
@@ -349,6 +387,45 @@ constexpr RefusedConfig kRefusedLatents[] = {
      "/n_shared_experts: expected a whole number from 0 to 1048576, found -1"},
     {"too many layers of prediction", R"({"num_nextn_predict_layers": 17})",
      "/num_nextn_predict_layers: expected a whole number from 0 to 16, found 17"}};
+
+constexpr const char* kGlmFlash = R"({"model_type": "glm4_moe_lite", "num_hidden_layers": 4, "hidden_size": 256,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 1024, "moe_intermediate_size": 128,
+    "n_routed_experts": 8, "num_experts_per_tok": 2, "q_lora_rank": 64, "kv_lora_rank": 64, "qk_nope_head_dim": 48,
+    "qk_rope_head_dim": 16, "v_head_dim": 64, "vocab_size": 1024})";
+
+// configuration_glm4_moe_lite.py: a shared expert and a dense first layer where no key says otherwise
+TEST(ExpertFamilies, GlmLiteHasDefaultsOfItsOwn) {
+  const auto read = [](const std::string& more, Findings& findings) {
+    nlohmann::json config = nlohmann::json::parse(kGlmFlash);
+    config.merge_patch(nlohmann::json::parse(more));
+    return read_model(document_from_text(config.dump(), "t.json", findings)->root(findings), "t").experts.value();
+  };
+  Findings right;
+  EXPECT_EQ(read("{}", right).shared_width, 128);
+  EXPECT_EQ(read("{}", right).dense_first, 1);
+  EXPECT_EQ(read(R"({"first_k_dense_replace": 2})", right).dense_first, 2);
+  EXPECT_EQ(read(R"({"mlp_layer_types": ["dense", "dense", "dense", "sparse"]})", right).dense_first, 3);
+  EXPECT_EQ(lines_of(right.complaints), "");
+  for (const auto& [types, complaint] :
+       {std::pair{R"(["dense", "sparse", "dense", "sparse"])", "/mlp_layer_types/2: expected \"sparse\""},
+        {R"(["dense", "dense", "dense", "dense"])", "/mlp_layer_types: expected some \"sparse\""},
+        {R"(["dense", "sparse"])", "/mlp_layer_types: expected 4 entries"}}) {
+    Findings wrong;
+    (void)read(R"({"mlp_layer_types": )" + std::string(types) + "}", wrong);
+    EXPECT_NE(lines_of(wrong.complaints).find(complaint), std::string::npos) << lines_of(wrong.complaints);
+  }
+}
+
+constexpr RefusedConfig kRefusedErnies[] = {
+    {"dense layers at the end", R"({"moe_layer_end_index": 20})",
+     "/moe_layer_end_index: expected -1 or the last layer"},
+    {"only dense layers", R"({"moe_layer_start_index": 28})", "/moe_layer_start_index: expected fewer than the 28"},
+    {"biases", R"({"use_bias": true})", "/use_bias: expected false"}};
+
+TEST(ExpertFamilies, RefusedErnies) {
+  for (const RefusedConfig& refused : kRefusedErnies)
+    expect_refused(published_as("baidu/ERNIE-4.5-21B-A3B-PT").config, refused);
+}
 
 TEST(ExpertFamilies, RefusedLatents) {
   for (const RefusedConfig& refused : kRefusedLatents) expect_refused(kDeepSeek, refused);

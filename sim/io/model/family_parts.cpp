@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 namespace foretoken::io {
 
 using model::Activation;
@@ -101,13 +103,29 @@ model::Experts read_expert_counts(const Node& node, std::string_view count, std:
   return experts;
 }
 
-std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback) {
-  constexpr const char* kKey = "first_k_dense_replace";
-  const std::int64_t dense = node.whole_or(kKey, fallback, {.low = 0, .high = kLayers.high});
+std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback, std::string_view key) {
+  const std::int64_t dense = node.whole_or(key, fallback, {.low = 0, .high = kLayers.high});
   if (dense > 0 && dense >= layers)
     node.complain(
-        kKey, fmt::format("expected fewer than the {} layers of the model, found {}: none has experts", layers, dense));
+        key, fmt::format("expected fewer than the {} layers of the model, found {}: none has experts", layers, dense));
   return dense;
+}
+
+void read_granite(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.scaled_embedding = node.number_or("embedding_multiplier", 1) != 1;
+  for (const char* key : {"residual_multiplier", "logits_scaling", "attention_multiplier"})
+    (void)node.number_or(key, 1);
+}
+
+std::vector<std::string_view> with_llama_keys(std::initializer_list<std::string_view> more) {
+  std::vector<std::string_view> keys(std::begin(kLlamaKeys), std::end(kLlamaKeys));
+  keys.insert(keys.end(), more);
+  return keys;
+}
+
+std::vector<std::string_view> granite_keys() {
+  return with_llama_keys({"embedding_multiplier", "residual_multiplier", "logits_scaling", "attention_multiplier"});
 }
 
 void read_local_layers(const Node& node, std::int64_t every, Transformer& model) {

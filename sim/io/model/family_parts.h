@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "sim/io/json/node.h"
 #include "sim/model/transformer.h"
@@ -50,8 +52,12 @@ void read_llama(const Node& node, model::Transformer& model);
 /// Reads how many experts a layer has, and how many a token takes. A token takes at most all of them.
 [[nodiscard]] model::Experts read_expert_counts(const Node& node, std::string_view count, std::string_view per_token);
 
-/// Reads `first_k_dense_replace`, the first layers that keep an MLP. At least one layer has experts.
-[[nodiscard]] std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback);
+/// Reads the first layers that keep an MLP. At least one layer has experts.
+[[nodiscard]] std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback,
+                                            std::string_view key = "first_k_dense_replace");
+
+/// Reads granite: llama with a multiplier of the embedding. Those of residuals and logits run inside other kernels.
+void read_granite(const Node& node, model::Transformer& model);
 
 /// Reads layers with attention to a window. Of every `every` layers the last sees all tokens.
 void read_local_layers(const Node& node, std::int64_t every, model::Transformer& model);
@@ -61,5 +67,11 @@ inline constexpr std::string_view kLlamaKeys[] = {
     "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",
     "num_key_value_heads", "head_dim",    "max_position_embeddings", "hidden_dropout", "attention_dropout",
     "tie_word_embeddings", "hidden_act",  "attention_bias",          "mlp_bias"};
+
+/// Returns llama's keys and `more`.
+[[nodiscard]] std::vector<std::string_view> with_llama_keys(std::initializer_list<std::string_view> more);
+
+/// Returns the keys of read_granite().
+[[nodiscard]] std::vector<std::string_view> granite_keys();
 
 }  // namespace foretoken::io

@@ -1,7 +1,9 @@
-// Reads deepseek_v2, deepseek_v3 and kimi_k2: multi-head latent attention, and experts after the first layers.
+// Reads models with DeepSeek's experts after the first layers, and most with multi-head latent attention: deepseek,
+// deepseek_v2, deepseek_v3, kimi_k2, glm4_moe_lite and dots1.
 //
-// Names and defaults come from transformers, src/transformers/models/deepseek_v{2,3}/configuration_*.py. Kimi K2's
-// configs have DeepSeek-V3's names (moonshotai/Kimi-K2-Base, config.json).
+// Names and defaults come from transformers, src/transformers/models/{deepseek_v2,deepseek_v3,glm4_moe_lite,dots1}/
+// configuration_*.py, and from deepseek-ai/deepseek-moe-16b-base. Kimi K2's configs have DeepSeek-V3's names
+// (moonshotai/Kimi-K2-Base, config.json).
 #include <fmt/format.h>
 
 #include <iterator>
@@ -15,6 +17,7 @@ namespace {
 
 using model::Experts;
 using model::LatentAttention;
+using model::QkNorm;
 using model::Transformer;
 
 constexpr WholeRange kFew{.low = 0, .high = 1 << 20};
@@ -54,6 +57,47 @@ void read_deepseek_v3(const Node& node, Transformer& model) {
   model.prediction_layers = node.whole_or("num_nextn_predict_layers", 0, {.low = 0, .high = 16});
 }
 
+// DeepSeekMoE of 2024, whose attention is llama's
+void read_deepseek(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.experts = read_routed(node, model.layers);
+}
+
+// Attention of Qwen 3, experts of DeepSeek-V3
+void read_dots1(const Node& node, Transformer& model) {
+  read_deepseek(node, model);
+  model.qk_norm = QkNorm::kHead;
+  model.experts->router_bias = true;
+}
+
+// Later versions list the kind of every layer; the dense ones must be the first.
+void read_dense_of_list(const Node& node, std::int64_t layers, Experts& experts) {
+  constexpr const char* kTypes = "mlp_layer_types";
+  const auto types = node.find_array(kTypes);
+  if (!types) return;
+  if (static_cast<std::int64_t>(types->size()) != layers)
+    return node.complain(kTypes,
+                         fmt::format("expected {} entries, one for each layer, found {}", layers, types->size()));
+  bool sparse = false;
+  experts.dense_first = 0;
+  for (const Node& type : *types) {
+    const bool dense = type.as_text() == "dense";
+    if (!dense) sparse = true;
+    if (dense && sparse) return type.complain("expected \"sparse\": dense layers behind others are not supported");
+    if (dense) ++experts.dense_first;
+  }
+  if (!sparse) node.complain(kTypes, "expected some \"sparse\": no layer has experts");
+}
+
+// GLM-4.7-Flash: DeepSeek-V3 with a shared expert and a dense first layer where no key says otherwise
+void read_glm_lite(const Node& node, Transformer& model) {
+  read_deepseek_v3(node, model);
+  Experts& experts = *model.experts;
+  if (!node.has("n_shared_experts")) experts.shared_width = experts.width;
+  if (!node.has("first_k_dense_replace")) experts.dense_first = 1;
+  read_dense_of_list(node, model.layers, experts);
+}
+
 }  // namespace
 
 std::span<const ModelFamily> latent_families() {
@@ -61,9 +105,18 @@ std::span<const ModelFamily> latent_families() {
       kLlamaKeys, {"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "qk_head_dim",
                    "n_routed_experts", "n_shared_experts", "moe_intermediate_size", "first_k_dense_replace",
                    "moe_layer_freq", "num_nextn_predict_layers", "rope_interleave"});
-  static const ModelFamily kFamiliesWithLatents[] = {{"deepseek_v2", kDeepSeek, read_deepseek_v2},
-                                                     {"deepseek_v3", kDeepSeek, read_deepseek_v3},
-                                                     {"kimi_k2", kDeepSeek, read_deepseek_v3}};
+  static const std::vector<std::string_view> kRouted = with_router_keys(
+      kLlamaKeys,
+      {"n_routed_experts", "n_shared_experts", "moe_intermediate_size", "first_k_dense_replace", "moe_layer_freq"});
+  static const std::vector<std::string_view> kGlmLite = [] {
+    std::vector<std::string_view> keys = kDeepSeek;
+    keys.emplace_back("mlp_layer_types");
+    return keys;
+  }();
+  static const ModelFamily kFamiliesWithLatents[] = {
+      {"deepseek_v2", kDeepSeek, read_deepseek_v2}, {"deepseek_v3", kDeepSeek, read_deepseek_v3},
+      {"kimi_k2", kDeepSeek, read_deepseek_v3},     {"glm4_moe_lite", kGlmLite, read_glm_lite},
+      {"deepseek", kRouted, read_deepseek},         {"dots1", kRouted, read_dots1}};
   return kFamiliesWithLatents;
 }
 

@@ -14,6 +14,7 @@
 #include "sim/io/model/encoder_families.h"
 #include "sim/io/model/expert_families.h"
 #include "sim/io/model/family_parts.h"
+#include "sim/io/model/llama_variants.h"
 #include "sim/io/model/model_keys.h"
 #include "sim/io/model/newer_families.h"
 
@@ -211,8 +212,8 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
 std::span<const ModelFamily> model_families() {
   static const std::vector<ModelFamily> kAll = [] {
     std::vector<ModelFamily> all(std::begin(kFamilies), std::end(kFamilies));
-    for (const auto& more : {newer_families(), expert_families(), latent_families(), encoder_families(),
-                             encoder_decoder_families(), megatron_families()})
+    for (const auto& more : {newer_families(), llama_variants(), expert_families(), latent_families(),
+                             encoder_families(), encoder_decoder_families(), megatron_families()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

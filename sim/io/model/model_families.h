@@ -17,8 +17,8 @@ struct ModelFamily {
 };
 
 /// Lists all families: gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2 and
-/// nemotron; then those of newer_families.h, expert_families.h and encoder_families.h, and megatron, which has no
-/// family of its own but the words of Megatron-LM.
+/// nemotron; then those of newer_families.h, llama_variants.h, expert_families.h and encoder_families.h, and megatron,
+/// which has no family of its own but the words of Megatron-LM.
 [[nodiscard]] std::span<const ModelFamily> model_families();
 
 }  // namespace foretoken::io

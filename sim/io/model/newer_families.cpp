@@ -4,8 +4,6 @@
 // biases come from the modeling_*.py beside them.
 #include "sim/io/model/newer_families.h"
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -168,14 +166,6 @@ void read_exaone4(const Node& node, Transformer& model) {
   read_local_layers(node, kEvery, model);
 }
 
-// Multipliers of residuals and logits run inside other kernels.
-void read_granite(const Node& node, Transformer& model) {
-  read_llama(node, model);
-  model.scaled_embedding = node.number_or("embedding_multiplier", 1) != 1;
-  for (const char* key : {"residual_multiplier", "logits_scaling", "attention_multiplier"})
-    (void)node.number_or(key, 1);
-}
-
 void read_olmo(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.norm = Norm::kLayerNorm;
@@ -187,13 +177,6 @@ void read_olmo2(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.norm_places = NormPlaces::kBehind;
   model.qk_norm = QkNorm::kAllHeads;
-}
-
-/// Returns llama's keys and `more`.
-std::vector<std::string_view> with_llama_keys(std::initializer_list<std::string_view> more) {
-  std::vector<std::string_view> keys(std::begin(kLlamaKeys), std::end(kLlamaKeys));
-  keys.insert(keys.end(), more);
-  return keys;
 }
 
 constexpr std::string_view kFalconKeys[] = {"num_hidden_layers",
@@ -257,31 +240,31 @@ std::span<const ModelFamily> newer_families() {
                                              kStarcoder2 =
                                                  with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout",
                                                                   "norm_type", "mlp_type"}),
-                                             kGranite = with_llama_keys({"embedding_multiplier", "residual_multiplier",
-                                                                         "logits_scaling", "attention_multiplier"}),
-                                             kOlmo = with_llama_keys({"clip_qkv"}),
+                                             kGranite = granite_keys(), kOlmo = with_llama_keys({"clip_qkv"}),
                                              kInternlm2 = with_llama_keys({"bias"}),
                                              kCohere = with_llama_keys({"use_qk_norm"}),
                                              kPhi = with_llama_keys({"resid_pdrop", "embd_pdrop", "qk_layernorm"}),
                                              kExaone4 = with_llama_keys({"layer_types", "sliding_window"});
-  static const ModelFamily kFamiliesSince2021[] = {{"qwen3", kLlamaKeys, read_qwen3},
-                                                   {"phi3", kPhi3, read_phi3},
-                                                   {"phi", kPhi, read_phi},
-                                                   {"exaone4", kExaone4, read_exaone4},
-                                                   {"gemma", kGemma, read_gemma},
-                                                   {"gemma2", kGemma, read_gemma2},
-                                                   {"gemma3_text", kGemma, read_gemma3},
-                                                   {"falcon", kFalconKeys, read_falcon},
-                                                   {"starcoder2", kStarcoder2, read_starcoder2},
-                                                   {"gptj", kGptjKeys, read_gptj},
-                                                   {"granite", kGranite, read_granite},
-                                                   {"olmo", kOlmo, read_olmo},
-                                                   {"olmo2", kLlamaKeys, read_olmo2},
-                                                   {"internlm2", kInternlm2, read_internlm2},
-                                                   {"cohere", kCohere, read_cohere},
-                                                   {"gpt_bigcode", kBigcodeKeys, read_gpt_bigcode},
-                                                   {"RefinedWebModel", kRefinedWebKeys, read_refined_web},
-                                                   {"RefinedWeb", kRefinedWebKeys, read_refined_web}};
+  static const ModelFamily kFamiliesSince2021[] = {
+      {"qwen3", kLlamaKeys, read_qwen3},
+      {"phi3", kPhi3, read_phi3},
+      {"phi", kPhi, read_phi},
+      {"exaone4", kExaone4, read_exaone4},
+      {"gemma", kGemma, read_gemma},
+      {"gemma2", kGemma, read_gemma2},
+      {"gemma3_text", kGemma, read_gemma3},
+      {"falcon", kFalconKeys, read_falcon},
+      {"starcoder2", kStarcoder2, read_starcoder2},
+      {"gptj", kGptjKeys, read_gptj},
+      {"codegen", kGptjKeys, read_gptj},  // modeling_codegen.py: one product for q, k and v, of their sizes
+      {"granite", kGranite, read_granite},
+      {"olmo", kOlmo, read_olmo},
+      {"olmo2", kLlamaKeys, read_olmo2},
+      {"internlm2", kInternlm2, read_internlm2},
+      {"cohere", kCohere, read_cohere},
+      {"gpt_bigcode", kBigcodeKeys, read_gpt_bigcode},
+      {"RefinedWebModel", kRefinedWebKeys, read_refined_web},
+      {"RefinedWeb", kRefinedWebKeys, read_refined_web}};
   return kFamiliesSince2021;
 }
 

@@ -7,7 +7,8 @@
 
 namespace foretoken::io {
 
-/// Lists qwen3, phi3, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, granite, olmo and olmo2.
+/// Lists qwen3, phi3, phi, exaone4, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, codegen, granite, olmo,
+/// olmo2, internlm2, cohere, gpt_bigcode and Falcon's own RefinedWeb.
 [[nodiscard]] std::span<const ModelFamily> newer_families();
 
 }  // namespace foretoken::io

@@ -1,0 +1,17 @@
+// Lists the families of models whose layers are llama's but for a few settings.
+#pragma once
+
+#include <span>
+
+#include "sim/io/model/model_families.h"
+
+namespace foretoken::io {
+
+/// Lists glm, glm4, chatglm, seed_oss, arcee, smollm3, helium, ernie4_5, internlm3, minicpm, exaone, qwen, baichuan,
+/// stablelm, cohere2 and olmo3.
+[[nodiscard]] std::span<const ModelFamily> llama_variants();
+
+/// Reads what ERNIE 4.5 has with and without experts.
+void read_ernie(const Node& node, model::Transformer& model);
+
+}  // namespace foretoken::io
