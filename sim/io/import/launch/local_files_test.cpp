@@ -144,6 +144,7 @@ TEST(FolderOfAModel, StandsForItsConfig) {
   folder.write("models/own/config.json",
                R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8,
                    "intermediate_size": 2048, "vocab_size": 32000})");
+  folder.write("models/old/config.json", R"({"n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024})");
   folder.write("models/strange/config.json", R"({"model_type": "mamba", "num_hidden_layers": 4})");
   const auto read = [&](const std::string& name) {
     return folder.read("torchrun --nproc_per_node 8" + kTrain + name + "\n");
@@ -156,6 +157,7 @@ TEST(FolderOfAModel, StandsForItsConfig) {
     return std::string();
   };
   EXPECT_THAT(question("models/strange"), HasSubstr("models/strange/config.json is there"));
+  EXPECT_THAT(question("models/old"), HasSubstr("cannot be read: /model_type: missing"));
   EXPECT_THAT(question("models/strange"), HasSubstr("\"mamba\" is not supported"));
   EXPECT_THAT(question("models/none"), HasSubstr("are not known here"));
 }

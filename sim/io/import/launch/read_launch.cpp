@@ -156,7 +156,8 @@ void settle_local_model(const fs::path& folder, Report& report) {
   const auto first = wrong.complaints.listed();
   std::erase_if(report.asked, [](const Asked& one) { return one.key == "model"; });
   report.ask("model", printable(config.string(), 80) + " is there, but its model cannot be read" +
-                          (first.empty() ? "" : ": " + first.front().message) + "; state another --model");
+                          (first.empty() ? "" : fmt::format(": {}: {}", first.front().pointer, first.front().message)) +
+                          "; state another --model");
 }
 
 // Completes what a reader has made of the files. `own` are the facts that comments of the file state.
