@@ -468,7 +468,7 @@ constexpr const char* kOfExperts =
 TEST_F(LaunchFolders, ABenchmarkWithExpertsHasTheirDegrees) {
   write("benchmarks/gpt_oss_20b/config_DGXH100_2x8x2.sh", kOfExperts);
   const Report report = read("benchmarks/gpt_oss_20b/config_DGXH100_2x8x2.sh");
-  EXPECT_EQ(report.at("model"), "gpt-oss-20b");
+  EXPECT_EQ(report.at("model.model_type"), "gpt_oss");
   EXPECT_EQ(report.at("parallelism.expert"), 4);
   EXPECT_EQ(report.at("parallelism.expert_tensor"), 1);
   EXPECT_EQ(report.at("moe.dispatcher"), "deepep");

@@ -24,8 +24,10 @@ void add_yaml_defaults(const std::string& text, const std::string& file, Default
     const std::size_t end = text.find_first_of("}\n", comma);
     if (end == text.npos || text[end] != '}') continue;
     const std::size_t line = text.rfind('\n', at) + 1;
-    if (text.compare(std::min(text.find_first_not_of(' ', line), at), 11, "fp8_params:") == 0)
-      defaults.emplace("fp8_params", Default{text.substr(begin, comma - begin), file});
+    const std::string_view key = std::string_view(text).substr(std::min(text.find_first_not_of(' ', line), at));
+    for (const std::string_view tied : {std::string_view("fp8_params"), kLengthKey})
+      if (key.starts_with(tied) && key.substr(tied.size()).starts_with(':'))
+        defaults.emplace(tied, Default{text.substr(begin, comma - begin), file});
     std::string value = text.substr(comma + 1, end - comma - 1);
     if (value.find('$') != value.npos) continue;
     std::erase_if(value, [](char c) { return c == '\'' || c == '"' || c == ' '; });
@@ -60,7 +62,9 @@ void add_yaml_folder(const fs::path& folder, Defaults& defaults) {
     if (!text) continue;
     const std::string name = "conf/" + printable(file.filename().string());
     add_yaml_defaults(*text, name, defaults);
-    if (file.filename().string().find("peft") != std::string::npos) add_optimizer(*text, name, defaults);
+    if (file.filename().string().find("peft") == std::string::npos) continue;
+    add_optimizer(*text, name, defaults);
+    if (text->find("adapter_dim:") != std::string::npos) defaults.emplace(kAdapterKey, Default{name, name});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "sim/io/import/launch/shell/script.h"
 
@@ -12,11 +13,14 @@ namespace foretoken::io::launch::mlperf {
 struct Default {
   std::string value, from;
 };
+/// Keys of conf/: the length of a sequence, and LoRA's rank.
+inline constexpr std::string_view kLengthKey = "encoder_seq_length", kAdapterKey = "adapter_dim";
+
 using Defaults = std::map<std::string, Default, std::less<>>;
 
 /// Returns what run_and_time.sh sets where a variable is not set, and the defaults of ${oc.env:NAME,DEFAULT} in
-/// conf/*.yaml, and under "fp8_params" the variable of that key. Both stand in the folder of `path` or up to two
-/// folders above it.
+/// conf/*.yaml, under "fp8_params" and `kLengthKey` the variables of those keys, and under `kAdapterKey` a file of
+/// conf/ that states adapter_dim. They stand in the folder of `path` or up to two folders above it.
 [[nodiscard]] Defaults defaults_beside(const std::filesystem::path& path, const shell::Script& script);
 
 }  // namespace foretoken::io::launch::mlperf

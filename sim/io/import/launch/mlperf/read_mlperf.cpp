@@ -6,58 +6,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
 #include <initializer_list>
 
 #include "sim/base/text.h"
-#include "sim/io/import/launch/arguments.h"
-#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/rules.h"
-#include "sim/io/import/launch/mlperf/defaults.h"
+#include "sim/io/import/launch/mlperf/benchmark.h"
 
 namespace foretoken::io::launch::mlperf {
 namespace {
 
 constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe",
+                     *kGradientsOfRecipe = "grad_sync_dtype: bf16, conf/optim/distributed_fused_adam.yaml",
                      *kPlainAdam = "optim.name: fused_adam, conf/megatron_gpt_peft_tuning_config.yaml";
-
-struct Stated {
-  std::string value, from;
-  bool is_default = false;
-};
-
-/// Looks variables up: as the scripts set them, then as the submission's defaults have them.
-class Settings {
- public:
-  Settings(const shell::Script& script, const Defaults& defaults) : script_(script), defaults_(defaults) {}
-
-  [[nodiscard]] std::optional<Stated> find(std::initializer_list<std::string_view> names) const {
-    for (const std::string_view name : names)
-      if (const shell::Texts* found = script_.variables.find(name); found != nullptr && found->size() == 1)
-        return Stated{found->front(), std::string(name)};
-    for (const std::string_view name : names)
-      if (const auto found = defaults_.find(name); found != defaults_.end())
-        return Stated{found->second.value, fmt::format("{} ({})", name, found->second.from), true};
-    return std::nullopt;
-  }
-
-  [[nodiscard]] bool on(std::initializer_list<std::string_view> names) const {
-    const auto stated = find(names);
-    return stated && switch_of(stated->value).value_or(false);
-  }
-
- private:
-  const shell::Script& script_;
-  const Defaults& defaults_;
-};
-
-void write(Report& report, std::string_view key, Json value, const Stated& stated) {
-  if (stated.is_default)
-    report.assume(key, std::move(value), "default of the submission: " + stated.from);
-  else
-    report.map(key, std::move(value), stated.from);
-}
 
 std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key,
                         std::initializer_list<std::string_view> names) {
@@ -79,81 +39,6 @@ std::int64_t map_degree(const Settings& settings, Report& report, std::string_vi
   }
   write(report, key, *value, *stated);
   return *value;
-}
-
-struct Benchmark {
-  std::string_view folder, model;
-  std::int64_t sequence = 0;  ///< 0: a variable states it
-};
-/// Sequences: mlcommons/training, large_language_model and llama rules. Dropout is 0 in every conf (custom.yaml).
-constexpr Benchmark kBenchmarks[] = {{"llama31_405b", "llama-3-405b", 8192},
-                                     {"llama31_8b", "llama-3-8b", 8192},
-                                     {"llama3_8b", "llama-3-8b", 8192},  // of HPE, round 5.1
-                                     {"llama2_70b_lora", "llama-2-70b", 8192},
-                                     {"gpt3", "gpt3-175b", 2048},
-                                     {"gpt_oss", "gpt-oss-20b"},
-                                     {"gpt-oss", "gpt-oss-20b"}};
-
-/// Folders of benchmarks whose programs are others. Source: mlcommons/training_results_v0.5 to v6.0.
-constexpr std::string_view kOtherBenchmarks[] = {
-    "bert", "dlrm",      "flux", "gnn", "graph_neural_network", "gnmt",        "maskrcnn", "minigo", "ncf", "resnet",
-    "rgat", "retinanet", "rnnt", "ssd", "stable_diffusion",     "transformer", "unet3d",   "unet"};
-
-void map_sequence(const Settings& settings, std::int64_t of_benchmark, Report& report) {
-  const auto length = settings.find({"MAX_SEQLEN", "SEQ_LEN"});
-  const auto tokens = length ? whole_of(length->value) : std::nullopt;
-  if (tokens && *tokens > 0)
-    write(report, "batch.sequence_length", *tokens, *length);
-  else if (of_benchmark == 0)
-    report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
-  else
-    report.assume("batch.sequence_length", of_benchmark, "rules of the benchmark");
-  report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
-}
-
-bool is_llama31(const std::optional<Stated>& size) { return size && (size->value == "8b" || size->value == "405b"); }
-
-// A default does not count where a file that may set the variable is not there.
-void map_model(const Settings& settings, const std::string& path, bool incomplete, Report& report) {
-  const auto size = settings.find({"MODEL_SIZE"});
-  for (const Benchmark& benchmark : kBenchmarks) {
-    if (path.find(benchmark.folder) == path.npos) continue;
-    const bool llama31 = benchmark.folder.starts_with("llama3");
-    std::string model(benchmark.model), from = "the benchmark " + std::string(benchmark.folder);
-    // Folders of the 8B benchmark also hold files of 405B.
-    if (llama31 && is_llama31(size) && !(size->is_default && incomplete)) {
-      model = "llama-3-" + size->value;
-      from = size->from;
-    }
-    report.map("model", model, from);
-    if (benchmark.folder == "llama2_70b_lora")
-      map_adapter({.method = "lora",
-                   .from = from,
-                   .rank = 16,  // mlcommons/training, llama2_70b_lora/README.md
-                   .targets = "linear_qkv linear_proj",
-                   .runtime = "megatron-lora"},
-                  report);
-    return map_sequence(settings, benchmark.sequence, report);
-  }
-  // The variable belongs to the benchmarks of Llama 3.1.
-  if (is_llama31(size) && !size->is_default) {
-    report.map("model", "llama-3-" + size->value, size->from);
-    return map_sequence(settings, kBenchmarks[0].sequence, report);
-  }
-  report.ask("model", "the folders of the file name no known benchmark");
-  report.ask("batch.sequence_length", "the folders of the file name no known benchmark");
-}
-
-bool refuse_other_benchmark(const std::string& path, Report& report) {
-  constexpr std::string_view kFolder = "/benchmarks/";
-  const std::size_t at = path.find(kFolder);
-  if (at == path.npos) return false;
-  const std::string name = path.substr(at + kFolder.size(), path.find('/', at + kFolder.size()) - at - kFolder.size());
-  const bool other = std::ranges::any_of(kOtherBenchmarks, [&](auto one) { return name.starts_with(one); });
-  if (other)
-    report.refuse(printable(name, 60),
-                  "this benchmark of MLPerf has a program of its own; those of gpt3, llama and gpt_oss are read");
-  return other;
 }
 
 struct Machine {
@@ -179,7 +64,7 @@ void map_experts(const Settings& settings, Report& report) {
   (void)map_degree(settings, report, "parallelism.expert", {"EXPERT_PARALLEL", "EP"});
   if (report.whole("parallelism.expert").value_or(1) > 1 || settings.find({"EXPERT_TENSOR_PARALLEL", "ETP"}))
     (void)map_degree(settings, report, "parallelism.expert_tensor", {"EXPERT_TENSOR_PARALLEL", "ETP"});
-  if (!model.is_string()) return;
+  if (model.is_null()) return;
   const auto type = settings.find({"MOE_TOKEN_DISPATCHER_TYPE"});
   const auto backend = settings.find({"MOE_FLEX_DISPATCHER_BACKEND"});
   if (type && type->value == "flex" && backend)
@@ -263,7 +148,7 @@ void map_switches(const Settings& settings, bool plain_adam, Report& report) {
   else if (sharding)
     write(report, "optimizer.zero_stage", distributed ? 1 : 0, *sharding);
   else
-    report.assume("optimizer.zero_stage", 1, "default of NeMo's recipe");
+    report.assume("optimizer.zero_stage", 1, kDefaultOfRecipe);
   if (settings.on({"ASYM_PP_EMBED"}) && settings.on({"ASYM_PP_LOSS"}) &&
       report.whole("parallelism.pipeline").value_or(1) > 1)
     report.map("parallelism.embedding_and_head_as_layers", true, "ASYM_PP_EMBED, ASYM_PP_LOSS");
@@ -295,7 +180,7 @@ void map_precision(const Settings& settings, Report& report) {
       write(report, "precision_recipe.weights", "fp8", *weights);
     if (settings.on({"FP8_DPA"})) report.map("precision_recipe.attention", "fp8", "FP8_DPA");
   }
-  report.assume("precision_recipe.gradients", "bf16", "grad_sync_dtype: bf16, conf/optim/distributed_fused_adam.yaml");
+  report.assume("precision_recipe.gradients", "bf16", kGradientsOfRecipe);
   const auto graphs = settings.find({"FULL_CUDA_GRAPH"});
   const bool full = graphs && switch_of(graphs->value).value_or(false);
   if (full)
@@ -361,6 +246,18 @@ void ask_for_missing(const std::string& file, Report& report) {
   if (holds("parallelism.virtual_pipeline")) report.forget("overlap.p2p");
 }
 
+// The recipe of pre-training does not stand for one that nobody knows.
+void ask_for_recipe(Report& report) {
+  for (const char* key : {"optimizer.zero_stage", "overlap.grad_reduce", "overlap.param_gather", "overlap.p2p",
+                          "parallelism.sequence_parallel", "precision_recipe.gradients"}) {
+    const auto line = std::ranges::find(report.assumed, key, &Assumed::key);
+    if (line == report.assumed.end() || (line->because != kDefaultOfRecipe && line->because != kGradientsOfRecipe))
+      continue;
+    report.forget(key);
+    report.ask(key, kUnknownBenchmark);
+  }
+}
+
 void refuse_missing(const shell::Script& script, Report& report) {
   for (const std::string& missing : script.missing) {
     const std::string name = std::filesystem::path(missing).filename().string();
@@ -384,7 +281,7 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
   if (refuse_other_benchmark(whole, report)) return;
   const Defaults defaults = defaults_beside(path, script);
   const Settings settings(script, defaults);
-  map_model(settings, whole, !script.missing.empty(), report);
+  const bool known = map_benchmark(settings, whole, !script.missing.empty(), report);
   map_machine(path.filename().string(), report);
   map_shape(settings, report);
   map_switches(settings, has_plain_adam(settings, whole, report), report);
@@ -395,6 +292,7 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
     report.refuse("variables",
                   "no configuration variables of NVIDIA's recipe: MINIBS, MICRO_BATCH_SIZE, TENSOR_MODEL_PARALLEL");
   refuse_missing(script, report);
+  if (!known) ask_for_recipe(report);
 }
 
 }  // namespace foretoken::io::launch::mlperf

@@ -96,6 +96,50 @@ TEST(ReadMlperf, ConfigurationsAlsoStandBelowSrcAndTellTheExchange) {
   std::filesystem::remove_all(folder.parent_path().parent_path());
 }
 
+// The folder has a name of the submitter's own.
+TEST(ReadMlperf, AdaptersTellTheirBenchmark) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretoken-mlperf-lora-test/ft-llm";
+  std::filesystem::create_directories(folder / "conf");
+  const auto read = [&](const std::string& more) {
+    return read_test_launch(kVariables + more + "export TP=1\n", (folder / "config_DGXH100_2x8x1.sh").string());
+  };
+  const Report unknown = read("");
+  for (const char* key : {"model", "training.method", "optimizer.zero_stage", "overlap.grad_reduce"})
+    EXPECT_TRUE(asks(unknown, key)) << key;
+  EXPECT_FALSE(unknown.has("precision_recipe.gradients"));
+  EXPECT_EQ(read("export LORA_A2A=1\n").at("model"), Json("llama-2-70b"));
+  std::ofstream(folder / "conf/megatron_gpt_peft_tuning_config.yaml")
+      << "model:\n  encoder_seq_length: ${oc.decode:${oc.env:MAX_SEQLEN,8192}}\n  peft:\n    lora_tuning:\n"
+         "      adapter_dim: ${oc.decode:${oc.env:LORA_DIM,8}}\n  optim:\n    name: fused_adam\n";
+  const Report report = read("");
+  EXPECT_EQ(report.at("model"), Json("llama-2-70b"));
+  EXPECT_EQ(report.at("training.method"), Json("lora"));
+  EXPECT_EQ(report.whole("training.rank"), 8);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0) << "optim.name is fused_adam";
+  EXPECT_FALSE(asks(report, "overlap.grad_reduce"));
+  std::filesystem::remove_all(folder.parent_path());
+}
+
+// Llama 3.1's tokens, and a length under another variable
+TEST(ReadMlperf, TheBenchmarkOfGptOssHasAVocabularyOfItsOwn) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "foretoken-mlperf-oss-test/benchmarks/gpt_oss_20b";
+  std::filesystem::create_directories(folder / "conf");
+  std::ofstream(folder / "conf/gpt_oss.yaml")
+      << "model:\n  encoder_seq_length: ${oc.decode:${oc.env:ENCODER_SEQ_LENGTH,8192}}\n";
+  const auto read = [&](const std::string& more) {
+    return read_test_launch(kVariables + more + "export TP=1\nexport EXPERT_PARALLEL=4\n",
+                            (folder / "config_DGXH100_2x8x1.sh").string());
+  };
+  EXPECT_EQ(read("").whole("model.vocab_size"), 128256);
+  EXPECT_EQ(read("").at("model.model_type"), Json("gpt_oss"));
+  EXPECT_EQ(read("").whole("parallelism.expert"), 4);
+  EXPECT_EQ(read("").whole("batch.sequence_length"), 8192);
+  EXPECT_EQ(read("export ENCODER_SEQ_LENGTH=4096\n").whole("batch.sequence_length"), 4096);
+  std::filesystem::remove_all(folder.parent_path().parent_path());
+}
+
 TEST(ReadMlperf, TheSizeOfLlama31TellsTheModelInFoldersOfOtherNames) {
   const auto model = [](const std::string& more, const std::string& name) {
     return read_test_launch(std::string(kVariables) + more, name).at("model");

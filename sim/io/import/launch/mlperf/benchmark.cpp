@@ -1,0 +1,121 @@
+// Finds the benchmark of a submission.
+//
+// Names: mlcommons/training_results_v3.0 to v6.0.
+#include "sim/io/import/launch/mlperf/benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/names/overridden_model.h"
+
+namespace foretoken::io::launch::mlperf {
+namespace {
+
+struct Benchmark {
+  std::string_view folder, model;
+  std::int64_t sequence = 0;    ///< 0: a variable states it
+  std::int64_t vocabulary = 0;  ///< 0: the model's own
+};
+/// Sequences: mlcommons/training, large_language_model and llama rules. Dropout is 0 in every conf (custom.yaml). The
+/// benchmark of gpt-oss reads the text of Llama 3.1's: vocab_size of gpt_oss_20b/implementations/nemo/pretrain.py.
+constexpr Benchmark kBenchmarks[] = {{"llama31_405b", "llama-3-405b", 8192},   {"llama31_8b", "llama-3-8b", 8192},
+                                     {"llama3_8b", "llama-3-8b", 8192},  // of HPE, round 5.1
+                                     {"llama2_70b_lora", "llama-2-70b", 8192}, {"gpt3", "gpt3-175b", 2048},
+                                     {"gpt_oss", "gpt-oss-20b", 0, 128256},    {"gpt-oss", "gpt-oss-20b", 0, 128256}};
+constexpr std::string_view kLora = "llama2_70b_lora";
+
+/// Folders of benchmarks whose programs are others. Source: mlcommons/training_results_v0.5 to v6.0.
+constexpr std::string_view kOtherBenchmarks[] = {
+    "bert", "dlrm",      "flux", "gnn", "graph_neural_network", "gnmt",        "maskrcnn", "minigo", "ncf", "resnet",
+    "rgat", "retinanet", "rnnt", "ssd", "stable_diffusion",     "transformer", "unet3d",   "unet"};
+
+// The variable of encoder_seq_length in conf/ counts, whatever its name is.
+void map_sequence(const Settings& settings, std::int64_t of_benchmark, Report& report) {
+  const auto tied = settings.find({kLengthKey});
+  const auto length = tied ? settings.find({tied->value}) : settings.find({"MAX_SEQLEN", "SEQ_LEN"});
+  const auto tokens = length ? whole_of(length->value) : std::nullopt;
+  if (tokens && *tokens > 0)
+    write(report, "batch.sequence_length", *tokens, *length);
+  else if (of_benchmark == 0)
+    report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
+  else
+    report.assume("batch.sequence_length", of_benchmark, "rules of the benchmark");
+  report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
+}
+
+bool is_llama31(const std::optional<Stated>& size) { return size && (size->value == "8b" || size->value == "405b"); }
+
+// Adapters stand in one benchmark alone, whatever its folder is called.
+const Benchmark* benchmark_of(const Settings& settings, const std::string& path, std::string& from) {
+  const auto named = std::ranges::find_if(
+      kBenchmarks, [&](const Benchmark& one) { return path.find(one.folder) != std::string::npos; });
+  if (named != std::end(kBenchmarks)) {
+    from = fmt::format("the benchmark {}", named->folder);
+    return named;
+  }
+  const auto adapter = settings.find({"LORA_A2A", kAdapterKey});
+  if (!adapter) return nullptr;
+  from = adapter->from;
+  return std::ranges::find(kBenchmarks, kLora, &Benchmark::folder);
+}
+
+// conf/megatron_gpt_peft_tuning_config.yaml: adapter_dim and target_modules
+void map_lora(const Settings& settings, const std::string& from, Report& report) {
+  const auto stated = settings.find({"LORA_DIM"});
+  const auto rank = stated ? whole_of(stated->value) : std::nullopt;
+  map_adapter({.method = "lora",
+               .from = from,
+               .rank = rank.value_or(16),  // mlcommons/training, llama2_70b_lora/README.md
+               .targets = "linear_qkv linear_proj",
+               .rank_from = rank ? stated->from : "",
+               .runtime = "megatron-lora"},
+              report);
+}
+
+}  // namespace
+
+// A default does not count where a file that may set the variable is not there.
+bool map_benchmark(const Settings& settings, const std::string& path, bool incomplete, Report& report) {
+  const auto size = settings.find({"MODEL_SIZE"});
+  std::string from;
+  const Benchmark* const benchmark = benchmark_of(settings, path, from);
+  if (benchmark != nullptr) {
+    const bool llama31 = benchmark->folder.starts_with("llama3");
+    // Folders of the 8B benchmark also hold files of 405B.
+    const bool by_size = llama31 && is_llama31(size) && !(size->is_default && incomplete);
+    const std::string model = by_size ? "llama-3-" + size->value : std::string(benchmark->model);
+    report.map("model", model, by_size ? size->from : from);
+    if (benchmark->vocabulary > 0)
+      override_named_model(model, Json::object({{"vocab_size", benchmark->vocabulary}}),
+                           {.from = from, .overrides_from = "its vocabulary"}, report);
+    if (benchmark->folder == kLora) map_lora(settings, from, report);
+    map_sequence(settings, benchmark->sequence, report);
+    return true;
+  }
+  // The variable belongs to the benchmarks of Llama 3.1.
+  if (is_llama31(size) && !size->is_default) {
+    report.map("model", "llama-3-" + size->value, size->from);
+    map_sequence(settings, kBenchmarks[0].sequence, report);
+    return true;
+  }
+  for (const char* key : {"model", "batch.sequence_length", "training.method"}) report.ask(key, kUnknownBenchmark);
+  return false;
+}
+
+bool refuse_other_benchmark(const std::string& path, Report& report) {
+  constexpr std::string_view kFolder = "/benchmarks/";
+  const std::size_t at = path.find(kFolder);
+  if (at == path.npos) return false;
+  const std::string name = path.substr(at + kFolder.size(), path.find('/', at + kFolder.size()) - at - kFolder.size());
+  const bool other = std::ranges::any_of(kOtherBenchmarks, [&](auto one) { return name.starts_with(one); });
+  if (other)
+    report.refuse(printable(name, 60),
+                  "this benchmark of MLPerf has a program of its own; those of gpt3, llama and gpt_oss are read");
+  return other;
+}
+
+}  // namespace foretoken::io::launch::mlperf
