@@ -28,11 +28,12 @@ constexpr KeyRule kKeys[] = {
      "comm_overlap.tp_comm_bootstrap_backend "
      "comm_overlap.tp_comm_overlap_cfg.* "
      "comm_overlap.batch_p2p_comm comm_overlap.overlap_p2p_comm ddp._target_ "
-     "mixed_precision._target_ mixed_precision.*loss_scale mixed_precision.hysteresis mixed_precision.*dtype* "
+     "mixed_precision._target_ mixed_precision.loss_scale mixed_precision.hysteresis mixed_precision.autocast_dtype* "
      "mixed_precision.initial_loss_scale mixed_precision.loss_scale_window mixed_precision.min_loss_scale "
      "mixed_precision.params_dtype.* mixed_precision.pipeline_dtype.* mixed_precision.fp4_recipe "
      "mixed_precision.fp8_param mixed_precision.fp8_wgrad mixed_precision.autocast_enabled "
      "mixed_precision.grad_reduce_in_fp32 mixed_precision.params_dtype mixed_precision.pipeline_dtype "
+     "mixed_precision.fp8_margin mixed_precision.fp8_amax_* mixed_precision.reuse_grad_buf_for_mxfp8_param_ag "
      "model._target_ model.bf16 model.fp16 model.params_dtype* model.pipeline_dtype* model.fp8* model.fp4* "
      "model.glu_linear_offset model.activation_func_clamp_value "
      "model.activation_func* model.gated_linear_unit model.transformer_layer_spec* model.hf_model_id "
@@ -63,6 +64,9 @@ constexpr KeyRule kKeys[] = {
      "model.use_transformer_engine* model.memory_efficient_layer_norm model.batch_p2p_* model.tp_comm_* "
      "model.overlap_p2p_comm* model.batch_invariant_mode ddp.* comm_overlap.*",
      kFused},
+    {"mixed_precision.first_last_layers_bf16 mixed_precision.num_layers_at_*", "all layers run in fp8"},
+    {"mixed_precision.fp8_multi_head_attention", "attention runs in bf16 but for its products"},
+    {"mixed_precision.dtype", "MixedPrecisionConfig has no such key; bf16 and fp16 are its switches"},
     {"model.window_size model.window_attn_skip_freq model.softmax_type",
      "attention to a window of the sequence is taken as attention to the whole"}};
 
@@ -107,10 +111,13 @@ void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
   const auto recipe = settings.text({"mixed_precision.fp8_recipe"});
   if (recipe && settings.has({"mixed_precision.fp8"}))
     arguments.push_back({"fp8-recipe", {*recipe}, "mixed_precision.fp8_recipe"});
-  if (const Json* const named = settings.at("mixed_precision"); named != nullptr && named->is_string())
-    for (const char* type : {"bf16", "fp16"})
-      if (named->get_ref<const std::string&>().starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
-  if (settings.has({"mixed_precision"})) return;
+  // A section is sorted key by key; only a name is read here as a whole.
+  const auto section = settings.document().find("mixed_precision");
+  const bool named = section != settings.document().end() && section->is_string();
+  const std::string name = named ? settings.text({"mixed_precision"}).value_or("") : "";
+  for (const char* type : {"bf16", "fp16"})
+    if (name.starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
+  if (section != settings.document().end() && !section->is_null()) return;
   for (const char* type : {"bf16", "fp16"})
     if (const std::string key = std::string("optimizer.") + type; settings.on({key}))
       arguments.push_back({type, {}, key});
@@ -226,6 +233,8 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "Megatron-Bridge";
   map_peft(settings);
+  if (const char* const attention = "mixed_precision.fp8_dot_product_attention"; settings.on({attention}))
+    report.map("precision_recipe.attention", "fp8", attention);
   settings.sort_rest(kKeys);
   if (whole) return;
   report.drop_assumptions("the recipe that the overrides belong to decides");

@@ -45,6 +45,18 @@ TEST(ReadBridge, TheOptimizerStatesThePrecisionWhereNothingElseDoes) {
   EXPECT_EQ(precision("optimizer: {bf16: true}\nmixed_precision: fp16_mixed\n"), Json("fp16"));
 }
 
+TEST(ReadBridge, EveryKeyOfThePrecisionStandsInTheReport) {
+  const Report report = read_overrides(
+      "mixed_precision: {dtype: bf16, first_last_layers_bf16: true, fp8_margin: 0, hysteresis: 2, "
+      "fp8_dot_product_attention: true, new_recipe: 3}\n");
+  EXPECT_EQ(refused_lines(report).find("mixed_precision.new_recipe: an unknown key"), 0U) << refused_lines(report);
+  for (const char* key : {"mixed_precision.dtype", "mixed_precision.first_last_layers_bf16"})
+    EXPECT_TRUE(std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; })) << key;
+  for (const char* key : {"mixed_precision.fp8_margin", "mixed_precision.hysteresis"})
+    EXPECT_TRUE(std::ranges::any_of(report.ignored, [&](const Ignored& one) { return one.setting == key; })) << key;
+  EXPECT_EQ(report.at("precision_recipe.attention"), Json("fp8"));
+}
+
 // A proxy of fewer layers has the width, precision and optimizer of its recipe.
 TEST(ReadBridge, OverridesOfTheLayersAreNoWholeModel) {
   const Report report = read_test_launch(
