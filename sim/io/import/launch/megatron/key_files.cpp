@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/hybrid_names.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/megatron/recomputed_layers.h"
 #include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
 #include "sim/io/import/launch/words.h"
@@ -66,7 +68,7 @@ constexpr KeyRule kCodeKeys[] = {
      "framework config model trainable sink_level file_sink_level stderr_sink_level wandb_* disable_* mlflow_* "
      "use_turbo_* turbo_* enable_primus_turbo log_avg_* patch_* dump_* auto_continue_train overwrite_* extends "
      "hf_* iterations_to_skip expert_tensor_parallel_size_* train_data_path valid_data_path test_data_path "
-     "log_throughput* check_for_nan* padded_vocab_size* tokenizer_* recompute_layer_ids pp_warmup pp_algorithm "
+     "log_throughput* check_for_nan* padded_vocab_size* tokenizer_* pp_warmup pp_algorithm "
      "num_seq_splits "
      "offload mem_* primus_* precision_* manual_gc* moe_router_* moe_aux* moe_z* moe_input* num_shared_experts "
      "use_rocm_* bert_binary_head sample_rate mask_prob short_seq_prob "
@@ -139,6 +141,7 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
   put_own_dispatcher(whole, arguments);
+  if (settings.has({kRecomputedLayers})) put_recomputed_layers(whole, arguments);
   // The modules of a stash of pages count with its switch: stash_modules of Megatron-Core's TransformerConfig.
   if (settings.has({"stash_modules"}) && !whole.on({"moe_paged_stash"})) report.ignore("stash_modules", "");
   read_arguments(std::move(arguments), report);
@@ -231,9 +234,7 @@ void refuse_primus_model(const std::string& model, const std::string& path, Repo
   for (const char* word : {"diffusion", "flux", "wan", "vit", "dit"})
     if (model.find(word) != model.npos || path.find(std::string("/") + word + "/") != path.npos)
       return report.refuse(printable(model, 60), "not a language model (diffusion)");
-  for (const char* word : {"mamba", "zebra", "hybrid", "jamba", "lfm", "gdn", "kda"})
-    if (model.find(word) != model.npos)
-      return report.refuse(printable(model, 60), "a hybrid of state-space and attention layers");
+  if (is_hybrid_name(model)) report.refuse(printable(model, 60), kHybrid);
 }
 
 }  // namespace

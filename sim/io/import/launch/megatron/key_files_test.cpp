@@ -127,6 +127,54 @@ TEST(KeyFiles, LoraOfPrimusHasInitialisersWithoutEffect) {
   EXPECT_TRUE(report.names("lora.lora_A_init_method")) << "the file's own name";
 }
 
+// Four layers in two stages. The list counts them from 0 over the whole model.
+TEST(KeyFiles, PrimusRecomputesTheListedLayers) {
+  const auto read = [](const std::string& keys) {
+    return read_post_trainer("      pipeline_model_parallel_size: 2\n      recompute_granularity: full\n" + keys);
+  };
+  const auto layers = [&](const std::string& ids) { return read("      recompute_layer_ids: " + ids + "\n"); };
+  struct Case {
+    const char *name, *ids, *method;
+    int layers;
+  };
+  for (const auto& [name, ids, method, count] :
+       {Case{"the first of each stage", "\"0,2\"", "block", 1}, Case{"a list, not in order", "[3, 1]", "block", 1},
+        Case{"all", "\"0,1,2,3\"", "uniform", 1}}) {
+    SCOPED_TRACE(name);
+    const Report report = layers(ids);
+    EXPECT_EQ(refused_lines(report), "");
+    EXPECT_EQ(report.at("recompute.granularity"), Json("full"));
+    EXPECT_EQ(report.at("recompute.method"), Json(method));
+    EXPECT_EQ(report.whole("recompute.layers"), count);
+    EXPECT_TRUE(report.names("recompute.layers"));
+  }
+  for (const char* ids : {"\"0,1\"", "\"0\"", "\"0,2,4\""})
+    EXPECT_NE(refused_lines(layers(ids)).find("of 4 layers are recomputed by their numbers"), std::string::npos) << ids;
+  EXPECT_NE(refused_lines(layers("\"a\"")).find("expected numbers of layers"), std::string::npos);
+  EXPECT_NE(refused_lines(read("      recompute_layer_ids: \"0,2\"\n      recompute_method: block\n"))
+                .find("without recompute_method"),
+            std::string::npos);
+  EXPECT_EQ(refused_lines(read("      recompute_layer_ids: null\n")), "");
+  // Layers of two kinds must be the first of their stage, as the method "block" takes them.
+  EXPECT_NE(refused_lines(read("      num_experts: 8\n      recompute_layer_ids: \"1,3\"\n")).find("by their numbers"),
+            std::string::npos);
+}
+
+// NVIDIA/Megatron-LM, megatron/core/transformer/pipeline_parallel_layer_layout.py: validate_layer_layout
+TEST(KeyFiles, ALayoutHoldsTheLayersOfPrediction) {
+  const auto refused = [](const std::string& layout, const std::string& more) {
+    return refused_lines(
+        read_post_trainer("      pipeline_model_parallel_size: 2\n      pipeline_model_parallel_layout: "
+                          "\"" +
+                          layout + "\"\n" + more));
+  };
+  const std::string one = "      mtp_num_layers: 1\n";
+  EXPECT_NE(refused("Ett|ttL", one).find("0 layers of multi-token prediction (m) stand in the layout, and 1 in"),
+            std::string::npos);
+  EXPECT_EQ(refused("Ett|ttmL", one).find("multi-token"), std::string::npos);
+  EXPECT_EQ(refused("Ett|ttL", ""), "");
+}
+
 TEST(KeyFiles, TurboOfPrimusExchangesTokensByDeepEp) {
   const auto dispatcher = [](const std::string& turbo, const char* tensor) {
     return read_post_trainer("      num_experts: 8\n      moe_token_dispatcher_type: alltoall\n" + turbo +

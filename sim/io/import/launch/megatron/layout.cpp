@@ -1,4 +1,6 @@
 // Reads Megatron-LM's layout strings: E embedding, t decoder layer, m multi-token prediction, L loss, | next stage.
+#include <algorithm>
+
 #include "sim/io/import/launch/megatron/rules.h"
 
 namespace foretoken::io::launch::megatron {
@@ -34,14 +36,24 @@ std::optional<std::string> unrolled(std::string_view text) {
   return result;
 }
 
-}  // namespace
-
-std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout) {
+// Writes a layout without repeats and the signs that only part it.
+std::optional<std::string> spelt_out(std::string_view layout) {
   std::string plain;
   for (const char c : layout.substr(0, kLongestLayout))
     if (std::string_view(", \\'\"").find(c) == std::string_view::npos) plain += c;
   const auto outer = unrolled(plain);
-  const auto whole = outer ? unrolled(*outer) : outer;  // "(t*6|)*3" has repeats inside
+  return outer ? unrolled(*outer) : outer;  // "(t*6|)*3" has repeats inside
+}
+
+}  // namespace
+
+std::int64_t predictions_of_layout(std::string_view layout) {
+  const auto whole = spelt_out(layout);
+  return whole ? std::ranges::count(*whole, 'm') : 0;
+}
+
+std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout) {
+  const auto whole = spelt_out(layout);
   if (!whole || whole->empty()) return std::nullopt;
   std::vector<std::int64_t> layers(1, 0);
   for (const char c : *whole) {

@@ -103,6 +103,16 @@ std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
     return 1;
   }
   report.map("parallelism.layers_per_stage", *layers, flags.from(kLayout));
+  // validate_layer_layout of pipeline_parallel_layer_layout.py
+  const std::int64_t predictions = report.whole("model.mtp_num_layers").value_or(0),
+                     listed = predictions_of_layout(*text);
+  if (report.has("model.mtp_num_layers") && predictions != listed)
+    report.refuse(
+        std::string("--") + kLayout,
+        fmt::format("Megatron-Core stops: {} layers of multi-token prediction (m) stand in the layout, and {} in "
+                    "--mtp-num-layers",
+                    listed, predictions),
+        flags.from(kLayout));
   bool empty = false;
   for (const std::int64_t count : *layers) empty = empty || count == 0;
   if (empty)

@@ -14,8 +14,10 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/hybrid_names.h"
 #include "sim/io/import/launch/torchtitan/models.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
+#include "sim/io/import/launch/tuning/model_families.h"
 
 namespace foretoken::io::launch::torchtitan {
 namespace {
@@ -45,11 +47,19 @@ std::int64_t map_model(const Settings& settings, Report& report) {
       report.refuse("model.name", in_quotes(name->text) + " is not a language model", name->key);
       return 0;
     }
+  if (is_hybrid_name(name->text)) {
+    report.refuse("model.name", fmt::format("{} is {}", in_quotes(name->text), kHybrid), name->key);
+    return 0;
+  }
   const std::string flavor = size ? size->text : "";
   const auto known = flavor_of(name->text, flavor);
   if (!known) {
-    report.ask("model", fmt::format("the sizes of {} {} stand in torchtitan's code", printable(name->text, 40),
-                                    printable(flavor, 40)));
+    const std::string both = fmt::format("{} {}", printable(name->text, 40), printable(flavor, 40));
+    report.ask("model", tuning::names_language_model(name->text)
+                            ? fmt::format("the sizes of {} stand in torchtitan's code", both)
+                            : fmt::format("{} is no model that is known here; where it is a decoder of one kind of "
+                                          "layers, state --model with its config.json",
+                                          both));
     return 0;
   }
   report.map("model", known->model, "model.name, model.flavor");

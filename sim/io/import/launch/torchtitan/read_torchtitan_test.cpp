@@ -1,7 +1,10 @@
 // Tests keys of torchtitan.
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -34,6 +37,26 @@ TEST(ReadTorchtitan, ScalesOfFloat8AreDynamic) {
               "float8." + std::string(key) + ": float8 with scales that are \"delayed\" is not modelled; dynamic is\n");
     EXPECT_EQ(refused("enable_float8_linear = false\n" + delayed), "") << key;
   }
+}
+
+TEST(ReadTorchtitan, ModelsOfOtherKindsAreRefusedAndUnknownOnesSaySo) {
+  const auto read = [](const std::string& name) {
+    return read_test_launch(
+        "[model]\nname = \"" + name + "\"\nflavor = \"debugmodel\"\n[training]\nbatch_size = 1\nseq_len = 128\n",
+        "a.toml");
+  };
+  for (const char* hybrid : {"bamba", "mamba2", "gdn_1B", "kda", "nemotron_h"}) {
+    const std::string expected = fmt::format("model.name: \"{}\" is a hybrid of state-space", hybrid);
+    EXPECT_NE(refused_lines(read(hybrid)).find(expected), std::string::npos) << refused_lines(read(hybrid));
+  }
+  EXPECT_NE(refused_lines(read("flux")).find("is not a language model"), std::string::npos);
+  const auto why = [&](const std::string& name) {
+    const Report report = read(name);
+    const auto asked = std::ranges::find(report.asked, "model", &Asked::key);
+    return asked == report.asked.end() ? std::string() : asked->because;
+  };
+  EXPECT_NE(why("blt").find("blt debugmodel is no model that is known here"), std::string::npos) << why("blt");
+  EXPECT_NE(why("deepseek_v3").find("stand in torchtitan's code"), std::string::npos) << why("deepseek_v3");
 }
 
 TEST(ReadTorchtitan, SettingsOfDataChangeNothing) {
