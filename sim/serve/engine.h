@@ -76,6 +76,7 @@ struct Engine {
   Seconds request_layer{};                ///< of a static batch before its first pass, for each layer of the model
   Seconds pass{};                         ///< host and sampling, once a pass
   Seconds sequence{};                     ///< host and sampling, for each sequence of a pass
+  Seconds beam{};                         ///< host and small kernels of a beam search, once a pass
   Seconds collective{};                   ///< beyond each tensor-parallel collective
   double score_traffic = 0;               ///< bytes moved for each attention score of a prompt: unfused attention
   double layer_traffic = 0;   ///< bytes moved for each hidden element, layer and tensor rank by unfused kernels

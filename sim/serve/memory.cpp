@@ -35,7 +35,8 @@ double block_bytes(const model::BlockOps& block, const model::LayerContext& cont
 }
 
 /// Tokens and sequences of the largest pass on one attention group. A static batch of `at_once` requests runs its
-/// prompts in micro-batches. An engine that does not chunk prompts runs its longest one in a single pass.
+/// prompts in micro-batches; a beam search has a sequence for each beam. An engine that does not chunk prompts runs its
+/// longest one in a single pass.
 struct LargestPass {
   double tokens = 1, sequences = 1;
   double scores = 0;  ///< of a head
@@ -48,7 +49,8 @@ LargestPass largest_pass(const Service& service, const Degrees& degrees, std::in
     const auto whole = static_cast<std::int64_t>(batch);
     const double part = real(micro_batch(service.engine, whole, requests.input_tokens, degrees.pipeline));
     const double length = real(std::max(requests.input_tokens, requests.padded_tokens));
-    return {part * real(requests.input_tokens), batch, part * length * length};
+    const double prompts = part * real(requests.input_tokens), rows = batch * real(requests.beam_width);
+    return {requests.searches_beams() ? std::max(prompts, rows) : prompts, rows, part * length * length};
   }
   const double sequences = real(group_sequences(service.engine, degrees));
   const double shared = real(group_tokens(service.engine, degrees));
@@ -68,11 +70,29 @@ double buffer_bytes(const Service& service) {
   return service.engine.activation_widths * service.element_bytes() * real(service.model.hidden);
 }
 
+// A beam search has two buffers of logits, and from 16 beams on two of log probabilities in 32 bits. Each row has a
+// copy of the encoder's output (FasterTransformer df4a753: logits_buf_, nccl_logits_buf_ and tiled_encoder_output_ of
+// T5Decoding.cc, allocateBuffer of BeamSearchLayer.cu).
+double row_bytes(const Service& service) {
+  const double vocabulary = real(service.model.vocabulary), element = service.element_bytes();
+  if (!service.requests.searches_beams()) return service.engine.logit_bytes * vocabulary;
+  const double sorted = service.requests.beam_width < kLeastSortedBeams ? 0 : 2 * 4;
+  return (2 * element + sorted) * vocabulary + element * real(service.requests.input_tokens * service.model.hidden);
+}
+
 Bytes activations_of(const Service& service, const Degrees& degrees, std::int64_t at_once) {
   const LargestPass pass = largest_pass(service, degrees, at_once);
-  return Bytes(buffer_bytes(service) * pass.tokens +
-               service.engine.logit_bytes * real(service.model.vocabulary) * pass.sequences +
+  return Bytes(buffer_bytes(service) * pass.tokens + row_bytes(service) * pass.sequences +
                score_bytes(service, degrees) * pass.scores);
+}
+
+/// Keys and values of a static batch. Each beam has its own, those of the prompt, too. Two buffers of 4 bytes tell for
+/// each token of an answer whose keys and values a row reads (cache_indirections_ of T5Decoding.cc).
+Bytes static_cache(const Service& service, const Degrees& degrees, std::int64_t batch, Bytes token) {
+  const Requests& requests = service.requests;
+  const double rows = std::ceil(real(batch) / degrees.attention_data) * real(requests.beam_width);
+  const double indices = requests.searches_beams() ? 2 * 4 * real(requests.output_tokens + 1) : 0;
+  return rows * (real(service.longest()) * token + Bytes(indices));
 }
 
 std::int64_t most_layers(const Service& service, const Degrees& degrees) {
@@ -122,8 +142,8 @@ std::int64_t longest_pages(const Service& service, std::int64_t page) {
 /// Requests of a static batch that fit at once. A larger batch has larger activations.
 std::int64_t static_room(const Service& service, const Degrees& degrees, const Memory& memory) {
   const auto fits = [&](std::int64_t batch) {
-    const double cache = std::ceil(real(batch) / degrees.attention_data) * real(service.longest());
-    return memory.weights + memory.overhead + activations_of(service, degrees, batch) + cache * memory.token <=
+    return memory.weights + memory.overhead + activations_of(service, degrees, batch) +
+               static_cache(service, degrees, batch, memory.token) <=
            memory.capacity;
   };
   std::int64_t low = 0, high = 1;
@@ -201,11 +221,12 @@ Memory memory_of(const Service& service, const Pool& pool) {
   memory.pages = pages * degrees.attention_data;
   memory.cached_tokens = memory.pages * page;
   memory.max_batch = is_static ? static_room(service, degrees, memory) : pages / longest * degrees.attention_data;
-  memory.max_context = static_cast<std::int64_t>(real(pages) * (1 - engine.watermark)) * page;
-  const double batch = std::ceil(real(service.requests.at_once) / degrees.attention_data);
-  const double wanted = is_static ? batch * real(longest) : real(longest) / (1 - engine.watermark);
-  memory.needed = fixed + wanted * real(page) * memory.token;
-  memory.cache = is_static ? wanted * memory.token : real(pages) * real(page) * memory.token;
+  const double usable = real(pages) * (1 - engine.watermark) / real(service.requests.beam_width);
+  memory.max_context = static_cast<std::int64_t>(usable) * page;
+  const Bytes held = static_cache(service, degrees, service.requests.at_once, memory.token);
+  const double alone = real(longest) / (1 - engine.watermark);
+  memory.needed = fixed + (is_static ? held : alone * real(page) * memory.token);
+  memory.cache = is_static ? held : real(pages) * real(page) * memory.token;
   memory.limit = limit_of(memory);
   return memory;
 }

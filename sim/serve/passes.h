@@ -35,7 +35,7 @@ struct PromptChunk {
 /// The content of one pass over all attention groups of a stage.
 struct PassShape {
   std::vector<PromptChunk> prompts;
-  std::int64_t decoding = 0;  ///< requests that get their next token
+  std::int64_t decoding = 0;  ///< requests that get their next token; a beam search has its rows for each of them
   std::int64_t checked = 1;   ///< tokens of each of them in the pass: 1 without speculation
   double cached = 0;          ///< tokens that they hold in the cache, together; of an encoder-decoder their answers
   double encoded = 0;         ///< of an encoder-decoder: tokens of their prompts, together
@@ -103,6 +103,9 @@ class PassTimes {
                                          double cached) const;
   [[nodiscard]] Seconds halves(const PassShape& pass);
   [[nodiscard]] Seconds encoder(const PromptChunk& prompts) const;
+  [[nodiscard]] Seconds encoder_layers(const PromptChunk& prompts) const;
+  [[nodiscard]] Seconds encoder_keys(std::int64_t tokens) const;
+  [[nodiscard]] Seconds beam_selection(std::int64_t rows) const;
   [[nodiscard]] Seconds decoder_layers(std::int64_t sequences);
   [[nodiscard]] Seconds unfused_kernels(double tokens) const;
   [[nodiscard]] Seconds launches(const Dense& parts, std::size_t stage) const;

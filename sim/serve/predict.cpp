@@ -240,6 +240,24 @@ void assume_experts(const Service& service, std::vector<std::string>& assumption
                                           : ""));
 }
 
+/// Widths that FasterTransformer's beam search has kernels for: below 16 those of CASE_K in df4a753,
+/// kernels/online_softmax_beamsearch_kernels.cu, and at most 64 (OnlineBeamSearchLayer.cu, allocateBuffer).
+bool has_beam_kernels(std::int64_t beams) {
+  return beams <= 4 || beams == 8 || (beams >= kLeastSortedBeams && beams <= 64);
+}
+
+void assume_beams(const Service& service, std::vector<std::string>& assumptions) {
+  const std::int64_t beams = service.requests.beam_width;
+  if (!service.requests.searches_beams()) return;
+  assumptions.push_back(
+      fmt::format("beam search as FasterTransformer runs it: {} rows of the decoder for each request until the batch "
+                  "ends, and the best answer of each counts",
+                  beams));
+  if (!has_beam_kernels(beams))
+    assumptions.push_back(
+        fmt::format("FasterTransformer has no kernels for {} beams: it has them for 2, 3, 4, 8 and 16 to 64", beams));
+}
+
 void assume_all_reduces(const Service& service, std::vector<std::string>& assumptions) {
   std::map<int, cost::AllReduceKernels> others;  // by tensor degree
   for (const Pool& pool : pools_of(service)) {
@@ -263,6 +281,7 @@ std::vector<std::string> assumptions_of(const Service& service) {
   assume_products_and_attention(service, assumptions);
   assume_experts(service, assumptions);
   assume_all_reduces(service, assumptions);
+  assume_beams(service, assumptions);
   return assumptions;
 }
 

@@ -706,6 +706,101 @@ TEST(Serve, AnEncoderDecoderReadsBothCaches) {
   EXPECT_NEAR(time(1e4, 9e4) - time(1e4, 1e4), grown, 0.01 * grown);
 }
 
+Service with_beams(std::int64_t beams) {
+  Service service = two_halves();
+  service.requests.beam_width = beams;
+  return service;
+}
+
+double pass_time(const Service& service, const PassShape& pass) {
+  std::vector<des::Duration> stages;
+  PassTimes(service, service.pool.degrees).time(pass, stages);
+  return des::to_seconds(stages.at(0)).value();
+}
+
+// Four beams of eight requests are rows as those of 32 requests, with the choice of beams in place of sampling.
+TEST(Serve, ABeamSearchHasARowForEachBeam) {
+  Service service = with_beams(4), sampled = with_beams(1);
+  service.engine.beam = microseconds(70);
+  service.engine.sequence = sampled.engine.sequence = microseconds(9);
+  const PassShape eight{.prompts = {}, .decoding = 8, .cached = 80, .encoded = 800};
+  const PassShape many{.prompts = {}, .decoding = 32, .cached = 320, .encoded = 3200};
+  const auto& law = service.profile.memory_bound;
+  const double logits = 3 * 2 * 32 * 51200.0;
+  const double chosen = 70e-6 + (Bytes(logits) / (law.efficiency * law.bandwidth)).value();
+  EXPECT_NEAR(pass_time(service, eight), pass_time(sampled, many) - 32 * 9e-6 + chosen, 2e-12);
+}
+
+// From 16 beams on log probabilities of 4 bytes are moved 7 times, and once more for each beam.
+TEST(Serve, ManyBeamsAreSortedByReadingAllLogProbabilitiesForEach) {
+  const Service service = with_beams(16);
+  const PassShape two{.prompts = {}, .decoding = 2, .cached = 20, .encoded = 200};
+  const PassShape many{.prompts = {}, .decoding = 32, .cached = 320, .encoded = 3200};
+  const auto& law = service.profile.memory_bound;
+  const double bytes = (3 * 2 + 4 * (7 + 16)) * 32 * 51200.0;
+  const double chosen = (Bytes(bytes) / (law.efficiency * law.bandwidth)).value();
+  EXPECT_NEAR(pass_time(service, two), pass_time(with_beams(1), many) + chosen, 2e-12);
+}
+
+// The encoder runs once a prompt. Each row has keys and values of its output for itself.
+TEST(Serve, TheFirstPassOfABeamSearchRunsTheEncoderOnce) {
+  Service service = with_beams(4), sampled = with_beams(1);
+  service.profile.memory_bound = sampled.profile.memory_bound = {.bandwidth = BytesPerSecond(1e30), .efficiency = 1};
+  const auto encoder = [](const Service& asked) {
+    const PassShape first{.prompts = {{.sequences = 8, .tokens = 100}}};
+    return pass_time(asked, first) - pass_time(asked, {.prompts = {}, .decoding = 8, .cached = 8, .encoded = 800});
+  };
+  const auto keys = [&](std::int64_t tokens) {
+    return cost::gemm_time({.m = tokens, .n = 2048, .k = 1024}, service.profile).value();
+  };
+  EXPECT_NEAR(encoder(service) - encoder(sampled), 2 * (keys(3200) - keys(800)), 4e-12);
+}
+
+TEST(Serve, ABeamSearchCountsTheBestAnswerAlone) {
+  const Service service = with_beams(4);
+  const Prediction searched = predict(service), sampled = predict(with_beams(1));
+  EXPECT_EQ(searched.output_tokens, sampled.output_tokens);
+  EXPECT_EQ(searched.passes, sampled.passes);
+  EXPECT_GT(searched.latency.mean, sampled.latency.mean);
+  EXPECT_NEAR(searched.mean_in_system, searched.requests_per_s * searched.latency.mean, 1e-6) << "Little's law";
+  const double h = 1024, f = 4096, products = 2 * (6 * h * h + 2 * h * f) + 51200 * h;  // of the decoder's passes
+  EXPECT_LT(2 * products * 4 * searched.output_tokens_per_s, service.cluster.gpu.peak.at(Precision::kBf16).value());
+}
+
+TEST(Serve, MemoryOfABeamSearchIsCountedByHand) {
+  const auto memory = [](std::int64_t beams) {
+    Service service = with_beams(beams);
+    service.engine.logit_bytes = 45;
+    service.engine.activation_widths = 24;
+    return memory_of(service, service.pool);
+  };
+  const Memory sampled = memory(1), four = memory(4), sixteen = memory(16);
+  const double vocabulary = 51200, encoded = 2 * 100 * 1024.0, widths = 24 * 2 * 1024.0;
+  EXPECT_DOUBLE_EQ(four.token.value(), sampled.token.value());
+  EXPECT_DOUBLE_EQ(four.cache.value(), 8 * 4 * (103 * four.token.value() + 2 * 4 * 4)) << "two indices a token";
+  EXPECT_DOUBLE_EQ(sampled.activations.value() - 8 * 45 * vocabulary,
+                   four.activations.value() - 8 * 4 * (4 * vocabulary + encoded));
+  EXPECT_DOUBLE_EQ(sixteen.activations.value() - four.activations.value(),
+                   8 * 16 * (12 * vocabulary + encoded) - 8 * 4 * (4 * vocabulary + encoded));
+  EXPECT_DOUBLE_EQ(memory(256).activations.value(), 2048 * (widths + 12 * vocabulary + encoded) +
+                                                        (sampled.activations.value() - 800 * widths - 360 * vocabulary))
+      << "more rows than tokens of prompts";
+  const Bytes room = four.capacity - four.weights - four.activations - four.overhead;
+  EXPECT_NEAR(real(four.max_context), room / (4 * four.token), 1);
+  EXPECT_LT(sixteen.max_batch, four.max_batch / 3);
+}
+
+TEST(Serve, AStaticBatchEndsWithItsLongestAnswer) {
+  Service service = two_halves();
+  const Prediction equal = predict(service);
+  service.requests.mean_output_tokens = 2;
+  const Prediction shorter = predict(service);
+  EXPECT_DOUBLE_EQ(shorter.latency.mean, equal.latency.mean);
+  EXPECT_EQ(shorter.output_tokens, 8 * 2);
+  EXPECT_DOUBLE_EQ(shorter.output_tokens_per_s, equal.output_tokens_per_s * 2 / 3);
+  EXPECT_DOUBLE_EQ(memory_of(service, service.pool).cache.value(), memory_of(two_halves(), service.pool).cache.value());
+}
+
 struct SplitCase {
   const char* name;
   std::int64_t batch, length;

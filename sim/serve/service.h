@@ -80,7 +80,10 @@ inline constexpr std::int64_t kMostRequests = 5'000'000;
 struct Requests {
   ArrivalKind kind = ArrivalKind::kBatch;
   std::int64_t input_tokens = 1, output_tokens = 1;
+  /// Mean of the answers of a static batch, which ends with its longest one of `output_tokens`; 0: all are as long.
+  std::int64_t mean_output_tokens = 0;
   std::int64_t padded_tokens = 0;  ///< of a sequence of an encoder with its padding; 0: there is none
+  std::int64_t beam_width = 1;     ///< answers that a beam search of an encoder-decoder follows; 1: tokens are sampled
   std::int64_t at_once = 1;        ///< the batch, or the users
   double rate_per_s = 0;           ///< Poisson only
   std::int64_t count = 1;          ///< requests of the run
@@ -90,6 +93,7 @@ struct Requests {
   std::uint64_t seed = 1;          ///< of arrivals and lengths
   std::vector<TracedRequest> trace{};
 
+  [[nodiscard]] bool searches_beams() const { return beam_width > 1; }
   /// Returns true when requests arrive whether earlier ones are answered or not.
   [[nodiscard]] bool arrive_by_themselves() const {
     return kind == ArrivalKind::kPoisson || kind == ArrivalKind::kTrace;
@@ -141,6 +145,9 @@ enum class MoeBackend : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(MoeBackend backend);  ///< "auto", "marlin", "triton"
+
+/// Fewest beams whose log probabilities are written out and sorted: FasterTransformer df4a753, DynamicDecodeLayer.cc.
+inline constexpr std::int64_t kLeastSortedBeams = 16;
 
 /// A complete and valid question about serving.
 struct Service {

@@ -34,6 +34,7 @@ constexpr auto kServedKeys = std::to_array<ServedKey>({
     {"instances", "instances", Scale::kDoubling, &ServedPlace::instances},
     {"input", "tokens of a prompt", Scale::kDoubling, &ServedPlace::input},
     {"output", "tokens of an answer", Scale::kDoubling, &ServedPlace::output},
+    {"beams", "beams", Scale::kDoubling, &ServedPlace::beams},
     {"load", "load", Scale::kDoubling, &ServedPlace::load},
 });
 

@@ -30,7 +30,8 @@ struct ServedPlace {
   double parameters = 1;
   double tensor = 1, pipeline = 1, expert = 1, attention_data = 1, instances = 1;
   double input = 1, output = 1;  ///< tokens
-  double load = 1;               ///< requests of the batch, users, or requests a second
+  double beams = 1;
+  double load = 1;  ///< requests of the batch, users, or requests a second
 };
 
 struct ServedKey {

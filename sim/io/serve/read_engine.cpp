@@ -86,11 +86,27 @@ void read_triton(const Node& numbers, serve::Engine& engine) {
 }
 
 void read_numbers(const Node& node, serve::Engine& engine) {
-  node.allow_only({"overhead_gb",   "activation_widths", "score_bytes",      "logit_bytes",
-                   "kernel_us",     "launch_us",         "request_us",       "prompt_token_us",
-                   "answer_us",     "answer_token_us",   "request_layer_us", "pass_us",
-                   "sequence_us",   "triton_launch_us",  "triton_sort_us",   "triton_sort_token_us",
-                   "collective_us", "score_traffic",     "layer_traffic",    "product_factor"});
+  node.allow_only({"overhead_gb",
+                   "activation_widths",
+                   "score_bytes",
+                   "logit_bytes",
+                   "kernel_us",
+                   "launch_us",
+                   "request_us",
+                   "prompt_token_us",
+                   "answer_us",
+                   "answer_token_us",
+                   "request_layer_us",
+                   "pass_us",
+                   "sequence_us",
+                   "beam_us",
+                   "triton_launch_us",
+                   "triton_sort_us",
+                   "triton_sort_token_us",
+                   "collective_us",
+                   "score_traffic",
+                   "layer_traffic",
+                   "product_factor"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     target = read_noted(node, key, range, engine).value_or(target);
   };
@@ -113,12 +129,15 @@ void read_numbers(const Node& node, serve::Engine& engine) {
   time("request_layer_us", engine.request_layer);
   time("pass_us", engine.pass);
   time("sequence_us", engine.sequence);
+  time("beam_us", engine.beam);
   time("collective_us", engine.collective);
   if (node.has("request_layer_us") && engine.continuous)
     node.complain("request_layer_us", "expected none with continuous batching: it is a time of each static batch");
   for (const std::string_view key : {"answer_us", "answer_token_us"})
     if (node.has(key) && !engine.continuous)
       node.complain(key, "expected none with static batching, which answers at its end");
+  if (node.has("beam_us") && !engine.encoder_decoders)
+    node.complain("beam_us", "expected none: it is of engines that serve encoder-decoders (batching.encoder_decoders)");
 }
 
 /// Reads the numbers that an engine has `kernels` for; nothing without the key.

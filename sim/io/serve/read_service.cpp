@@ -139,7 +139,7 @@ void read_precisions(const Node& root, Service& service) {
 void read_trace_part(const Node& node, serve::Requests& requests) {
   namespace fs = std::filesystem;
   const fs::path path = fs::path(node.source().folder) / path_of_text(node.child("trace").as_reference());
-  for (const std::string_view key : {"input_tokens", "output_tokens", "count", "length_spread"})
+  for (const std::string_view key : {"input_tokens", "output_tokens", "mean_output_tokens", "count", "length_spread"})
     if (node.has(key)) node.complain(key, "expected none: the trace states it");
   const std::string shown = printable(path.string());
   const auto text = read_text_file(path, shown, node.findings());
@@ -183,6 +183,18 @@ std::int64_t read_padded(const Node& node, const model::Transformer& model, std:
   return padded.value_or(0);
 }
 
+/// Reads the mean of answers that are not equally long. A static batch has them.
+std::int64_t read_mean_output(const Node& node, const model::Transformer& model, std::int64_t output_tokens) {
+  const auto mean = node.find_whole("mean_output_tokens", kTokenCount);
+  if (mean && model.encoder)
+    node.complain("mean_output_tokens", fmt::format("expected none: {} is an encoder", model.name));
+  else if (mean && *mean > output_tokens)
+    node.complain("mean_output_tokens", fmt::format("expected at most the {} of output_tokens, the longest answer, "
+                                                    "found {}",
+                                                    output_tokens, *mean));
+  return mean.value_or(0);
+}
+
 void read_arrivals(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
@@ -195,6 +207,7 @@ void read_arrivals(const Node& node, const model::Transformer& model, serve::Req
   requests.input_tokens = node.whole("input_tokens", kTokenCount);
   requests.output_tokens = read_output(node, model);
   requests.padded_tokens = read_padded(node, model, requests.input_tokens);
+  requests.mean_output_tokens = read_mean_output(node, model, requests.output_tokens);
   if (*key == "rate_per_s") {
     requests.kind = ArrivalKind::kPoisson;
     requests.rate_per_s = node.number("rate_per_s", {.low = 1e-6, .high = 1e9});
@@ -213,12 +226,13 @@ void read_arrivals(const Node& node, const model::Transformer& model, serve::Req
 }
 
 void read_requests(const Node& node, const model::Transformer& model, serve::Requests& requests) {
-  node.allow_only({"input_tokens", "output_tokens", "padded_tokens", "batch", "concurrency", "rate_per_s", "trace",
-                   "count", "length_spread", "prefix_share", "seed"});
+  node.allow_only({"input_tokens", "output_tokens", "mean_output_tokens", "padded_tokens", "beam_width", "batch",
+                   "concurrency", "rate_per_s", "trace", "count", "length_spread", "prefix_share", "seed"});
   read_arrivals(node, model, requests);
   requests.length_spread = node.find_number("length_spread", {.low = 0, .high = 0.99}).value_or(0);
   requests.prefix_share = node.find_number("prefix_share", kFraction).value_or(0);
   requests.states_count = node.has("count");
+  requests.beam_width = node.whole_or("beam_width", 1, {.low = 1, .high = 256});
   requests.seed = static_cast<std::uint64_t>(node.whole_or("seed", 1, {.low = 0, .high = std::int64_t{1} << 53}));
 }
 

@@ -72,9 +72,9 @@ void check_kind(const Node& root, const Service& service) {
   const std::string& model = service.model.name;
   if (service.model.encoder_decoder) {
     if (!engine.encoder_decoders)
-      root.complain("engine",
-                    fmt::format("{} is an encoder-decoder, which engine {} does not serve; try fastertransformer",
-                                model, engine.name));
+      root.complain("engine", fmt::format("{} is an encoder-decoder, which engine {} does not serve; try "
+                                          "fastertransformer-t5",
+                                          model, engine.name));
     else if (service.batching == serve::Batching::kContinuous)
       root.complain("batching", fmt::format("expected static: {} is an encoder-decoder", model));
     return;
@@ -84,6 +84,19 @@ void check_kind(const Node& root, const Service& service) {
                 engine.encodes
                     ? fmt::format("engine {} serves encoders, and {} generates tokens; try vllm", engine.name, model)
                     : fmt::format("{} is an encoder, which generates no tokens; try fastertransformer-bert", model));
+}
+
+/// Checks what only static batches have: beams, of encoder-decoders, and answers that end with the longest one.
+void check_batch_alone(const Node& root, const Service& service) {
+  const serve::Requests& asked = service.requests;
+  const Node requests = root.child("requests");
+  if (asked.searches_beams() && !service.model.encoder_decoder)
+    requests.complain("beam_width", fmt::format("expected 1: {} is no encoder-decoder, and only these are served with "
+                                                "beam search, found {}; try t5-base on fastertransformer-t5",
+                                                service.model.name, asked.beam_width));
+  if (asked.mean_output_tokens > 0 && service.batching == serve::Batching::kContinuous)
+    requests.complain("mean_output_tokens",
+                      "expected none for continuous batching, whose answers end one by one; try length_spread");
 }
 
 void check_backend(const Node& root, const Service& service) {
@@ -118,6 +131,7 @@ void check_service(const Node& root, const Service& service) {
     root.complain("moe", fmt::format("expected none: {} has no experts", service.model.name));
   check_backend(root, service);
   check_static(root, service);
+  check_batch_alone(root, service);
   check_length(root, service.requests);
   if (root.findings().complaints.empty()) check_work(root, service);
 }

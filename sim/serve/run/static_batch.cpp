@@ -82,7 +82,10 @@ Run run_static(const Service& service, PassTimes& times, bool traces) {
       request.finish = end;
     }
   }
-  for (Request& request : run.requests) request.generated = request.output;
+  for (Request& request : run.requests) {
+    if (asked.mean_output_tokens > 0) request.output = static_cast<std::int32_t>(asked.mean_output_tokens);
+    request.generated = request.output;
+  }
   run.makespan = run.requests.front().finish - des::Instant{};
   run.request_seconds = real(batch) * des::to_seconds(run.makespan).value();
   return run;

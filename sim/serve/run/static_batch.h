@@ -11,7 +11,8 @@ namespace foretoken::serve {
 /// getLocalBatchSize in FasterTransformer@df4a753, src/fastertransformer/utils/nccl_utils.h.
 [[nodiscard]] std::int64_t micro_batch(const Engine& engine, std::int64_t batch, std::int64_t length, int stages);
 
-/// Runs one batch. Each micro-batch goes to the first stage again as soon as the last stage has its next token.
+/// Runs one batch. Each micro-batch goes to the first stage again as soon as the last stage has its next token. Answers
+/// that are shorter than the longest one count with their own tokens, and end with the batch, too.
 /// `times` are those of the only pool. Precondition: the batch fits.
 [[nodiscard]] Run run_static(const Service& service, PassTimes& times, bool traces);
 

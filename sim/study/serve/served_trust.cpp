@@ -84,6 +84,7 @@ trust::ServedPlace place_of(const serve::Service& service) {
       .instances = real(pool.instances()),
       .input = mean_tokens(service.requests, &serve::Requests::input_tokens, &serve::TracedRequest::input_tokens),
       .output = mean_tokens(service.requests, &serve::Requests::output_tokens, &serve::TracedRequest::output_tokens),
+      .beams = real(service.requests.beam_width),
       .load = load_of(service.requests)};
 }
 

@@ -81,6 +81,9 @@ std::string lengths_words(const serve::Requests& requests) {
   else
     words = fmt::format("{} in, {} out", report::counted(real(requests.input_tokens), "token"),
                         report::whole(real(requests.output_tokens)));
+  if (requests.mean_output_tokens > 0)
+    words += fmt::format(" at most and {} on average", report::whole(real(requests.mean_output_tokens)));
+  if (requests.searches_beams()) words += fmt::format(", by {} beams", requests.beam_width);
   if (requests.padded_tokens > requests.input_tokens)
     words += fmt::format(", padded to {}", report::whole(real(requests.padded_tokens)));
   if (requests.length_spread > 0)

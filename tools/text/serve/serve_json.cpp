@@ -82,6 +82,7 @@ void add_question(const serve::Service& service, ServeJson& json) {
       {"cache_element_bytes", service.cache_bytes}};
   if (service.model.experts)
     json["moe"] = {{"backend", name_of(service.moe_backend)}, {"imbalance", service.imbalance}};
+  if (service.model.encoder_decoder) json["beam_width"] = service.requests.beam_width;
   if (service.disaggregated) {
     json["disaggregated"] = {{"prefill", pool_json(service.disaggregated->prefill)},
                              {"decode", pool_json(service.disaggregated->decode)}};
