@@ -46,7 +46,7 @@ constexpr ServiceKey kArrivalKeys[] = {
 // Prompts as vLLM's own benchmark has them (vllm/benchmarks/datasets.py: 1,024 tokens); the others are round numbers.
 constexpr int kUsualInput = 1024, kUsualOutput = 256, kUsualUsers = 16, kMostTensor = 64;
 constexpr const char* kEncoderEngine = "fastertransformer-bert";
-constexpr const char* kHalvesEngine = "fastertransformer";
+constexpr const char* kHalvesEngine = "fastertransformer-t5";
 
 bool states_arrivals(const ServiceOptions& options) {
   return !options.rate.empty() || !options.concurrency.empty() || !options.batch.empty();

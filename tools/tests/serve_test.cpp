@@ -29,7 +29,7 @@ const std::vector<WrongService> kWrongServices{
     {"an unknown cluster", {"cluster=dgx-h101"}, "unknown cluster"},
     {"a model that is a number", {"model=70"}, "expected"},
     {"an encoder", {"model=bert-large"}, "generates no tokens"},
-    {"an encoder-decoder", {"model=t5-3b"}, "which engine vllm does not serve; try fastertransformer"},
+    {"an encoder-decoder", {"model=t5-3b"}, "which engine vllm does not serve; try fastertransformer-t5"},
     {"a server without a network", {"cluster=rtx4090-24gb", "parallelism.tensor=16", "gpus=16"}, "have no NICs"},
     {"a degree of zero", {"parallelism.tensor=0"}, "expected a whole number from 1"},
     {"a degree that is text", {"parallelism.tensor=eight"}, "expected a whole number from 1"},
@@ -50,6 +50,20 @@ const std::vector<WrongService> kWrongServices{
     {"experts in 4 bits of a dense model", {"precision=mxfp4"}, "llama-3-70b has no experts; try nvfp4 or int4"},
     {"a decoder in 32 bits", {"precision=fp32"}, "found fp32: decoders are not served in 32 bits"},
     {"padding of a decoder", {"requests.padded_tokens=4k"}, "expected none: llama-3-70b is no encoder"},
+    {"beams of a decoder",
+     {"requests.beam_width=4"},
+     "beam_width=4: expected 1: llama-3-70b is no encoder-decoder, and only these are served with beam search, found "
+     "4; "
+     "try t5-base on fastertransformer-t5"},
+    {"no beam", {"requests.beam_width=0"}, "beam_width=0: expected a whole number from 1 to 256"},
+    {"too many beams", {"requests.beam_width=257"}, "beam_width=257: expected a whole number from 1 to 256"},
+    {"half a beam", {"requests.beam_width=1.5"}, "expected a whole number from 1 to 256"},
+    {"a time of beams of an engine without",
+     {R"(engine={"base": "vllm", "numbers": {"beam_us": {"value": 1, "note": "x"}}})"},
+     "beam_us: expected none: it is of engines that serve encoder-decoders"},
+    {"unequal answers of a continuous batch",
+     {"requests.mean_output_tokens=8"},
+     "batching, whose answers end one by one"},
     {"an unknown precision of the cache", {"kv_precision=int4"}, "expected"},
     {"no arrivals", {"requests.rate_per_s=null"}, "missing arrivals"},
     {"two kinds of arrivals", {"requests.concurrency=8"}, "is stated, too"},
@@ -531,12 +545,12 @@ TEST(ServeCommand, AnEncoderIsAskedAsOne) {
 }
 
 TEST(ServeCommand, AnEncoderDecoderHasTheColumnsOfADecoder) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"serve", "t5-base-a100"},
-                                             {"serve", "t5-base-a100", "--details"},
-                                             {"serve", "--model", "t5-3b", "--cluster", "dgx-h100-ndr"},
-                                             {"whatif", "t5-base-a100", "--vary", "requests.batch=8,32"},
-                                             {"compare", "t5-base-a100", "--engines", "fastertransformer"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"serve", "t5-base-a100"},
+           {"serve", "t5-base-a100", "--details"},
+           {"serve", "--model", "t5-3b", "--cluster", "dgx-h100-ndr"},
+           {"whatif", "t5-base-a100", "--vary", "requests.batch=8,32"},
+           {"compare", "t5-base-a100", "--engines", "fastertransformer,fastertransformer-t5"}}) {
     SCOPED_TRACE(testing::PrintToString(words));
     const Ran ran = run_foretoken(words);
     EXPECT_EQ(ran.status, 0) << ran.err;
@@ -552,6 +566,31 @@ TEST(ServeCommand, AnEncoderDecoderHasTheColumnsOfADecoder) {
   EXPECT_EQ(wide["memory"]["cache_bytes"], 2 * answer["memory"]["cache_bytes"].get<double>());
 }
 
+TEST(ServeCommand, ABeamSearchIsSaidEverywhere) {
+  const std::vector<std::string> beams = with_sets({"serve", "t5-base-a100"}, {"requests.beam_width=4"});
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = beams;
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_foretoken(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.out;
+  };
+  EXPECT_THAT(with({}), HasSubstr("64 out, by 4 beams"));
+  EXPECT_THAT(with({"--details"}), HasSubstr("beam search as FasterTransformer runs it"));
+  const std::string odd = run_foretoken(with_sets({"serve", "t5-base-a100", "--json"}, {"requests.beam_width=5"})).out;
+  EXPECT_THAT(odd, HasSubstr("FasterTransformer has no kernels for 5 beams"));
+  const json answer = json::parse(with({"--json"}));
+  const json sampled = json::parse(run_foretoken({"serve", "t5-base-a100", "--json"}).out);
+  EXPECT_EQ(answer["beam_width"], 4);
+  EXPECT_EQ(sampled["beam_width"], 1);
+  EXPECT_EQ(answer["nearest"]["place"]["beams"], "4");
+  EXPECT_EQ(answer["run"]["output_tokens"], sampled["run"]["output_tokens"]);
+  EXPECT_GT(answer["memory"]["cache_bytes"], 4 * sampled["memory"]["cache_bytes"].get<double>());
+  const json found = json::parse(with({"--search", "--batch", "32", "--json"}));
+  EXPECT_THAT(found["recommended"]["command"].get<std::string>(), HasSubstr("requests.beam_width=4"));
+  EXPECT_NEAR(found["recommended"]["latency_s"]["mean"].get<double>(), answer["latency_s"]["mean"].get<double>(), 1e-9);
+}
+
 TEST(ServeCommand, AnEncoderDecoderIsAskedAsOne) {
   const auto complaint = [](const std::string& set) {
     const Ran ran = run_foretoken(with_sets({"serve", "t5-base-a100"}, {set}));
@@ -561,8 +600,9 @@ TEST(ServeCommand, AnEncoderDecoderIsAskedAsOne) {
   };
   for (const char* const engine : {"vllm", "sglang", "trt-llm", "megatron", "fastertransformer-bert"})
     EXPECT_THAT(run_foretoken(with_sets({"serve", "t5-base-a100"}, {std::string("engine=") + engine})).err,
-                HasSubstr(std::string("which engine ") + engine + " does not serve; try fastertransformer"));
+                HasSubstr(std::string("which engine ") + engine + " does not serve; try fastertransformer-t5"));
   EXPECT_THAT(complaint("requests.prefix_share=0.5"), HasSubstr("a static batch keeps no prefixes"));
+  EXPECT_THAT(complaint("requests.mean_output_tokens=65"), HasSubstr("expected at most the 64 of output_tokens"));
   EXPECT_THAT(complaint("chunked_prefill=512"), HasSubstr("expected none"));
   EXPECT_THAT(complaint(R"(speculative={"tokens": 4, "acceptance": 0.5})"), HasSubstr("expected none for static"));
   const Ran split = run_foretoken(
