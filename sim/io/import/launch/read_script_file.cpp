@@ -54,6 +54,17 @@ bool same_commands(const shell::Script& a, const shell::Script& b) {
   return std::ranges::equal(a.commands, b.commands, {}, &shell::Command::words, &shell::Command::words);
 }
 
+// Leaves out the flags that the script takes as options of its own, with their values. One with the value of the
+// script's default changes no command.
+void leave_out_options(const shell::Script& script, std::vector<std::string>& flags) {
+  bool taken = false;
+  std::erase_if(flags, [&](const std::string& word) {
+    if (word.starts_with("--"))
+      taken = script.options.contains(word) || script.options.contains(word.substr(0, word.find('=')));
+    return taken;
+  });
+}
+
 // Returns true when a name stands in a text as a word of its own.
 bool holds_name(const std::string& text, const std::string& name) {
   const auto is_part = [&](std::size_t at) { return at < text.size() && shell::is_of_name(text[at]); };
@@ -197,10 +208,11 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   // A script that reads its flags starts other commands with them. Otherwise they follow those of the training.
   if (script && !flags.empty() && asks_for_all_arguments(text)) {
     auto own = read_with(launch.words, findings);
-    if (!own || !same_commands(*script, *own)) {
-      script = std::move(own);
+    if (!own || !same_commands(*script, *own))
       flags.clear();
-    }
+    else
+      leave_out_options(*own, flags);
+    script = std::move(own);
   }
   if (!script) return;
   refuse_other_devices(*script, report);

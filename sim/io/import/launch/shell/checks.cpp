@@ -1,6 +1,7 @@
 // Reads branches: if and case. A check that ends the script for want of a value is passed over, because the real run
 // has that value.
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -45,6 +46,12 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
   script_.variables = before;
   script_.passed_checks.insert(asked.begin(), asked.end());
   return true;
+}
+
+// A pattern such as --* or * names no option: it stands for those that the script does not know.
+void Interpreter::note_option(const std::string& word, std::string_view pattern) {
+  const bool names = std::ranges::any_of(pattern, [](unsigned char c) { return std::isalnum(c) != 0; });
+  if (names && word.starts_with('-') && !is_unknown(word)) script_.options.insert(word);
 }
 
 Outcome Interpreter::if_clause(Mode mode) {
@@ -137,7 +144,9 @@ Outcome Interpreter::case_clause(Mode mode) {
       if (token.is_operator || mode == Mode::kSkip) continue;
       const std::string pattern = expander_.pattern(token.text);
       open = open || (is_unknown(pattern) && !taken);
-      matches = matches || matches_pattern(subject, pattern);
+      if (!matches_pattern(subject, pattern)) continue;
+      matches = true;
+      note_option(subject, pattern);
     }
     ++at_;
     const auto body = [&](Mode inner) { (void)list(inner, {"esac"}); };

@@ -194,5 +194,15 @@ TEST(Checks, OptionsOfTheShellEndBeforeItsArguments) {
   EXPECT_EQ(value_behind("#!/usr/bin/env bash" + asks), "2");
 }
 
+// bash: [$A is a command that is not there, and [ complains of a missing ].
+TEST(Checks, ABracketWithoutABlankTakesNoBranch) {
+  for (const char* check : {"[$A = 1 ]", "[$A = 1]", "[ $A = 1]", "[$B = 1 ]", "[[$A = 1 ]]", "[1 = 1 ]"}) {
+    EXPECT_EQ(value_behind(std::string("A=1\nX=0\nif ") + check + "; then X=1; fi"), "0") << check;
+    EXPECT_EQ(value_behind(std::string("A=1\nX=0\nif ! ") + check + "; then X=1; fi"), "1") << check;
+  }
+  EXPECT_EQ(value_behind("A=1\nX=0\nif [ $A = 1 ]; then X=1; fi"), "1");
+  EXPECT_EQ(value_behind("A=1\nX=0\nif [[ $A = 1 ]]; then X=1; fi"), "1");
+}
+
 }  // namespace
 }  // namespace foretoken::io::shell

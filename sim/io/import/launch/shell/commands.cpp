@@ -35,6 +35,12 @@ bool is_configuration(std::string_view file) {
   return file.ends_with(".toml") || file.ends_with(".yaml") || file.ends_with(".yml");
 }
 
+// [$X = 1 ]: without a blank it is a command that is not there. With an empty X the [ misses what it compares.
+bool fails_by_bracket(const Texts& raw) {
+  const bool glued = raw[0].size() > 1 && raw[0][0] == '[';
+  return glued && raw.size() > 1 && is_one_of(raw[1], {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"});
+}
+
 }  // namespace
 
 // env NAME=text command: the variables hold for that command only.
@@ -89,6 +95,7 @@ Outcome Interpreter::simple(Mode mode) {
     declare(raw, mode);
     return Outcome::kYes;
   }
+  if (fails_by_bracket(raw)) return Outcome::kNo;
   // A=1 command: the variable holds for that command only.
   const bool assigns = !command.assignments.empty();
   const auto before = assigns ? script_.variables.values : std::map<std::string, Texts, std::less<>>();
@@ -202,9 +209,12 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
   const std::string& name = words[0];
   if (name == "[" || name == "test") {
     Texts inner(words.begin() + 1, words.end());
+    const std::string last = inner.empty() ? "" : inner.back();
+    if (name == "[" && last != "]" && !is_unknown(last)) return Outcome::kNo;  // the command fails: [ $X = 1]
     if (name == "[" && !inner.empty()) inner.pop_back();
     return decided(with_known_tests(std::move(inner)), false);
   }
+  if (name.size() > 1 && name[0] == '[') return Outcome::kNo;  // [true ] is a command that is not there
   if (name == "true" || name == ":") return Outcome::kYes;
   if (name == "false") return Outcome::kNo;
   if (jump(words)) return Outcome::kYes;

@@ -50,6 +50,7 @@ class Interpreter {
   bool exits(Mode mode, const std::function<void(Mode)>& body);
   Outcome again(std::size_t begin, const std::function<Outcome()>& clause);
   Outcome case_clause(Mode mode);
+  void note_option(const std::string& word, std::string_view pattern);
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);

@@ -104,6 +104,8 @@ void Interpreter::note_open_words(const Texts& words) {
 Outcome Interpreter::decided(const Texts& words, bool patterns) {
   Unset unset;
   const Outcome outcome = condition(words, patterns, unset);
+  for (std::size_t i = 2; i < words.size(); ++i)
+    if ((words[i - 1] == "=" || words[i - 1] == "==") && words[i] == words[i - 2]) note_option(words[i], words[i]);
   if (misses_settings_ && !unset.compared.empty()) {
     open_reasons_.emplace_back("settings that are not there");
     return Outcome::kOpen;

@@ -57,6 +57,7 @@ struct Script {
   std::map<std::string, std::string> unread{};     ///< by their whole path: files of which the text is not known
   bool continued = false;  ///< a blank stands behind the backslash of a line, and the next line is read as its part
   std::map<std::string, Alternatives, std::less<>> alternatives{};  ///< by variable
+  std::set<std::string, std::less<>> options{};  ///< words with which the script compares an argument: "--tp"
 
   /// Keeps the text of a file that the script writes.
   void write(const std::string& name, std::string text);
