@@ -75,6 +75,17 @@ void map_parameters(const std::string& device, const char* from, std::int64_t st
 
 }  // namespace
 
+// Stage 3 overlaps by default from its first version on: DeepSpeed 0.3.11 to 0.6 (runtime/zero/constants.py,
+// ZERO3_OPTIMIZATION_OVERLAP_COMM_DEFAULT), later runtime/zero/config.py (overlap_comm_valid). The next weights are
+// gathered on a stream of their own: runtime/zero/parameter_offload.py (DeepSpeedZeRoOffload) and
+// partitioned_param_coordinator.py (fetch_sub_module).
+Overlaps overlaps_of(const Settings& settings, std::int64_t stage) {
+  const Names kOverlap = {"zero_optimization.overlap_comm"};
+  const bool on = settings.has(kOverlap) ? settings.on(kOverlap) : stage == 3;
+  const bool prefetches = settings.number({"zero_optimization.stage3_prefetch_bucket_size"}).value_or(1) > 0;
+  return {.gradients = on && stage != 1, .parameters = on && stage == 3 && prefetches};
+}
+
 void map_offloads(const Settings& settings, std::int64_t stage, Report& report) {
   const auto device = [&](const char* section) {
     const std::string key = std::string("zero_optimization.") + section;
@@ -117,15 +128,11 @@ void map_deepspeed(const Settings& settings, Report& report) {
     report.map("optimizer.zero_stage", 1, kBrainWithoutZero);
   else
     report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
-  const bool overlaps =
-      settings.has({"zero_optimization.overlap_comm"}) ? settings.on({"zero_optimization.overlap_comm"}) : stage == 3;
-  report.map("overlap.grad_reduce", overlaps && stage != 1,
+  const auto [gradients, parameters] = overlaps_of(settings, stage);
+  report.map("overlap.grad_reduce", gradients,
              "zero_optimization.overlap_comm, on by default for stage 3 only, ignored by stage 1");
-  // The next weights are gathered on a stream of their own: deepspeed/runtime/zero/parameter_offload.py
-  // (DeepSpeedZeRoOffload) and partitioned_param_coordinator.py (fetch_sub_module).
-  const bool prefetches = settings.number({"zero_optimization.stage3_prefetch_bucket_size"}).value_or(1) > 0;
   if (stage == 3)
-    report.map("overlap.param_gather", overlaps && prefetches,
+    report.map("overlap.param_gather", parameters,
                "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, stage, report);

@@ -18,6 +18,13 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
 /// for. Batches are left to the caller.
 void map_deepspeed(const Settings& settings, Report& report);
 
+/// The communication of ZeRO that runs beside the passes.
+struct Overlaps {
+  bool gradients = false;   ///< they are reduced during the backward pass
+  bool parameters = false;  ///< the next ones are gathered ahead, at stage 3
+};
+[[nodiscard]] Overlaps overlaps_of(const Settings& settings, std::int64_t stage);
+
 /// Maps the sections and the old keys of ZeRO that move states and parameters to the host.
 void map_offloads(const Settings& settings, std::int64_t stage, Report& report);
 

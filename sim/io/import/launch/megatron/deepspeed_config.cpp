@@ -135,9 +135,11 @@ void map_deepspeed_config(const Json& config, Report& report) {
   else if (report.has("optimizer.zero_stage"))
     report.approximate("--zero-stage", "the DeepSpeed configuration states no zero_optimization");
   // A pipeline reduces its gradients behind the last pass.
-  if (settings.has({"zero_optimization.overlap_comm"}) && report.whole("parallelism.pipeline").value_or(1) == 1)
+  const bool decides = settings.has({"zero_optimization.overlap_comm"}) || own.whole("optimizer.zero_stage") == 3;
+  if (decides && report.whole("parallelism.pipeline").value_or(1) == 1)
     report.map("overlap.grad_reduce", own.at("overlap.grad_reduce"),
-               "zero_optimization.overlap_comm of the DeepSpeed configuration, ignored by stage 1");
+               "zero_optimization.overlap_comm of the DeepSpeed configuration, on by default for stage 3, ignored by "
+               "stage 1");
   if (own.has("overlap.param_gather"))
     report.map("overlap.param_gather", own.at("overlap.param_gather"),
                "zero_optimization.overlap_comm of the DeepSpeed configuration, on by default for stage 3");

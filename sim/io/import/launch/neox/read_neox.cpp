@@ -40,6 +40,7 @@ constexpr KeyRule kNeoxKeys[] = {
     {"curriculum_learning.*", "the length of the sequences changes during the run", true},
     {"amp.*", "mixed precision by Apex", true},
     {"lora* peft*", "adapters beside frozen weights", true},
+    {"te_fp8_mha", "Transformer Engine's fp8_autocast around whole layers, whose fp8 products are not read here", true},
     {"te_* transformer_engine", "kernels of Transformer Engine in this code"},
     {"scaled_* bias_* rope_fusion layernorm_fusion rmsnorm_fusion apply_query_key_layer_scaling "
      "attention_softmax_in_fp32 use_flashattn_swiglu use_flash_cross_entropy full_precision_lm_cross_entropy fused* "
@@ -190,12 +191,15 @@ void add_numerics(const Settings& settings, std::vector<Argument>& arguments) {
 // pipe_parallel_size 1 on the model is a pipeline module, which reduces behind its last pass: deepspeed/runtime/
 // engine.py and pipe/engine.py.
 void map_overlap(const Settings& settings, Report& report) {
-  const Names kOverlap = {"zero_optimization.overlap_comm"};
-  if (!settings.has(kOverlap)) return;
+  const std::int64_t stage = settings.whole({"zero_optimization.stage"}).value_or(0);
+  if (!settings.has({"zero_optimization.overlap_comm"}) && stage != 3) return;
   const bool stages = settings.whole({"pipe_parallel_size"}).value_or(0) > 0;
-  const bool shards = settings.whole({"zero_optimization.stage"}).value_or(0) > 1;
-  report.map("overlap.grad_reduce", settings.on(kOverlap) && shards && !stages,
+  const auto [gradients, parameters] = deepspeed::overlaps_of(settings, stage);
+  report.map("overlap.grad_reduce", gradients && stage > 1 && !stages,
              "zero_optimization.overlap_comm, ignored below stage 2 and by a pipeline module");
+  if (stage == 3)
+    report.map("overlap.param_gather", parameters,
+               "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
 }
 
 void refuse_other_trainings(const Settings& settings, Report& report) {

@@ -100,5 +100,22 @@ TEST(NeoxExperts, StandInEveryNthLayerByAnyName) {
   }
 }
 
+TEST(NeoxOverlap, OfStageThreeGathersWeightsAheadToo) {
+  const auto overlap = [](const std::string& zero, const char* key) {
+    return neox_with("\"pipe_parallel_size\": 0, \"zero_optimization\": {\"stage\": 3" + zero + "}").at(key);
+  };
+  for (const char* key : {"overlap.grad_reduce", "overlap.param_gather"}) {
+    EXPECT_EQ(overlap(", \"overlap_comm\": true", key), Json(true)) << key;
+    EXPECT_EQ(overlap("", key), Json(true)) << "DeepSpeed's default at stage 3";
+    EXPECT_EQ(overlap(", \"overlap_comm\": false", key), Json(false)) << key;
+  }
+}
+
+// megatron/model/transformer.py, ParallelTransformerLayer.forward.
+TEST(NeoxPrecision, OfWholeLayersInFp8IsRefusedByName) {
+  EXPECT_NE(refused_lines(neox_with("\"te_mha\": true, \"te_fp8_mha\": true")).find("te_fp8_mha: "), std::string::npos);
+  EXPECT_EQ(refused_lines(neox_with("\"te_mha\": true, \"te_fp8_mha\": false, \"te_fp8_format\": \"hybrid\"")), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::neox
