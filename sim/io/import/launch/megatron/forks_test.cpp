@@ -557,6 +557,28 @@ TEST(MegatronForks, DeepSpeedGathersWeightsAheadBesideItsOverlap) {
   EXPECT_EQ(gathers("\"stage\": 2, \"overlap_comm\": true"), Json(false));
 }
 
+// deepspeed/runtime/zero/constants.py, ZERO3_OPTIMIZATION_OVERLAP_COMM_DEFAULT.
+TEST(MegatronForks, DeepSpeedReducesGradientsOfStageThreeAheadByDefault) {
+  const auto reduces = [](const std::string& zero) {
+    return read_text_of_fork("cat <<END > ds.json\n{\"zero_optimization\": {" + zero +
+                             "}}\nEND\ndeepspeed --num_gpus 8 " + kFlagsOfForks +
+                             "--bf16 --deepspeed --deepspeed_config ds.json")
+        .at("overlap.grad_reduce");
+  };
+  EXPECT_EQ(reduces("\"stage\": 3"), Json(true));
+  EXPECT_EQ(reduces("\"stage\": 3, \"overlap_comm\": false"), Json(false));
+  EXPECT_EQ(reduces("\"stage\": 2"), Json(false));
+}
+
+// Megatron-LM of 2019, arguments.py: add_data_args.
+TEST(MegatronForks, FlagsOf2019ThatReadDataAreFree) {
+  EXPECT_EQ(with_flags_of_fork("--loose-json").at("runtime"), "megatron-2021");
+  EXPECT_EQ(refused_lines(with_flags_of_fork("--lazy-loader --loose-json --presplit-sentences --resume-dataloader "
+                                             "--tokenizer-model-type bert-base-uncased --cache-dir cache "
+                                             "--text-key text --use-tfrecords --delim , --deep-init --fp32-layernorm")),
+            "");
+}
+
 // NVIDIA/Megatron-LM, megatron/legacy/model/transformer.py, SwitchMLP.
 TEST(Experts, OfOldCodeGetATokenOneByOne) {
   constexpr const char* kKey = "model.moe_router_topk";

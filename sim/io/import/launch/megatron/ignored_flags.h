@@ -7,6 +7,9 @@ namespace foretoken::io::launch::megatron {
 
 /// Files, logs, checkpoints, learning rates, losses, seeds, tokens and addresses.
 inline constexpr std::string_view kIgnoredFlags =
+    // Megatron-LM of 2019, arguments.py: how data is read, and what is saved.
+    "lazy-loader loose-json presplit-sentences use-tfrecords delim sample-one-document deep-init min-scale "
+    "save-optim load-optim strict-lambada "
     "abort-on-unmet-fused-kernel-constraints account adam-beta1 adam-beta2 adam-eps adlr-autoresume "
     "adlr-autoresume-interval align-grad-reduce allow-ambiguous-pad-tokens allow-missing-vision-projection-checkpoint "
     "allow-run-as-root app-tag-run-name app-tag-run-version append-eod apply-layernorm-1p "

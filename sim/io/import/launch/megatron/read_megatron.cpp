@@ -13,6 +13,7 @@
 #include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/counts_by_name.h"
+#include "sim/io/import/launch/megatron/dated_tree.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/entry_point.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
@@ -301,6 +302,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const std::vector<Argument> named = arguments;
   read_arguments(std::move(arguments), report, false, program_of(command.words));
   map_model_by_name(named, report);
+  settle_attention_of_tree(script, command, report);
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
   if (config) map_deepspeed_config(*config, report);

@@ -113,6 +113,9 @@ Era era_of(const Flags& flags) {
                                 "expert-model-parallel-size", "context-parallel-size", "moe-router-topk"});
   if (core) return Era::kCore;
   if (flags.find("DDP-impl") != nullptr || flags.on("checkpoint-activations")) return Era::k2021;
+  // 2019 and 2020: Megatron-LM v1.0 to v2.0, arguments.py.
+  for (const char* name : {"model-parallel-size", "lazy-loader", "loose-json", "presplit-sentences"})
+    if (flags.find(name) != nullptr) return Era::k2021;
   for (const char* name : {"activations-checkpoint-method", "activations-checkpoint-granularity"})
     if (flags.find(name) != nullptr) return Era::k2022;
   if (flags.find("data-impl") != nullptr) return Era::k2022;  // Megatron-LM has no such flag since core 0.4
