@@ -13,6 +13,7 @@
 #include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/nemo/halves.h"
 #include "sim/io/import/launch/nemo/peft.h"
+#include "sim/io/import/launch/nemo/restored.h"
 #include "sim/io/import/launch/words.h"
 
 namespace foretoken::io::launch::nemo {
@@ -352,6 +353,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
                            : bert     ? Program::kBert
                                       : Program::kOther);
   report.framework = "NeMo";
+  if (restores_model(settings)) map_restored_model(settings);
   map_peft(settings);
   refuse_fsdp(settings);
   refuse_other_layers(settings);
