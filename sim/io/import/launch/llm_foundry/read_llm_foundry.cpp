@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/names/overridden_model.h"
+#include "sim/io/import/launch/olmo/read_olmo.h"
 #include "sim/io/import/launch/settings.h"
 
 namespace foretoken::io::launch::llm_foundry {
@@ -111,7 +112,9 @@ void map_foundry_model(const Settings& settings, Report& report) {
     (void)settings.at("model");
     return report.refuse("model.name", in_quotes(printable(kind, 60)) + ", an encoder of the code's own, is not read");
   }
-  const Names kName = {"model.pretrained_model_name_or_path", "model.pretrained_model_name", "model_name"};
+  // The third is the name of early 2023: mosaicml/examples, examples/llm/src/hf_causal_lm.py.
+  const Names kName = {"model.pretrained_model_name_or_path", "model.pretrained_model_name",
+                       "model.hf_config_name_or_path", "model_name"};
   const auto name = settings.text(kName);
   if (kind.find("t5") != kind.npos || (name && name->find("t5") != name->npos))
     return report.refuse("model.name", "T5: an encoder and a decoder are not read here");
@@ -222,10 +225,7 @@ bool is_llm_foundry(const Json& document) {
   if (!document.is_object()) return false;
   if (document.contains("parameters") && document.at("parameters").is_object())
     return is_llm_foundry(document.at("parameters"));
-  // OLMo's configurations have the batch, too, but sizes for a model.
-  return document.contains("global_train_batch_size") && document.contains("model") &&
-         !(document.at("model").is_object() && document.at("model").contains("d_model") &&
-           document.at("model").contains("block_type"));
+  return document.contains("global_train_batch_size") && document.contains("model") && !olmo::is_olmo(document);
 }
 
 void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Report& report) {

@@ -159,5 +159,15 @@ TEST(ReadLlmFoundry, MicroBatchesOfSeveralSizesAreAskedAbout) {
   EXPECT_EQ(read_run(start + "32\nfsdp_config: {}").whole("batch.micro"), 24);
 }
 
+// mosaicml/examples of early 2023, examples/llm/src/hf_causal_lm.py.
+TEST(ReadLlmFoundry, AnOlderKeyNamesTheModelOfHuggingFace) {
+  const Report report = read_test_launch(
+      "max_seq_len: 256\nmodel: {name: hf_causal_lm, hf_config_name_or_path: gpt2, device: cpu, pretrained: true}\n"
+      "global_train_batch_size: 64\ndevice_train_microbatch_size: 4\nprecision: amp_bf16\n",
+      "gpt2.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model"), "gpt2");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::llm_foundry

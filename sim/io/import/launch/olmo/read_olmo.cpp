@@ -1,6 +1,7 @@
 // Makes a scenario of a configuration of OLMo's trainer.
 //
-// Names and defaults: allenai/OLMo, olmo/config.py (ModelConfig, FSDPConfig, TrainConfig) and olmo/model.py.
+// Names and defaults: allenai/OLMo, olmo/config.py (ModelConfig, FSDPConfig, TrainConfig) and olmo/model.py. In spring
+// 2023 Composer ran it: dolma/{config,model,composer}.py, whose layers are GPT-2's with gelu.
 #include "sim/io/import/launch/olmo/read_olmo.h"
 
 #include "sim/base/text.h"
@@ -13,9 +14,11 @@ namespace {
 constexpr KeyRule kOlmoKeys[] = {
     {"model.block_group_size model.clip_qkv model.attention_layer_norm_with_affine model.layer_norm_* "
      "model.bias_for_layer_norm model.norm_after model.scale_* model.emb_init_std model.low_cpu_fsdp "
-     "softmax_auxiliary_loss* compile.* fused_loss auxiliary_loss_multiplier model.embedding_layer_norm",
+     "softmax_auxiliary_loss* compile.* fused_loss auxiliary_loss_multiplier model.embedding_layer_norm "
+     "model.low_precision_layernorm algorithms.fused_layernorm*",
      "kernels are fused as the runtime has them"},
-    {"fsdp.* ddp.* single.*", "communication is arranged as the runtime does it"},
+    {"algorithms.gated_linear_units*", "Composer makes the MLP a gated one", true},
+    {"fsdp.* fsdp_config.* ddp.* single.*", "communication is arranged as the runtime does it"},
     {"model.init_* model.eos_token_id model.pad_token_id model.rope* model.alibi_bias_max model.residual_dropout "
      "model.attention_dropout model.embedding_dropout model.precision model.max_sequence_length model.vocab_size "
      "model.name model.block_type model.alibi model.include_bias model.norm_type run_name seed epoch dry_run wandb.* "
@@ -24,6 +27,7 @@ constexpr KeyRule kOlmoKeys[] = {
      "stop_after "
      "extra_steps_after_cancel canceled_check_interval early_stopping_factor time_limit max_grad_norm* speed_monitor.* "
      "console_log_interval gen1_gc_interval python_profiling torch_profiling eval_* device_eval_batch_size "
+     "device_train_batch_size device_train_grad_accum algorithms.gradient_clipping.* "
      "evaluators* data.* instance_filter* hf_datasets_cache_dir module_outputs_save_steps"}};
 
 // olmo/config.py: effective_n_kv_heads.
@@ -45,7 +49,10 @@ void map_olmo_model(const Settings& settings, Report& report) {
   const auto hidden = settings.whole({"model.d_model"}), layers = settings.whole({"model.n_layers"}),
              heads = settings.whole({"model.n_heads"});
   if (!hidden || !layers || !heads) return report.ask("model", "the model states no d_model, n_layers and n_heads");
-  const std::string activation = settings.text({"model.activation_type"}).value_or("swiglu");
+  const bool first = !settings.document().at("model").contains("block_type");
+  const std::string activation = settings.text({"model.activation_type"}).value_or(first ? "gelu" : "swiglu");
+  if (first && !settings.has({"model.activation_type"}))
+    report.approximate("model.activation_type", "the first code, without model.block_type, has gelu");
   const bool gated = activation == "swiglu";
   Json model = {{"model_type", "megatron"}, {"num_layers", *layers}, {"hidden_size", *hidden}};
   model["num_attention_heads"] = *heads;
@@ -60,7 +67,8 @@ void map_olmo_model(const Settings& settings, Report& report) {
   const Names kBias = {"model.include_bias"}, kTied = {"model.weight_tying"};
   model["add_bias_linear"] = !settings.has(kBias) || settings.on(kBias);
   model["untie_embeddings_and_output_weights"] = settings.has(kTied) && !settings.on(kTied);
-  if (settings.text({"model.layer_norm_type"}).value_or("default") == "rms") model["normalization"] = "RMSNorm";
+  if (settings.text({"model.layer_norm_type", "model.layernorm_type"}).value_or("default") == "rms")
+    model["normalization"] = "RMSNorm";
   report.map("model", model, "the section model and its sizes");
   if (settings.on({"model.attention_layer_norm"}))
     report.refuse("model.attention_layer_norm", "norms over all heads of queries and keys are not modelled here");
@@ -69,7 +77,28 @@ void map_olmo_model(const Settings& settings, Report& report) {
     report.refuse("model.block_type", "found " + in_quotes(block) + ", which is not modelled");
 }
 
+// Composer's FSDP: composer/trainer/mosaic_fsdp_utils.py (get_mixed_precision). Without fsdp_config it runs DDP.
+bool is_of_composer(const Settings& settings) {
+  const Json& document = settings.document();
+  return !document.contains("fsdp") && (document.contains("fsdp_config") || document.contains("algorithms"));
+}
+
+void map_composer_sharding(const Settings& settings, Report& report) {
+  const auto section = settings.document().find("fsdp_config");
+  if (section == settings.document().end() || !section->is_object())
+    return map_sharding(0, "no fsdp_config: DDP", report);
+  const std::string place = "fsdp_config.sharding_strategy";
+  const std::string strategy = settings.text({place}).value_or("FULL_SHARD");
+  note_replicas(strategy, place, report);
+  map_sharding(strategy == "SHARD_GRAD_OP" ? 2 : strategy == "NO_SHARD" ? 0 : 3, place, report);
+  if (settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT") == "PURE")
+    report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
+  if (settings.on({"fsdp_config.activation_cpu_offload"}))
+    map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
+}
+
 void map_olmo_sharding(const Settings& settings, Report& report) {
+  if (is_of_composer(settings)) return map_composer_sharding(settings, report);
   const std::string kind = settings.text({"distributed_strategy"}).value_or(settings.has({"ddp"}) ? "ddp" : "fsdp");
   if (kind == "ddp" || kind == "single") return map_sharding(0, "distributed_strategy", report);
   const Names kStrategy = {"fsdp.sharding_strategy"};
@@ -86,6 +115,9 @@ void map_olmo_sharding(const Settings& settings, Report& report) {
 
 // olmo/config.py, ActivationCheckpointingStrategy.
 void map_olmo_recompute(const Settings& settings, Report& report) {
+  if (is_of_composer(settings))
+    return report.map("recompute.granularity", settings.on({"fsdp_config.activation_checkpointing"}) ? "full" : "none",
+                      "fsdp_config.activation_checkpointing");
   const Names kWays = {"activation_checkpointing"};
   const std::string way = settings.text(kWays).value_or("none");
   if (way != "none" && way != "whole_layer" && way != "fine_grained")
@@ -103,7 +135,7 @@ bool is_olmo(const Json& document) {
   if (!document.is_object() || !document.contains("global_train_batch_size") || !document.contains("model"))
     return false;
   const Json& model = document.at("model");
-  return model.is_object() && model.contains("d_model") && model.contains("block_type");
+  return model.is_object() && model.contains("d_model") && (model.contains("block_type") || !model.contains("name"));
 }
 
 void read_olmo(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
@@ -114,7 +146,8 @@ void read_olmo(const Json& document, std::optional<std::int64_t> gpus, Report& r
   map_olmo_model(settings, report);
   report.map("batch.sequence_length", settings.whole({"model.max_sequence_length"}).value_or(1024),
              "model.max_sequence_length");
-  if (gpus) report.map("gpus", *gpus, "the command line");
+  const auto stated = settings.whole({"n_gpus"});
+  if (gpus || stated) report.map("gpus", gpus ? *gpus : *stated, gpus ? "the command line" : "n_gpus");
   for (const auto& [name, key] :
        {std::pair{"global_train_batch_size", "batch.global"}, std::pair{"device_train_microbatch_size", "batch.micro"}})
     if (!settings.map_whole({name}, key)) report.ask(key, std::string("the file states no ") + name);
@@ -126,7 +159,10 @@ void read_olmo(const Json& document, std::optional<std::int64_t> gpus, Report& r
              "precision");
   map_olmo_sharding(settings, report);
   map_olmo_recompute(settings, report);
-  report.map("attention", settings.on({"model.flash_attention"}) ? "flash" : "unfused", "model.flash_attention");
+  const bool saves = settings.on({"model.memory_efficient_attention"});
+  if (saves) report.approximate("model.memory_efficient_attention", "PyTorch's other fused kernel is taken as flash");
+  report.map("attention", settings.on({"model.flash_attention"}) || saves ? "flash" : "unfused",
+             "model.flash_attention");
   if (settings.has({"compile"})) report.approximate("compile", "kernels are fused as the runtime has them");
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   settings.sort_rest(kOlmoKeys, Unknown::kByName);

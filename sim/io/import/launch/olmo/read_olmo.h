@@ -8,6 +8,8 @@
 
 namespace foretoken::io::launch::olmo {
 
+/// Returns true for its configurations, also for those of 2023, which Composer ran. llm-foundry's have the same batch
+/// and a model with a name.
 [[nodiscard]] bool is_olmo(const Json& document);
 
 /// Reads the document. The number of GPUs, which the file does not hold, comes from the command line.
