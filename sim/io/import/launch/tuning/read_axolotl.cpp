@@ -37,7 +37,8 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation attention "
      "flash_attention "
-     "flash_optimum scaling_softmax flex_attention flex_attn_* bettertransformer torch_dtype",
+     "flash_optimum scaling_softmax flex_attention flex_attn_* bettertransformer torch_dtype moe_kernels moe_kernel_* "
+     "moe_group_size moe_persistent_kernel",
      "kernels are fused as the runtime has them"},
     {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "
      "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",

@@ -28,7 +28,8 @@ constexpr KeyRule kTorchtuneKeys[] = {
      "kernels are fused as the runtime has them"},
     {"data_parallel_shard_dim", "weights are sharded over all data ranks"},
     {"ac_mode ac_option", "enable_activation_checkpointing decides about recomputation"},
-    {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap"},
+    {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap "
+     "model_checkpoint lora_checkpoint"},
     {"model.use_dora", kDora, true},
     {kNoEffectKeys}};
 
@@ -68,6 +69,33 @@ bool single_device(std::string_view text) {
   return text.find("single_device") != text.npos || text.find("single device") != text.npos;
 }
 
+/// Keys of adapters, which the first recipes have beside the model.
+constexpr const char* kAdapterKeys[] = {"lora_rank",         "lora_alpha",           "lora_attn_modules",
+                                        "apply_lora_to_mlp", "apply_lora_to_output", "lora_dropout",
+                                        "quantize_base"};
+
+// The first recipes name their parts without _component_: model: lora_llama2_7b, tokenizer: llama2_tokenizer
+// (recipes/configs/alpaca_llama2_lora_finetune.yaml of February 2024; autocast: recipes/lora_finetune.py).
+bool is_first_recipe(const Json& document) {
+  const auto text = [&](const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  return document.is_object() && !text("model").empty() && text("tokenizer").ends_with("_tokenizer") &&
+         (document.contains("model_checkpoint") || document.contains("tokenizer_checkpoint"));
+}
+
+void add_components(Json& recipe) {
+  for (const char* part : {"model", "tokenizer", "dataset", "optimizer", "loss"})
+    if (const auto found = recipe.find(part); found != recipe.end() && found->is_string())
+      *found = {{"_component_", *found}};
+  for (const char* key : kAdapterKeys)
+    if (const auto found = recipe.find(key); found != recipe.end()) {
+      recipe["model"][key] = *found;
+      recipe.erase(key);
+    }
+}
+
 void refuse_other_recipes(const Settings& settings, std::string_view text, Report& report) {
   for (const char* word : {"dpo", "ppo", "grpo", "knowledge_distillation"})
     if (text.find(std::string("lora_") + word) != text.npos || text.find(std::string("full_") + word) != text.npos ||
@@ -83,8 +111,7 @@ void refuse_other_recipes(const Settings& settings, std::string_view text, Repor
 // Builders without lora_ in front take none of the keys of adapters, and the tool stops over them:
 // torchtune/models/llama3_2/_model_builders.py, llama3_2_3b(). kDora refuses DoRA.
 void refuse_unused_adapter(const Settings& settings, const std::string& builder, Report& report) {
-  for (const char* key : {"lora_rank", "lora_alpha", "lora_attn_modules", "apply_lora_to_mlp", "apply_lora_to_output",
-                          "lora_dropout", "quantize_base"})
+  for (const char* key : kAdapterKeys)
     if (const std::string name = std::string("model.") + key; settings.has({name}))
       return report.refuse(name, "the builder " + in_quotes(builder) + " takes no key of LoRA: name lora_" +
                                      printable(builder, 80) + ", or allow it to train the whole model");
@@ -135,13 +162,19 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
   if (settings.on({"optimizer_in_bwd"}))
     report.approximate("optimizer_in_bwd", "all gradients are kept until the step's end");
   map_torchtune_optimizer(settings, report);
-  map_sharding(single ? 0 : 3, single ? "a recipe of one device" : "FSDP shards weights, gradients and states", report);
+  const Names kSharded = {"enable_fsdp"};
+  if (settings.has(kSharded) && !settings.on(kSharded))
+    map_sharding(0, "enable_fsdp", report);
+  else
+    map_sharding(single ? 0 : 3, single ? "a recipe of one device" : "FSDP shards weights, gradients and states",
+                 report);
   report.map("compile", settings.on({"compile"}), "compile");
 }
 
 }  // namespace
 
 bool is_torchtune(const Json& document) {
+  if (is_first_recipe(document)) return true;
   const auto has = [&](const char* section) {
     return document.is_object() && document.contains(section) && document.at(section).is_object() &&
            document.at(section).contains("_component_");
@@ -153,6 +186,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   report.framework = "torchtune";
   Json resolved = document;
   const std::set<std::string> variables = resolve_references(resolved);
+  const bool first = is_first_recipe(resolved);
+  if (first) add_components(resolved);
   leave_out_datasets(resolved, report);
   const Settings settings(std::move(resolved), report);
   const std::string builder = last_part(settings.text({"model._component_"}).value_or(""));
@@ -171,14 +206,18 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
       {settings.whole({"batch_size"}), settings.whole({"gradient_accumulation_steps"}).value_or(1), {}, "batch_size"},
       gpus, 1, report);
   const std::string type = settings.text({"dtype"}).value_or("bf16");
-  if (type == "bf16" || type == "fp16")
+  const bool narrow = type == "bf16" || type == "fp16";
+  if (narrow && first)
+    report.refuse("dtype",
+                  "the first recipes cast weights of fp32 by autocast, which is not modelled beside torchtune");
+  if (narrow || type == "fp32")
     report.map("precision", type, "dtype");
   else
     report.refuse("dtype", "no profile has products of " + in_quotes(type));
   map_torchtune_memory(settings, single, report);
   map_torchtune_method(settings, builder, report);
   // Weights have the type of dtype, sharded or not: torchtune, recipes/full_finetune_*.py, set_default_dtype.
-  map_weights_of_16_bits("dtype", report);
+  if (narrow) map_weights_of_16_bits("dtype", report);
   if (settings.whole({"tensor_parallel_dim"}).value_or(1) == 1)
     (void)settings.at("tensor_parallel_plan");  // it counts from two ranks on
   else

@@ -368,5 +368,47 @@ TEST(Recipes, AnAlphaAloneAsksForTheMethod) {
   EXPECT_FALSE(asks("finetuning_type: lora"));
 }
 
+// recipes/configs/alpaca_llama2_lora_finetune.yaml and recipes/params.py of early 2024.
+TEST(TorchtuneRecipe, TheFirstOnesNameTheirPartsWithoutComponent) {
+  const auto read = [](const std::string& rest) {
+    return read_test_launch(
+        "model: lora_llama2_7b\nmodel_checkpoint: /a/b\nlora_attn_modules: ['q_proj', 'v_proj']\nlora_rank: 4\n"
+        "lora_alpha: 16\ntokenizer: llama2_tokenizer\ntokenizer_checkpoint: /a/t.model\ndataset: alpaca\n"
+        "batch_size: 2\noptimizer: AdamW\nloss: CrossEntropyLoss\nepochs: 2\ndevice: cuda\noutput_dir: /a/c\n" +
+            rest,
+        "recipe.yaml");
+  };
+  const Report report = read("dtype: fp32");
+  EXPECT_EQ(report.framework, "torchtune");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("model"), "llama-2-7b");
+  EXPECT_EQ(report.at("training.method"), "lora");
+  EXPECT_EQ(report.whole("training.rank"), 4);
+  EXPECT_EQ(report.at("precision"), "fp32");
+  EXPECT_EQ(report.whole("batch.micro"), 2);
+  EXPECT_THAT(refused_lines(read("dtype: bf16")), HasSubstr("dtype: the first recipes cast weights of fp32"));
+  EXPECT_EQ(read("dtype: fp32\nenable_fsdp: false").whole("optimizer.zero_stage"), 0);
+}
+
+// torchtune/models/code_llama2/_model_builders.py.
+TEST(TorchtuneRecipe, CodeLlamaIsLlama2WithItsOwnWords) {
+  for (const char* builder : {"code_llama2_7b", "lora_code_llama2_7b, lora_rank: 8, lora_attn_modules: [q_proj]"}) {
+    const Report report =
+        read_torchtune_recipe(std::string("{_component_: torchtune.models.code_llama2.") + builder + "}",
+                              "optimizer: {_component_: torch.optim.AdamW}");
+    EXPECT_EQ(refused_lines(report), "") << builder;
+    EXPECT_EQ(report.at("model.base"), "llama-2-7b") << builder;
+    EXPECT_EQ(report.whole("model.vocab_size"), 32016) << builder;
+  }
+}
+
+TEST(Recipes, OfAxolotlMayNameKernelsOfExperts) {
+  const Report report = read_test_launch(
+      "base_model: mistralai/Mixtral-8x7B-v0.1\nmicro_batch_size: 1\nsequence_len: 2048\nmoe_kernels: true\n"
+      "moe_group_size: 128\n",
+      "recipe.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -131,10 +131,22 @@ void map_sizes(const Settings& settings, const std::string& builder, std::string
                   "no model.intermediate_dim: torchtune's builder takes 8/3 of the width, rounded up to 256");
 }
 
+// Code Llama is Llama 2 with 32,016 words: torchtune/models/code_llama2/_model_builders.py.
+bool map_code_llama(std::string_view plain, Report& report) {
+  constexpr std::string_view kFamily = "code_llama2_";
+  constexpr int kWords = 32016;
+  if (!plain.starts_with(kFamily)) return false;
+  const auto base = model_of_name("llama2_" + std::string(plain.substr(kFamily.size())));
+  if (!base || !base->model.is_string()) return false;
+  report.map("model", {{"base", base->model}, {"vocab_size", kWords}}, "model._component_");
+  return true;
+}
+
 }  // namespace
 
 void map_torchtune_model(const Settings& settings, const std::string& builder, Report& report) {
   const std::string plain = plain_builder(builder);
+  if (map_code_llama(plain, report)) return map_dropout(settings, report);
   const auto* const kind =
       std::ranges::find(kBuilders, std::string_view(plain), &std::pair<std::string_view, const char*>::first);
   if (kind == std::end(kBuilders)) {
