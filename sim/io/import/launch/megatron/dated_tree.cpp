@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {

@@ -146,8 +146,11 @@ void read_olmo(const Json& document, std::optional<std::int64_t> gpus, Report& r
   map_olmo_model(settings, report);
   report.map("batch.sequence_length", settings.whole({"model.max_sequence_length"}).value_or(1024),
              "model.max_sequence_length");
-  const auto stated = settings.whole({"n_gpus"});
-  if (gpus || stated) report.map("gpus", gpus ? *gpus : *stated, gpus ? "the command line" : "n_gpus");
+  if (gpus)
+    report.map("gpus", *gpus, "the command line");
+  else
+    (void)settings.map_whole({"n_gpus"}, "gpus");
+  (void)settings.at("n_gpus");
   for (const auto& [name, key] :
        {std::pair{"global_train_batch_size", "batch.global"}, std::pair{"device_train_microbatch_size", "batch.micro"}})
     if (!settings.map_whole({name}, key)) report.ask(key, std::string("the file states no ") + name);

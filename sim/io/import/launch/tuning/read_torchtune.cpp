@@ -86,9 +86,13 @@ bool is_first_recipe(const Json& document) {
 }
 
 void add_components(Json& recipe) {
-  for (const char* part : {"model", "tokenizer", "dataset", "optimizer", "loss"})
-    if (const auto found = recipe.find(part); found != recipe.end() && found->is_string())
-      *found = {{"_component_", *found}};
+  for (const char* part : {"model", "tokenizer", "dataset", "optimizer", "loss"}) {
+    const auto found = recipe.find(part);
+    if (found == recipe.end() || !found->is_string()) continue;
+    Json section = Json::object();
+    section["_component_"] = *found;
+    *found = std::move(section);
+  }
   for (const char* key : kAdapterKeys)
     if (const auto found = recipe.find(key); found != recipe.end()) {
       recipe["model"][key] = *found;

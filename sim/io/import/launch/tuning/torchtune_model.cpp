@@ -138,7 +138,10 @@ bool map_code_llama(std::string_view plain, Report& report) {
   if (!plain.starts_with(kFamily)) return false;
   const auto base = model_of_name("llama2_" + std::string(plain.substr(kFamily.size())));
   if (!base || !base->model.is_string()) return false;
-  report.map("model", {{"base", base->model}, {"vocab_size", kWords}}, "model._component_");
+  Json model = Json::object();
+  model["base"] = base->model;
+  model["vocab_size"] = kWords;
+  report.map("model", std::move(model), "model._component_");
   return true;
 }
 
