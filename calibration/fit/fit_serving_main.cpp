@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -57,7 +56,7 @@ Json all_reduces(const measured::Samples& samples, cost::AllReduceKernels kernel
 /// TensorRT-LLM's XQA kernels read keys and values once for a group of query heads. On Hopper its tables follow one law
 /// for groups of 2 to 16. Groups of 24 and 32 take longer, and from 48 on each head reads by itself.
 constexpr std::int64_t kFewestXqa = 2, kMostXqa = 16;
-constexpr std::array kEngines{"trt-llm", "vllm", "sglang"};
+const std::vector<std::string> kEngines{"trt-llm", "vllm", "sglang"};
 
 struct DecodeTables {
   const measured::Samples& samples;
@@ -79,16 +78,21 @@ Json fitted_kinds(const DecodeTables& tables, DecodeChoice choice) {
 
 /// The laws of the GPU are those of one engine's kernels, of others where it has no table of that kind of cache.
 Json decode_laws(const DecodeTables& tables, const std::string& gpu_law) {
-  Json laws = fitted_kinds(tables, {.engine = gpu_law}), engines = Json::object();
-  for (const std::string engine : kEngines) {
+  Json laws{{"kernels", gpu_law}}, engines = Json::object();
+  laws.update(fitted_kinds(tables, {.engine = gpu_law}));
+  for (const std::string& engine : kEngines) {
     if (engine == gpu_law) continue;
     const bool xqa = engine == "trt-llm";
     DecodeChoice choice{.engine = engine};
-    if (xqa) choice.fewest_shared = kFewestXqa, choice.most_shared = kMostXqa;
+    if (xqa) {
+      choice.fewest_shared = kFewestXqa;
+      choice.most_shared = kMostXqa;
+    }
+    Json of_all = fitted_kinds(tables, {.engine = engine});
     Json own = fitted_kinds(tables, choice);
     for (auto& [key, law] : own.items()) {
       if (!laws.contains(key)) {
-        laws[key] = std::move(law);
+        laws[key] = std::move(of_all[key]);
         continue;
       }
       if (xqa) engines[engine].update({{"fewest_shared", kFewestXqa}, {"most_shared", kMostXqa}});
@@ -107,7 +111,8 @@ int run(int argc, char** argv) {
   app.add_option("--gpu", gpu, "name of the GPU")->required();
   app.add_option("--gb-per-s", bandwidth, "memory bandwidth of the datasheet")->required();
   app.add_option("--source", source, "address and revision of the tables")->required();
-  app.add_option("--gpu-law", gpu_law, "engine whose decode kernels give the laws of the GPU: trt-llm, vllm or sglang");
+  app.add_option("--gpu-law", gpu_law, "engine whose decode kernels give the laws of the GPU: trt-llm, vllm or sglang")
+      ->check(CLI::IsMember(kEngines));
   app.add_option("TABLES", files, "CSV, or CSV in gzip")->required();
   CLI11_PARSE(app, argc, argv);
 

@@ -121,6 +121,8 @@ struct DecodeSample {
   Timing time;
 
   [[nodiscard]] cost::CacheKind kind() const;
+  /// Returns the query heads for each key-value head; 1 for latent vectors, which all heads share.
+  [[nodiscard]] std::int64_t shared() const { return latent ? 1 : shape.heads / shape.kv_heads; }
 };
 
 /// An all-reduce inside a node by an engine's own kernel, `bytes` those of one rank.

@@ -35,6 +35,7 @@ struct Engine {
   // Batching.
   bool encodes = false;              ///< serves encoders, each batch in one pass, and no decoders
   bool encoder_decoders = false;     ///< serves encoder-decoders, too, in static batches
+  bool decoders = true;              ///< serves decoders; otherwise encoder-decoders or encoders alone
   bool continuous = true;            ///< otherwise a batch starts and ends together
   bool splits_batch = false;         ///< a static batch is cut into micro-batches for the stages of a pipeline
   std::int64_t split_tokens = 2048;  ///< most tokens of such a micro-batch

@@ -61,7 +61,9 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
       .l2 = through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)};
   const std::string_view kernels =
       reading == CacheReading::kShared ? std::string_view(service.engine.decode_attention) : std::string_view();
-  const cost::DecodeLaw* const law = cost::decode_law(*service.laws, kernels, cache_kind(shape, service), read_once);
+  const std::int64_t shared = shape.latent ? 1 : shape.heads / readers;
+  const cost::DecodeLaw* const law =
+      cost::decode_law(*service.laws, {.engine = kernels, .kind = cache_kind(shape, service), .shared = shared});
   return law == nullptr ? roofline : cost::decode_attention_time(read_once, *law);
 }
 

@@ -240,10 +240,15 @@ void assume_experts(const Service& service, std::vector<std::string>& assumption
                                           : ""));
 }
 
-/// Widths that FasterTransformer's beam search has kernels for: below 16 those of CASE_K in df4a753,
-/// kernels/online_softmax_beamsearch_kernels.cu, and at most 64 (OnlineBeamSearchLayer.cu, allocateBuffer).
-bool has_beam_kernels(std::int64_t beams) {
-  return beams <= 4 || beams == 8 || (beams >= kLeastSortedBeams && beams <= 64);
+/// Says where the decode kernels of the engine have no law of their own.
+void assume_decode(const Service& service, std::vector<std::string>& assumptions) {
+  const std::string& engine = service.engine.decode_attention;
+  if (!service.laws || engine.empty() || engine == service.laws->decode_kernels) return;
+  if (service.laws->engine_decode.contains(engine)) return;
+  assumptions.push_back(
+      fmt::format("attention over the cache takes the time of {} kernels: no table of {} has those of {}",
+                  service.laws->decode_kernels.empty() ? "other" : fmt::format("{}'s", service.laws->decode_kernels),
+                  service.cluster.gpu.name, engine));
 }
 
 void assume_beams(const Service& service, std::vector<std::string>& assumptions) {
@@ -253,9 +258,6 @@ void assume_beams(const Service& service, std::vector<std::string>& assumptions)
       fmt::format("beam search as FasterTransformer runs it: {} rows of the decoder for each request until the batch "
                   "ends, and the best answer of each counts",
                   beams));
-  if (!has_beam_kernels(beams))
-    assumptions.push_back(
-        fmt::format("FasterTransformer has no kernels for {} beams: it has them for 2, 3, 4, 8 and 16 to 64", beams));
 }
 
 void assume_all_reduces(const Service& service, std::vector<std::string>& assumptions) {
@@ -281,6 +283,7 @@ std::vector<std::string> assumptions_of(const Service& service) {
   assume_products_and_attention(service, assumptions);
   assume_experts(service, assumptions);
   assume_all_reduces(service, assumptions);
+  assume_decode(service, assumptions);
   assume_beams(service, assumptions);
   return assumptions;
 }

@@ -94,6 +94,8 @@ struct Requests {
   std::vector<TracedRequest> trace{};
 
   [[nodiscard]] bool searches_beams() const { return beam_width > 1; }
+  /// Returns the least mean of a batch of answers: one is the longest, and none is shorter than a token.
+  [[nodiscard]] std::int64_t least_mean(std::int64_t batch) const { return (output_tokens + 2 * (batch - 1)) / batch; }
   /// Returns true when requests arrive whether earlier ones are answered or not.
   [[nodiscard]] bool arrive_by_themselves() const {
     return kind == ArrivalKind::kPoisson || kind == ArrivalKind::kTrace;

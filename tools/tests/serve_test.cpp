@@ -55,9 +55,16 @@ const std::vector<WrongService> kWrongServices{
      "beam_width=4: expected 1: llama-3-70b is no encoder-decoder, and only these are served with beam search, found "
      "4; "
      "try t5-base on fastertransformer-t5"},
-    {"no beam", {"requests.beam_width=0"}, "beam_width=0: expected a whole number from 1 to 256"},
-    {"too many beams", {"requests.beam_width=257"}, "beam_width=257: expected a whole number from 1 to 256"},
-    {"half a beam", {"requests.beam_width=1.5"}, "expected a whole number from 1 to 256"},
+    {"no beam", {"requests.beam_width=0"}, "beam_width=0: expected a whole number from 1 to 64"},
+    {"too many beams", {"requests.beam_width=65"}, "beam_width=65: expected a whole number from 1 to 64"},
+    {"beams without kernels", {"requests.beam_width=5"}, "beam_width=5: expected 1, 2, 3, 4, 8, 16, 32 or 64"},
+    {"decode kernels of nobody",
+     {R"(engine={"base": "vllm", "decode_attention": "mine"})"},
+     "decode_attention: expected"},
+    {"a decoder on an engine of encoder-decoders",
+     {"requests.rate_per_s=null", "requests.count=null", "requests.batch=4", "engine=fastertransformer-t5"},
+     "serves encoder-decoders, and llama-3-70b is a decoder; try fastertransformer"},
+    {"half a beam", {"requests.beam_width=1.5"}, "expected a whole number from 1 to 64"},
     {"a time of beams of an engine without",
      {R"(engine={"base": "vllm", "numbers": {"beam_us": {"value": 1, "note": "x"}}})"},
      "beam_us: expected none: it is of engines that serve encoder-decoders"},
@@ -577,8 +584,6 @@ TEST(ServeCommand, ABeamSearchIsSaidEverywhere) {
   };
   EXPECT_THAT(with({}), HasSubstr("64 out, by 4 beams"));
   EXPECT_THAT(with({"--details"}), HasSubstr("beam search as FasterTransformer runs it"));
-  const std::string odd = run_foretoken(with_sets({"serve", "t5-base-a100", "--json"}, {"requests.beam_width=5"})).out;
-  EXPECT_THAT(odd, HasSubstr("FasterTransformer has no kernels for 5 beams"));
   const json answer = json::parse(with({"--json"}));
   const json sampled = json::parse(run_foretoken({"serve", "t5-base-a100", "--json"}).out);
   EXPECT_EQ(answer["beam_width"], 4);
@@ -589,6 +594,23 @@ TEST(ServeCommand, ABeamSearchIsSaidEverywhere) {
   const json found = json::parse(with({"--search", "--batch", "32", "--json"}));
   EXPECT_THAT(found["recommended"]["command"].get<std::string>(), HasSubstr("requests.beam_width=4"));
   EXPECT_NEAR(found["recommended"]["latency_s"]["mean"].get<double>(), answer["latency_s"]["mean"].get<double>(), 1e-9);
+}
+
+TEST(ServeCommand, AShortMeanNeedsABatchThatCanHaveIt) {
+  const auto with_batch = [](const std::string& batch) {
+    return with_sets({"serve", "t5-base-a100"},
+                     {"requests.batch=" + batch, "requests.output_tokens=52", "requests.mean_output_tokens=21"});
+  };
+  const Ran one = run_foretoken(with_batch("1"));
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.err, HasSubstr("mean_output_tokens=21: expected at least 52: one of 1 answers has the 52"));
+  EXPECT_EQ(run_foretoken(with_batch("2")).status, 2) << "52 and 1 have a mean of 26.5";
+  EXPECT_EQ(run_foretoken(with_batch("3")).status, 0);
+  std::vector<std::string> search = with_batch("32");
+  search.insert(search.end(), {"--search", "--json"});
+  const json found = json::parse(run_foretoken(search).out);
+  ASSERT_FALSE(found["ranked"].empty());
+  for (const auto& each : found["ranked"]) EXPECT_GE(each["batch"], 4);
 }
 
 TEST(ServeCommand, AnEncoderDecoderIsAskedAsOne) {

@@ -41,7 +41,7 @@ bool is_left_out(const cost::DecodeShape& shape, bool latent) {
 
 bool counts(const measured::DecodeSample& sample, const DecodeChoice& choice) {
   const bool plain = sample.latent || sample.shape.key_dim <= kWidestHead;
-  const std::int64_t shared = sample.shape.heads / sample.shape.kv_heads;
+  const std::int64_t shared = sample.shared();
   const bool shares = sample.latent || (choice.fewest_shared <= shared && shared <= choice.most_shared);
   const bool of_engine = choice.engine.empty() || sample.engine == choice.engine;
   return sample.kind() == choice.kind && of_engine && plain && shares && !sample.windowed &&

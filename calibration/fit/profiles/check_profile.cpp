@@ -128,7 +128,9 @@ struct Checking {
     const std::string kind = fmt::format("{}decode attention{} {}{}", sample.latent ? "latent " : "",
                                          sample.windowed ? " in a window" : "", name_of(sample.cache), dim);
     const cost::DecodeLaw* const law =
-        serving == nullptr ? nullptr : cost::decode_law(*serving, sample.engine, sample.kind(), shape);
+        serving == nullptr
+            ? nullptr
+            : cost::decode_law(*serving, {.engine = sample.engine, .kind = sample.kind(), .shared = sample.shared()});
     if (law == nullptr) {
       left_out.insert(kind);
       return;

@@ -22,17 +22,15 @@ CacheKind with_16_bits(CacheKind kind) {
 
 }  // namespace
 
-const DecodeLaw* decode_law(const ServingLaws& laws, std::string_view engine, CacheKind kind,
-                            const DecodeShape& shape) {
-  const auto found = laws.engine_decode.find(engine);
-  if (found != laws.engine_decode.end()) {
-    const std::int64_t shared = shape.heads / shape.kv_heads;
-    const bool fitted = found->second.fewest_shared <= shared && shared <= found->second.most_shared;
-    const DecodeLaw* const own = law_of(found->second.laws, kind);
-    if (fitted && own != nullptr) return own;
+const DecodeLaw* decode_law(const ServingLaws& laws, const DecodeKernels& kernels) {
+  const auto found = laws.engine_decode.find(kernels.engine);
+  const bool fitted = found != laws.engine_decode.end() && found->second.fewest_shared <= kernels.shared &&
+                      kernels.shared <= found->second.most_shared;
+  for (const CacheKind kind : {kernels.kind, with_16_bits(kernels.kind)}) {
+    if (const DecodeLaw* const own = fitted ? law_of(found->second.laws, kind) : nullptr; own != nullptr) return own;
+    if (const DecodeLaw* const law = law_of(laws.decode, kind); law != nullptr) return law;
   }
-  const DecodeLaw* const law = law_of(laws.decode, kind);
-  return law != nullptr ? law : law_of(laws.decode, with_16_bits(kind));
+  return nullptr;
 }
 
 Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law) {

@@ -49,6 +49,7 @@ struct EngineDecode {
 struct ServingLaws {
   std::string gpu;
   std::map<CacheKind, DecodeLaw> decode{};                           ///< the GPU's laws, for every engine
+  std::string decode_kernels{};                                      ///< the engine whose kernels these are
   std::map<std::string, EngineDecode, std::less<>> engine_decode{};  ///< of kernels that differ, by the engine
   std::optional<BytesPerSecond> l2_rate{};           ///< of reading from the L2 cache; nothing: not measured
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
@@ -65,10 +66,16 @@ struct DecodeShape {
   Seconds l2{};            ///< of reading through the L2 cache; 0: all query heads of a group share one reading
 };
 
-/// Returns the law of an engine's kernels over such a cache: its own, or else the GPU's. Without a law of 8 bits that
-/// of 16 bits is taken. Null: no law. An empty engine has the GPU's.
-[[nodiscard]] const DecodeLaw* decode_law(const ServingLaws& laws, std::string_view engine, CacheKind kind,
-                                          const DecodeShape& shape);
+/// Whose decode kernels run, and on which cache.
+struct DecodeKernels {
+  std::string_view engine;  ///< trt-llm, vllm or sglang; empty: those of the GPU's laws
+  CacheKind kind = CacheKind::kWide;
+  std::int64_t shared = 1;  ///< query heads for each key-value head
+};
+
+/// Returns the engine's own law of such a cache, or else the GPU's. Where neither was fitted for 8 bits, it returns
+/// that of 16 bits: the engine's own, or else the GPU's. Null: no law.
+[[nodiscard]] const DecodeLaw* decode_law(const ServingLaws& laws, const DecodeKernels& kernels);
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
 [[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);

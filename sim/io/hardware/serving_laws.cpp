@@ -61,9 +61,12 @@ std::map<cost::CacheKind, cost::DecodeLaw> read_decode_laws(const Node& node) {
 }
 
 void read_decode(const Node& node, cost::ServingLaws& laws) {
-  node.allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit", "engines"});
+  node.allow_only({"kernels", "cache_16_bit", "cache_8_bit", "latent", "latent_8_bit", "engines"});
   laws.decode = read_decode_laws(node);
-  laws.decode[cost::CacheKind::kWide] = read_decode_law(node.object("cache_16_bit"));
+  if (!laws.decode.contains(cost::CacheKind::kWide))  // the question still needs a law, and gets no answer
+    laws.decode[cost::CacheKind::kWide] = read_decode_law(node.object("cache_16_bit"));
+  laws.decode_kernels =
+      node.one_of_or("kernels", laws.decode_kernels, {{"trt-llm", "trt-llm"}, {"vllm", "vllm"}, {"sglang", "sglang"}});
   const Node engines = node.object_or_empty("engines");
   engines.allow_only({"trt-llm", "vllm", "sglang"});
   for (const std::string_view name : {"trt-llm", "vllm", "sglang"}) {

@@ -21,7 +21,7 @@ constexpr auto kWide = cost::CacheKind::kWide, kNarrow = cost::CacheKind::kNarro
 
 /// The law of the GPU, for every engine.
 const cost::DecodeLaw& law(const cost::ServingLaws& laws, cost::CacheKind kind) {
-  return *cost::decode_law(laws, "", kind, {});
+  return *cost::decode_law(laws, {.engine = "", .kind = kind});
 }
 
 TEST(ServingLaws, AreFittedOnSevenGpusWithinTenPercentOfHeldOutShapes) {

@@ -36,9 +36,10 @@ void read_batching(const Node& node, serve::Engine& engine) {
   if (has_old_policy(node)) return;
   node.allow_only({"continuous", "splits_batch", "split_tokens", "mixes_phases", "chunks_prompts", "token_budget",
                    "max_sequences", "capacity_scheduler_policy", "overlaps_host", "encodes", "encoder_decoders",
-                   "limits_each_group"});
+                   "decoders", "limits_each_group"});
   engine.encodes = node.boolean_or("encodes", engine.encodes);
   engine.encoder_decoders = node.boolean_or("encoder_decoders", engine.encoder_decoders);
+  engine.decoders = node.boolean_or("decoders", engine.decoders);
   engine.continuous = node.boolean_or("continuous", engine.continuous);
   engine.splits_batch = node.boolean_or("splits_batch", engine.splits_batch);
   engine.split_tokens = node.whole_or("split_tokens", engine.split_tokens);

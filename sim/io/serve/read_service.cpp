@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -195,6 +197,20 @@ std::int64_t read_mean_output(const Node& node, const model::Transformer& model,
   return mean.value_or(0);
 }
 
+/// FasterTransformer's beam search (df4a753) has kernels of its own for 2, 3, 4 and 8 beams
+/// (kernels/online_softmax_beamsearch_kernels.cu, CASE_K). From 16 on it sorts, up to 64 beams
+/// (OnlineBeamSearchLayer.cu, allocateBuffer); other widths than these three take a kernel that is not modelled.
+std::int64_t read_beams(const Node& node) {
+  const std::int64_t beams = node.whole_or("beam_width", 1, {.low = 1, .high = 64});
+  constexpr std::array<std::int64_t, 8> kWidths{1, 2, 3, 4, 8, 16, 32, 64};
+  if (std::find(kWidths.begin(), kWidths.end(), beams) == kWidths.end())
+    node.complain("beam_width",
+                  fmt::format("expected 1, 2, 3, 4, 8, 16, 32 or 64, the widths whose kernels are modelled, "
+                              "found {}",
+                              beams));
+  return beams;
+}
+
 void read_arrivals(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
@@ -232,7 +248,7 @@ void read_requests(const Node& node, const model::Transformer& model, serve::Req
   requests.length_spread = node.find_number("length_spread", {.low = 0, .high = 0.99}).value_or(0);
   requests.prefix_share = node.find_number("prefix_share", kFraction).value_or(0);
   requests.states_count = node.has("count");
-  requests.beam_width = node.whole_or("beam_width", 1, {.low = 1, .high = 256});
+  requests.beam_width = read_beams(node);
   requests.seed = static_cast<std::uint64_t>(node.whole_or("seed", 1, {.low = 0, .high = std::int64_t{1} << 53}));
 }
 

@@ -79,6 +79,9 @@ void check_kind(const Node& root, const Service& service) {
       root.complain("batching", fmt::format("expected static: {} is an encoder-decoder", model));
     return;
   }
+  if (!service.model.encoder && !engine.encodes && !engine.decoders)
+    root.complain("engine", fmt::format("engine {} serves encoder-decoders, and {} is a decoder; try fastertransformer",
+                                        engine.name, model));
   if (service.model.encoder.has_value() == engine.encodes) return;
   root.complain("engine",
                 engine.encodes
@@ -94,9 +97,18 @@ void check_batch_alone(const Node& root, const Service& service) {
     requests.complain("beam_width", fmt::format("expected 1: {} is no encoder-decoder, and only these are served with "
                                                 "beam search, found {}; try t5-base on fastertransformer-t5",
                                                 service.model.name, asked.beam_width));
-  if (asked.mean_output_tokens > 0 && service.batching == serve::Batching::kContinuous)
+  if (asked.mean_output_tokens == 0) return;
+  if (service.batching == serve::Batching::kContinuous) {
     requests.complain("mean_output_tokens",
                       "expected none for continuous batching, whose answers end one by one; try length_spread");
+    return;
+  }
+  const std::int64_t least = asked.least_mean(asked.at_once);
+  if (asked.mean_output_tokens < least)
+    requests.complain("mean_output_tokens",
+                      fmt::format("expected at least {}: one of {} answers has the {} of "
+                                  "output_tokens, found {}",
+                                  least, asked.at_once, asked.output_tokens, asked.mean_output_tokens));
 }
 
 void check_backend(const Node& root, const Service& service) {

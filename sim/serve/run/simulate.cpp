@@ -25,6 +25,7 @@ struct Fleet {
   std::vector<Instance> instances;
   std::vector<std::int64_t> expected{};  // requests of each whose caches are on their way
   std::size_t next = 0;                  // of equal instances the router takes the next one
+  des::Instant front_free{};             // of the front ends, one for each instance
 
   [[nodiscard]] std::int64_t load_of(std::size_t instance) const {
     return instances[instance].load() + expected[instance];
@@ -152,7 +153,7 @@ class Simulation {
     if (arriving_ < open_arrivals()) next = std::min(next, run_.requests[arriving_].arrival);
     if (transfers_) next = std::min(next, transfers_->next());
     if (!entering_.empty()) next = std::min(next, std::get<0>(entering_.front()));
-    if (!returning_.empty()) next = std::min(next, returning_.front());
+    if (!returning_.empty()) next = std::min(next, returning_.top());
     return next;
   }
 
@@ -170,7 +171,7 @@ class Simulation {
       const std::size_t i = number - first_of(fleet);
       landed_.finished.clear();
       landed_.prefilled.clear();
-      const des::Instant seen = answer(fleet.instances[i].due_tokens(now), now);
+      const des::Instant seen = answer(fleet, fleet.instances[i].due_tokens(now), now);
       fleet.instances[i].land(now, seen, landed_);
       finished_ += static_cast<std::int64_t>(landed_.finished.size());
       in_system_ -= static_cast<std::int64_t>(landed_.finished.size());
@@ -178,20 +179,22 @@ class Simulation {
       if (!landed_.finished.empty()) last_seen_ = std::max(last_seen_, seen);
       for (const RequestIndex request : landed_.prefilled) send_cache(request, i, now);
       if (service_.requests.kind == ArrivalKind::kClosed)
-        returning_.insert(returning_.end(), landed_.finished.size(), seen);
+        for (std::size_t user = 0; user < landed_.finished.size(); ++user) returning_.push(seen);
     }
   }
 
-  /// Returns when users have so many tokens of a pass that ends now. The front ends send one after another.
-  [[nodiscard]] des::Instant answer(double tokens, des::Instant now) {
-    const Seconds time = tokens * service_.engine.answer_token / front_ends();
-    if (time <= Seconds(0)) return later(now, answer_);
-    front_free_ = later(std::max(front_free_, now), des::to_duration(time));
-    return later(front_free_, answer_);
+  /// Returns when users have so many tokens of a pass that ends now. A front end sends one after another.
+  [[nodiscard]] des::Instant answer(Fleet& fleet, double tokens, des::Instant now) const {
+    return later(through_front_end(fleet, tokens * service_.engine.answer_token, now), answer_);
   }
 
-  /// Every instance that takes requests has one.
-  [[nodiscard]] double front_ends() const { return real(std::ssize(fleets_.front().instances)); }
+  /// Returns when the front ends of a fleet are through with work that comes now. They share it evenly.
+  static des::Instant through_front_end(Fleet& fleet, Seconds work, des::Instant now) {
+    if (work <= Seconds(0)) return now;
+    fleet.front_free =
+        later(std::max(fleet.front_free, now), des::to_duration(work / real(std::ssize(fleet.instances))));
+    return fleet.front_free;
+  }
 
   // The router chooses the instance that decodes when the prompt ends. Its shared prefix is there already.
   void send_cache(RequestIndex index, std::size_t instance, des::Instant now) {
@@ -216,15 +219,13 @@ class Simulation {
   void enter(RequestIndex index, des::Instant now) {
     ++in_system_;
     const Engine& engine = service_.engine;
-    const Seconds alone = engine.request + real(run_.requests[index].input) * engine.prompt_token;
-    const Seconds time = alone / front_ends();
-    if (time <= Seconds(0)) return agenda_.touch(fleets_.front().enqueue(index));
-    front_free_ = later(std::max(front_free_, now), des::to_duration(time));
-    entering_.emplace_back(front_free_, index);
+    const Seconds work = engine.request + real(run_.requests[index].input) * engine.prompt_token;
+    if (work <= Seconds(0)) return agenda_.touch(fleets_.front().enqueue(index));
+    entering_.emplace_back(through_front_end(fleets_.front(), work, now), index);
   }
 
   void deliver(des::Instant now) {
-    for (; !returning_.empty() && returning_.front() <= now; returning_.pop_front()) ask_again(now);
+    for (; !returning_.empty() && returning_.top() <= now; returning_.pop()) ask_again(now);
     for (; arriving_ < open_arrivals() && run_.requests[arriving_].arrival <= now; ++arriving_)
       enter(static_cast<RequestIndex>(arriving_), now);
     for (; !entering_.empty() && std::get<0>(entering_.front()) <= now; entering_.pop_front())
@@ -281,10 +282,11 @@ class Simulation {
   std::vector<std::size_t> due_;        // instances whose passes may end now
   std::optional<Transfers> transfers_;  // between the pools
   std::vector<Transfer> arrived_;
-  des::Instant front_free_{}, last_seen_{};  // of the front ends; the last token that a user got
-  std::deque<Entering> entering_;            // requests that the front end takes in
+  des::Instant last_seen_{};       // of the last token that a user got
+  std::deque<Entering> entering_;  // requests that the front end takes in
   des::Duration answer_;
-  std::deque<des::Instant> returning_;  // users of a closed loop who have not got their last tokens yet
+  /// Users of a closed loop who have not got their last tokens yet.
+  std::priority_queue<des::Instant, std::vector<des::Instant>, std::greater<>> returning_;
   std::size_t arriving_ = 0;
   std::int64_t next_user_ = 0, finished_ = 0, in_system_ = 0;
   des::Instant counted_ = des::kNever;

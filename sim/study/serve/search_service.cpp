@@ -50,6 +50,9 @@ std::vector<std::int64_t> loads_of(const Service& service, const ServiceSpace& s
   const std::int64_t most = std::min(kMostUsers * pool.instances(), room(service));
   for (std::int64_t load = pool.instances(); load <= most; load *= 2)
     if (!service.requests.states_count || load <= service.requests.count) loads.push_back(load);
+  const serve::Requests& asked = service.requests;  // a small batch cannot have few long answers among short ones
+  if (asked.mean_output_tokens > 0)
+    std::erase_if(loads, [&](std::int64_t load) { return asked.mean_output_tokens < asked.least_mean(load); });
   return loads;
 }
 

@@ -83,6 +83,7 @@ void add_question(const serve::Service& service, ServeJson& json) {
   if (service.model.experts)
     json["moe"] = {{"backend", name_of(service.moe_backend)}, {"imbalance", service.imbalance}};
   if (service.model.encoder_decoder) json["beam_width"] = service.requests.beam_width;
+  if (service.requests.mean_output_tokens > 0) json["mean_output_tokens"] = service.requests.mean_output_tokens;
   if (service.disaggregated) {
     json["disaggregated"] = {{"prefill", pool_json(service.disaggregated->prefill)},
                              {"decode", pool_json(service.disaggregated->decode)}};

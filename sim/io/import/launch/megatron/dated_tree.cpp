@@ -48,22 +48,14 @@ bool has_layers_of_core(const shell::Command& command) {
 
 }  // namespace
 
-// --transformer-impl was local by default up to Megatron-LM-240126. Pai's scripts for 240405 name local, which the
-// default no longer is: examples/llama3/run_pretrain_megatron_llama.sh.
+// In Megatron-LM-240126 --transformer-impl is local by default: its megatron/arguments.py, in Pai-Megatron-Patch. The
+// file of other dated trees was not read, so they keep the default of upstream.
 void settle_attention_of_tree(const shell::Script& script, const shell::Command& command, Report& report) {
-  constexpr std::int64_t kLastLocal = 240126, kFirstEngine = 240405;
+  constexpr std::int64_t kLocal = 240126;
   const bool assumed = std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "attention"; });
   if (!assumed || report.at("attention") != "flash" || has_layers_of_core(command)) return;
-  const auto date = date_of_tree(script);
-  if (!date || *date >= kFirstEngine) return;
-  if (*date <= kLastLocal)
-    return report.assume("attention", "unfused",
-                         fmt::format("{}{}: --transformer-impl is local by default", kFolder, *date));
-  report.forget("attention");
-  report.ask("attention",
-             fmt::format("the default of --transformer-impl in {}{} is not known here; state --set attention=flash, or "
-                         "unfused",
-                         kFolder, *date));
+  if (date_of_tree(script) == kLocal)
+    report.assume("attention", "unfused", fmt::format("{}{}: --transformer-impl is local by default", kFolder, kLocal));
 }
 
 }  // namespace foretoken::io::launch::megatron

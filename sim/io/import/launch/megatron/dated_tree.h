@@ -6,7 +6,7 @@
 
 namespace foretoken::io::launch::megatron {
 
-/// Maps attention where no flag decides about it and the command runs in Megatron-LM-240126 or an older tree.
+/// Maps attention where no flag decides about it and the command runs in Megatron-LM-240126.
 void settle_attention_of_tree(const shell::Script& script, const shell::Command& command, Report& report);
 
 }  // namespace foretoken::io::launch::megatron

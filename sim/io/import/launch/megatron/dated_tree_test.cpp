@@ -26,7 +26,6 @@ TEST(DatedTree, DecidesAboutTheKernelsOfAttention) {
   };
   const std::string old = "pretrain_own_llama.py";
   EXPECT_EQ(attention("240126", old), "unfused");
-  EXPECT_EQ(attention("231007", old), "unfused");
   EXPECT_EQ(attention("240405", old), "flash");
   EXPECT_EQ(attention("250908", old), "flash");
   EXPECT_EQ(attention("240126", old, "--transformer-impl transformer_engine"), "flash");
@@ -34,12 +33,6 @@ TEST(DatedTree, DecidesAboutTheKernelsOfAttention) {
   EXPECT_EQ(attention("240126", "pretrain_mcore_llama.py"), "flash") << "layers of Megatron-Core";
   EXPECT_EQ(attention("240126", old, "--use-mcore-models"), "flash");
   EXPECT_EQ(attention("main", old), "flash");
-}
-
-TEST(DatedTree, BetweenTheKnownOnesIsAskedAbout) {
-  const Report report = read_in_tree("240322", "pretrain_own_llama.py");
-  EXPECT_FALSE(report.has("attention"));
-  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "attention"; }));
 }
 
 }  // namespace
