@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
+#include "sim/io/serve/read_answers.h"
 #include "sim/io/serve/read_engine.h"
 #include "sim/io/serve/read_trace.h"
 #include "sim/io/serve/service_rules.h"
@@ -32,7 +31,6 @@ using serve::WeightPrecision;
 
 constexpr WholeRange kServingDegree{.low = 1, .high = 1 << 16};
 constexpr WholeRange kServingGpus{.low = 1, .high = 1 << 20, .thousand = kThousand};
-constexpr WholeRange kTokenCount{.low = 1, .high = 1 << 24, .thousand = kBinaryThousand};
 constexpr WholeRange kRequestCount{.low = 1, .high = serve::kMostRequests, .thousand = kThousand};
 
 /// Reads the laws of kernels that only inference has. A GPU without them takes its roofline, which is said.
@@ -165,52 +163,6 @@ std::optional<std::string_view> arrival_key(const Node& node) {
   return std::nullopt;
 }
 
-/// Reads the tokens of an answer. An encoder has none.
-std::int64_t read_output(const Node& node, const model::Transformer& model) {
-  if (!model.encoder) return node.whole("output_tokens", kTokenCount);
-  if (node.has("output_tokens"))
-    node.complain("output_tokens",
-                  fmt::format("expected none: {} is an encoder, which generates no tokens", model.name));
-  return 0;
-}
-
-/// Reads the length of an encoder's sequences with their padding.
-std::int64_t read_padded(const Node& node, const model::Transformer& model, std::int64_t input_tokens) {
-  const auto padded = node.find_whole("padded_tokens", kTokenCount);
-  if (padded && !model.encoder)
-    node.complain("padded_tokens", fmt::format("expected none: {} is no encoder", model.name));
-  else if (padded && *padded < input_tokens)
-    node.complain("padded_tokens",
-                  fmt::format("expected at least the {} of input_tokens, found {}", input_tokens, *padded));
-  return padded.value_or(0);
-}
-
-/// Reads the mean of answers that are not equally long. A static batch has them.
-std::int64_t read_mean_output(const Node& node, const model::Transformer& model, std::int64_t output_tokens) {
-  const auto mean = node.find_whole("mean_output_tokens", kTokenCount);
-  if (mean && model.encoder)
-    node.complain("mean_output_tokens", fmt::format("expected none: {} is an encoder", model.name));
-  else if (mean && *mean > output_tokens)
-    node.complain("mean_output_tokens", fmt::format("expected at most the {} of output_tokens, the longest answer, "
-                                                    "found {}",
-                                                    output_tokens, *mean));
-  return mean.value_or(0);
-}
-
-/// FasterTransformer's beam search (df4a753) has kernels of its own for 2, 3, 4 and 8 beams
-/// (kernels/online_softmax_beamsearch_kernels.cu, CASE_K). From 16 on it sorts, up to 64 beams
-/// (OnlineBeamSearchLayer.cu, allocateBuffer); other widths than these three take a kernel that is not modelled.
-std::int64_t read_beams(const Node& node) {
-  const std::int64_t beams = node.whole_or("beam_width", 1, {.low = 1, .high = 64});
-  constexpr std::array<std::int64_t, 8> kWidths{1, 2, 3, 4, 8, 16, 32, 64};
-  if (std::find(kWidths.begin(), kWidths.end(), beams) == kWidths.end())
-    node.complain("beam_width",
-                  fmt::format("expected 1, 2, 3, 4, 8, 16, 32 or 64, the widths whose kernels are modelled, "
-                              "found {}",
-                              beams));
-  return beams;
-}
-
 void read_arrivals(const Node& node, const model::Transformer& model, serve::Requests& requests) {
   constexpr std::int64_t kPoissonCount = 1000;
   const auto key = arrival_key(node);
@@ -221,9 +173,7 @@ void read_arrivals(const Node& node, const model::Transformer& model, serve::Req
     return;
   }
   requests.input_tokens = node.whole("input_tokens", kTokenCount);
-  requests.output_tokens = read_output(node, model);
-  requests.padded_tokens = read_padded(node, model, requests.input_tokens);
-  requests.mean_output_tokens = read_mean_output(node, model, requests.output_tokens);
+  read_answers(node, model, requests);
   if (*key == "rate_per_s") {
     requests.kind = ArrivalKind::kPoisson;
     requests.rate_per_s = node.number("rate_per_s", {.low = 1e-6, .high = 1e9});
