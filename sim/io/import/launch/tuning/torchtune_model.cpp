@@ -134,13 +134,13 @@ void map_sizes(const Settings& settings, const std::string& builder, std::string
 // Code Llama is Llama 2 with 32,016 words: torchtune/models/code_llama2/_model_builders.py.
 bool map_code_llama(std::string_view plain, Report& report) {
   constexpr std::string_view kFamily = "code_llama2_";
-  constexpr int kWords = 32016;
+  constexpr int kCodeLlamaWords = 32016;
   if (!plain.starts_with(kFamily)) return false;
   const auto base = model_of_name("llama2_" + std::string(plain.substr(kFamily.size())));
   if (!base || !base->model.is_string()) return false;
   Json model = Json::object();
   model["base"] = base->model;
-  model["vocab_size"] = kWords;
+  model["vocab_size"] = kCodeLlamaWords;
   report.map("model", std::move(model), "model._component_");
   return true;
 }
