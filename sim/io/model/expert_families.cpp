@@ -224,7 +224,9 @@ void read_ernie_moe(const Node& node, Transformer& model) {
   experts.dense_first = read_first_dense(node, model.layers, 1, "moe_layer_start_index");
   experts.every = node.whole_or("moe_layer_interval", 1, kLayers);
   experts.router_bias = true;
+  const std::size_t complaints = node.findings().complaints.size();
   const std::int64_t last = node.whole_or(kLast, -1, {.low = -1});
+  if (node.findings().complaints.size() > complaints) return;
   if (last != -1 && last < model.layers - 1)
     node.complain(kLast, "expected -1 or the last layer: dense layers behind those with experts are not supported");
 }
@@ -251,67 +253,6 @@ constexpr std::string_view kDbrxKeys[] = {"n_layers",    "d_model",     "n_heads
                                           "emb_pdrop",   "clip_qkv",    "tie_word_embeddings",
                                           "attn_config", "ffn_config",  "move_model_to_device"};
 
-/// A model whose configs are known, and the part of it that is not modelled.
-struct NotModelled {
-  std::string_view type, part;
-};
-constexpr std::string_view kLinear = "layers of linear attention",
-                           kIndexed = "attention to tokens that an indexer chooses", kMamba = "state-space layers",
-                           kFixedPositions = "an encoder-decoder's fixed positions",
-                           kDisentangled = "scores of relative positions beside those of content",
-                           kRecurrent = "recurrent layers", kConvolution = "layers of convolution",
-                           kOfImages = "an encoder of images",
-                           kProjectionBias = "biases of the attention's projection only";
-constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
-                                        {"qwen3_5", kLinear},
-                                        {"qwen3_5_text", kLinear},
-                                        {"qwen3_5_moe", kLinear},
-                                        {"qwen3_5_moe_text", kLinear},
-                                        {"minimax", kLinear},
-                                        {"minimax_text_01", kLinear},
-                                        {"kimi_linear", kLinear},
-                                        {"deepseek_v32", kIndexed},
-                                        {"deepseek_v4", kIndexed},
-                                        {"glm_moe_dsa", kIndexed},
-                                        {"minimax_m3", kIndexed},
-                                        {"nemotron_h", kMamba},
-                                        {"jamba", kMamba},
-                                        {"bamba", kMamba},
-                                        {"granitemoehybrid", kMamba},
-                                        {"mamba", kMamba},
-                                        {"mamba2", kMamba},
-                                        {"falcon_mamba", kMamba},
-                                        {"falcon_h1", kMamba},
-                                        {"zamba", kMamba},
-                                        {"zamba2", kMamba},
-                                        {"plamo2", kMamba},
-                                        {"hymba", kMamba},
-                                        {"recurrent_gemma", kRecurrent},
-                                        {"rwkv", kRecurrent},
-                                        {"xlstm", kRecurrent},
-                                        {"lfm2", kConvolution},
-                                        {"lfm2_moe", kConvolution},
-                                        {"qwen2_vl", kOfImages},
-                                        {"qwen2_5_vl", kOfImages},
-                                        {"llava", kOfImages},
-                                        {"internvl_chat", kOfImages},
-                                        {"minicpmv", kOfImages},
-                                        {"ernie4_5_moe_vl", kOfImages},
-                                        {"apertus", "an activation of its own (xIELU)"},
-                                        {"persimmon", "layer norms of queries and keys"},
-                                        {"xglm", "fixed positions"},
-                                        {"internlm", kProjectionBias},
-                                        {"deberta", kDisentangled},
-                                        {"deberta-v2", kDisentangled},
-                                        {"umt5", "relative positions of each layer's own"},
-                                        {"longt5", "local attention in an encoder"},
-                                        {"pegasus", kFixedPositions},
-                                        {"marian", kFixedPositions},
-                                        {"m2m_100", kFixedPositions},
-                                        {"albert", "layers that share their weights"},
-                                        {"modernbert", "encoder layers of two kinds, global and local"},
-                                        {"phimoe", kProjectionBias}};
-
 }  // namespace
 
 std::vector<std::string_view> with_router_keys(std::span<const std::string_view> keys,
@@ -320,12 +261,6 @@ std::vector<std::string_view> with_router_keys(std::span<const std::string_view>
   all.insert(all.end(), more);
   all.insert(all.end(), std::begin(kRouterKeys), std::end(kRouterKeys));
   return all;
-}
-
-std::optional<std::string_view> why_not_modelled(std::string_view type) {
-  for (const NotModelled& known : kNotModelled)
-    if (known.type == type) return known.part;
-  return std::nullopt;
 }
 
 std::span<const ModelFamily> expert_families() {

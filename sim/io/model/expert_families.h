@@ -1,7 +1,6 @@
-// Lists the families of models with experts, and the models that are known but not modelled.
+// Lists the families of models with experts.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,9 +18,6 @@ namespace foretoken::io {
 
 /// Lists megatron: any transformer, in the words of Megatron-LM's arguments.
 [[nodiscard]] std::span<const ModelFamily> megatron_families();
-
-/// Returns the part of a known `model_type` that is not modelled: "layers of linear attention".
-[[nodiscard]] std::optional<std::string_view> why_not_modelled(std::string_view type);
 
 /// Returns `keys`, `more`, and the settings of routers and losses, which do not change a model's shape.
 [[nodiscard]] std::vector<std::string_view> with_router_keys(std::span<const std::string_view> keys,

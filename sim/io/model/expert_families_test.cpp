@@ -419,6 +419,8 @@ TEST(ExpertFamilies, GlmLiteHasDefaultsOfItsOwn) {
 constexpr RefusedConfig kRefusedErnies[] = {
     {"dense layers at the end", R"({"moe_layer_end_index": 20})",
      "/moe_layer_end_index: expected -1 or the last layer"},
+    {"an end for text and one for images", R"({"moe_layer_end_index": [27, 27]})",
+     "/moe_layer_end_index: expected a whole number of at least -1, found an array"},
     {"only dense layers", R"({"moe_layer_start_index": 28})", "/moe_layer_start_index: expected fewer than the 28"},
     {"biases", R"({"use_bias": true})", "/use_bias: expected false"}};
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace foretoken::io {
 
@@ -40,6 +41,14 @@ Activation gated_activation(const Node& node, std::string_view key) {
                          {"gelu", Activation::kGeGlu},
                          {"gelu_new", Activation::kGeGlu},
                          {"gelu_pytorch_tanh", Activation::kGeGlu}});
+}
+
+const char* name_of_size(const Node& node, const char* name, const char* other) {
+  if (!node.has(name)) return other;
+  if (node.has(other) && node.child(other).value() != node.child(name).value())
+    node.complain(
+        other, fmt::format("expected {} as {}, found {}", node.child(name).found(), name, node.child(other).found()));
+  return name;
 }
 
 void read_sizes(const Node& node, const SizeNames& names, Transformer& model) {

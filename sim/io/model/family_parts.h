@@ -28,6 +28,10 @@ struct SizeNames {
   const char *layers = "", *hidden = "", *heads = "", *vocabulary = "";
 };
 
+/// Returns `name` where the config has it, else `other`, a second name of the same size. Complains where both are there
+/// and differ.
+[[nodiscard]] const char* name_of_size(const Node& node, const char* name, const char* other);
+
 void read_sizes(const Node& node, const SizeNames& names, model::Transformer& model);
 
 /// Refuses a switch in the position that we do not model.

@@ -38,8 +38,9 @@ void read_glm4(const Node& node, Transformer& model) {
   model.norm_places = NormPlaces::kBoth;
 }
 
-// ChatGLM 2 and 3, GLM-4-9b in its own code
+// ChatGLM 2 and 3, GLM-4-9b in its own code, which also states num_hidden_layers
 void read_chatglm(const Node& node, Transformer& model) {
+  if (node.has("num_layers")) (void)name_of_size(node, "num_layers", "num_hidden_layers");
   read_sizes(node, {"num_layers", "hidden_size", "num_attention_heads", "padded_vocab_size"}, model);
   model.ffn_hidden = node.whole("ffn_hidden_size", kWidth);
   if (node.boolean_or("multi_query_attention", false)) model.kv_heads = node.whole("multi_query_group_num", kWidth);
@@ -99,10 +100,8 @@ void read_minicpm(const Node& node, Transformer& model) {
 
 // EXAONE 3.0 and 3.5
 void read_exaone(const Node& node, Transformer& model) {
-  read_sizes(
-      node,
-      {node.has("num_layers") ? "num_layers" : "num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"},
-      model);
+  const char* const layers = name_of_size(node, "num_layers", "num_hidden_layers");
+  read_sizes(node, {layers, "hidden_size", "num_attention_heads", "vocab_size"}, model);
   model.ffn_hidden = node.whole("intermediate_size", kWidth);
   model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);
   if (const auto width = node.find_whole("head_dim", kWidth)) model.head_dim = *width;
@@ -179,6 +178,7 @@ using KeyList = std::vector<std::string_view>;
 // The last ones change how a kernel is called.
 const KeyList& chatglm_keys() {
   static const KeyList kKeys = {"num_layers",
+                                "num_hidden_layers",
                                 "hidden_size",
                                 "num_attention_heads",
                                 "padded_vocab_size",

@@ -70,11 +70,10 @@ void read_opt(const Node& node, Transformer& model) {
 }
 
 void read_bloom(const Node& node, Transformer& model) {
-  read_sizes(
-      node,
-      {node.has("num_hidden_layers") ? "num_hidden_layers" : "n_layer", node.has("n_embed") ? "n_embed" : "hidden_size",
-       node.has("n_head") ? "n_head" : "num_attention_heads", "vocab_size"},
-      model);
+  read_sizes(node,
+             {name_of_size(node, "num_hidden_layers", "n_layer"), name_of_size(node, "n_embed", "hidden_size"),
+              name_of_size(node, "n_head", "num_attention_heads"), "vocab_size"},
+             model);
   model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
   model.positions = Positions::kAlibi;
   model.embedding_norm = true;

@@ -5,22 +5,38 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "sim/base/text.h"
-#include "sim/io/model/expert_families.h"
 #include "sim/io/model/model_families.h"
 #include "sim/io/model/model_keys.h"
+#include "sim/io/model/unmodelled_families.h"
 
 namespace foretoken::io {
 namespace {
 
 using model::Transformer;
 
+std::string digits_of(std::string_view name) {
+  std::string digits;
+  std::ranges::copy_if(name, std::back_inserter(digits), [](char c) { return c >= '0' && c <= '9'; });
+  return digits;
+}
+
+// A name with other digits is another version of a model, not a slip of the pen.
+std::string meant_or_known_family(std::string_view type) {
+  std::vector<std::string> types, alike;
+  for (const ModelFamily& family : model_families()) {
+    types.emplace_back(family.type);
+    if (digits_of(family.type) == digits_of(type)) alike.emplace_back(family.type);
+  }
+  const std::string meant = did_you_mean(type, alike);
+  return meant.empty() ? "; there are " + first_names(types, "docs/user/scenarios.md") : meant;
+}
+
 const ModelFamily* find_family(const Node& node) {
-  std::vector<std::string> types;
-  for (const ModelFamily& family : model_families()) types.emplace_back(family.type);
   const std::string type = node.text("model_type");
   for (const ModelFamily& family : model_families())
     if (family.type == type) return &family;
@@ -29,8 +45,7 @@ const ModelFamily* find_family(const Node& node) {
     return nullptr;
   }
   if (node.child("model_type").is_text())
-    node.complain("model_type", fmt::format("{} is not supported{}", in_quotes(type),
-                                            meant_or_known(type, types, "docs/user/scenarios.md")));
+    node.complain("model_type", fmt::format("{} is not supported{}", in_quotes(type), meant_or_known_family(type)));
   return nullptr;
 }
 

@@ -14,7 +14,7 @@
 #include "sim/io/import/launch/program_words.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/unknown.h"
-#include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/model/model_purpose.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -250,7 +250,7 @@ void list_other_words(const NamedFile& named, Report& report) {
 
 void complete_keys(const NamedFile& named, Report& report) {
   for (const auto& [name, from] : recipes_of(named.command))
-    if (const std::string_view purpose = tuning::other_purpose_of(name); !purpose.empty())
+    if (const std::string_view purpose = other_purpose_of(name); !purpose.empty())
       return report.refuse(printable(name, 60), fmt::format("a {} model, not a language model", purpose), from);
   list_other_words(named, report);
   if (report.framework != "Megatron-Bridge")  // overrides of a recipe hold no assumptions

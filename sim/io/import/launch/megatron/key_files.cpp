@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "sim/base/text.h"
-#include "sim/io/import/launch/hybrid_names.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
@@ -19,6 +18,7 @@
 #include "sim/io/import/launch/words.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
+#include "sim/io/model/hybrid_names.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {

@@ -14,10 +14,10 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/harmless.h"
-#include "sim/io/import/launch/hybrid_names.h"
 #include "sim/io/import/launch/torchtitan/models.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
-#include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/model/hybrid_names.h"
+#include "sim/io/model/model_purpose.h"
 
 namespace foretoken::io::launch::torchtitan {
 namespace {
@@ -42,11 +42,10 @@ std::int64_t map_model(const Settings& settings, Report& report) {
     report.ask("model", "the configuration states no model.name");
     return 0;
   }
-  for (const char* other : {"flux", "siglip", "vlm", "vision"})
-    if (name->text.find(other) != std::string::npos) {
-      report.refuse("model.name", in_quotes(name->text) + " is not a language model", name->key);
-      return 0;
-    }
+  if (!other_purpose_of(name->text).empty()) {
+    report.refuse("model.name", in_quotes(name->text) + " is not a language model", name->key);
+    return 0;
+  }
   if (is_hybrid_name(name->text)) {
     report.refuse("model.name", fmt::format("{} is {}", in_quotes(name->text), kHybrid), name->key);
     return 0;
@@ -55,7 +54,7 @@ std::int64_t map_model(const Settings& settings, Report& report) {
   const auto known = flavor_of(name->text, flavor);
   if (!known) {
     const std::string both = fmt::format("{} {}", printable(name->text, 40), printable(flavor, 40));
-    report.ask("model", tuning::names_language_model(name->text)
+    report.ask("model", names_language_model(name->text)
                             ? fmt::format("the sizes of {} stand in torchtitan's code", both)
                             : fmt::format("{} is no model that is known here; where it is a decoder of one kind of "
                                           "layers, state --model with its config.json",

@@ -45,11 +45,12 @@ TEST(ReadTorchtitan, ModelsOfOtherKindsAreRefusedAndUnknownOnesSaySo) {
         "[model]\nname = \"" + name + "\"\nflavor = \"debugmodel\"\n[training]\nbatch_size = 1\nseq_len = 128\n",
         "a.toml");
   };
-  for (const char* hybrid : {"bamba", "mamba2", "gdn_1B", "kda", "nemotron_h"}) {
+  for (const char* hybrid : {"bamba", "mamba2", "gdn_1B", "kda", "nemotron_h", "Mamba2", "Bamba"}) {
     const std::string expected = fmt::format("model.name: \"{}\" is a hybrid of state-space", hybrid);
     EXPECT_NE(refused_lines(read(hybrid)).find(expected), std::string::npos) << refused_lines(read(hybrid));
   }
-  EXPECT_NE(refused_lines(read("flux")).find("is not a language model"), std::string::npos);
+  for (const char* other : {"flux", "Flux", "llama3-siglip2", "vlm", "qwen3_vl", "vision"})
+    EXPECT_NE(refused_lines(read(other)).find("is not a language model"), std::string::npos) << other;
   const auto why = [&](const std::string& name) {
     const Report report = read(name);
     const auto asked = std::ranges::find(report.asked, "model", &Asked::key);

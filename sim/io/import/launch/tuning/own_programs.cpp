@@ -15,7 +15,7 @@
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/only_megatrons.h"
 #include "sim/io/import/launch/model_names.h"
-#include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/model/model_purpose.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {

@@ -8,12 +8,12 @@
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
-#include "sim/io/import/launch/tuning/model_families.h"
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
+#include "sim/io/model/model_purpose.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {

@@ -1,12 +1,12 @@
 // Tests what names of models say.
-#include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/model/model_purpose.h"
 
 #include <gtest/gtest.h>
 
-namespace foretoken::io::launch::tuning {
+namespace foretoken::io {
 namespace {
 
-TEST(ModelFamilies, FamiliesOfLanguageStandInNames) {
+TEST(ModelPurpose, FamiliesOfLanguageStandInNames) {
   for (const char* name : {"google/flan-t5-large", "org/phobert-base", "roberta-large", "mt5-small", "/data/opt-350m/",
                            "microsoft/phi-2", "my-tinyllama-run", "facebook/bart-large", "/data/llama/"})
     EXPECT_TRUE(names_language_model(name)) << name;
@@ -15,7 +15,7 @@ TEST(ModelFamilies, FamiliesOfLanguageStandInNames) {
     EXPECT_FALSE(names_language_model(name)) << name;
 }
 
-TEST(ModelFamilies, OthersAreForSpeechOrImages) {
+TEST(ModelPurpose, OthersAreForSpeechOrImages) {
   EXPECT_EQ(other_purpose_of("openai/whisper-tiny"), "speech");
   EXPECT_EQ(other_purpose_of("facebook/hubert-base"), "speech");
   EXPECT_EQ(other_purpose_of("Qwen/Qwen2.5-VL-3B-Instruct"), "multimodal");
@@ -24,9 +24,11 @@ TEST(ModelFamilies, OthersAreForSpeechOrImages) {
   EXPECT_EQ(other_purpose_of("meta-llama/Llama-3.2-11B-Vision"), "multimodal");
   EXPECT_EQ(other_purpose_of("Qwen/Qwen2-Audio-7B"), "speech");
   EXPECT_EQ(other_purpose_of("/vision/Qwen2.5-7B"), "");
+  EXPECT_EQ(other_purpose_of("meta-llama/mllama-11b"), "multimodal");
+  EXPECT_EQ(other_purpose_of("mistralai/Voxtral-Mini-3B"), "speech");
 }
 
-TEST(ModelFamilies, WordsOfEnglishStandAlone) {
+TEST(ModelPurpose, WordsOfEnglishStandAlone) {
   for (const char* name :
        {"acme/supervision-llama-7b", "./revision-2", "acme/television-gpt", "acme/audiobook-llama-7b"})
     EXPECT_EQ(other_purpose_of(name), "") << name;
@@ -34,4 +36,4 @@ TEST(ModelFamilies, WordsOfEnglishStandAlone) {
 }
 
 }  // namespace
-}  // namespace foretoken::io::launch::tuning
+}  // namespace foretoken::io

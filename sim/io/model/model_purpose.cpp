@@ -1,6 +1,6 @@
 // Source of the families: huggingface/transformers, docs/source/en/_toctree.yml, its text, audio, vision and multimodal
 // models.
-#include "sim/io/import/launch/tuning/model_families.h"
+#include "sim/io/model/model_purpose.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,28 +9,30 @@
 
 #include "sim/base/text.h"
 
-namespace foretoken::io::launch::tuning {
+namespace foretoken::io {
 namespace {
 
 // Parts of words: codellama, distilbert, mt5.
-constexpr std::string_view kLanguage[] = {
+constexpr std::string_view kLanguageFamilies[] = {
     "llama",   "bert",    "gpt2",   "gptj",      "gptneo",  "gpt",      "mistral", "mixtral",  "qwen",
     "gemma",   "vicuna",  "falcon", "bloom",     "pythia",  "deepseek", "glm",     "baichuan", "smollm",
     "olmo",    "granite", "xlnet",  "starcoder", "codegen", "internlm", "electra", "t5",       "bart",
     "pegasus", "minicpm", "zephyr", "opt",       "phi",     "yi",       "mpt",     "aya",      "cohere"};
-constexpr std::string_view kSpeech[] = {"whisper", "wav2vec", "hubert", "wavlm", "speecht5", "audio", "musicgen"};
-constexpr std::string_view kImages[] = {
-    "llava",   "vlm",      "internvl", "qwenvl", "blip",   "clip",      "siglip", "vit",     "swin",     "deit",
-    "dino",    "dinov2",   "dinov3",   "resnet", "sdxl",   "flux",      "unet",   "vl",      "vision",   "pixtral",
-    "idefics", "convnext", "omni",     "vilt",   "cogvlm", "diffusion", "vqgan",  "minigpt", "paligemma"};
+constexpr std::string_view kSpeechFamilies[] = {"whisper",  "wav2vec", "hubert",  "wavlm",    "speecht5", "audio",
+                                                "musicgen", "speech",  "voxtral", "seamless", "flamingo"};
+constexpr std::string_view kImageFamilies[] = {
+    "llava",   "vlm",       "internvl", "qwenvl",     "blip",   "clip", "siglip", "vit",       "swin",
+    "deit",    "dino",      "dinov2",   "dinov3",     "resnet", "sdxl", "flux",   "unet",      "vl",
+    "vision",  "pixtral",   "idefics",  "convnext",   "omni",   "vilt", "cogvlm", "diffusion", "vqgan",
+    "minigpt", "paligemma", "mllama",   "multimodal", "video",  "ocr"};
 
 // Words of English, which stand in others: supervision, revision, audiobook.
-constexpr std::string_view kWords = " audio vision ";
+constexpr std::string_view kEnglishWords = " audio vision speech video seamless ";
 
 // A family of up to `whole` letters, or a word of English, is a whole word, or stands before a number: phi3, but not
 // philosophy.
 bool stands_in(const std::string& word, std::string_view family, std::size_t whole) {
-  if (family.size() > whole && kWords.find(family) == kWords.npos) return word.find(family) != word.npos;
+  if (family.size() > whole && kEnglishWords.find(family) == kEnglishWords.npos) return word.find(family) != word.npos;
   const bool ends = family == "t5" || family == "vlm";  // mt5, codet5, smolvlm
   if (ends && word.ends_with(family)) return true;
   if (!word.starts_with(family)) return false;
@@ -49,12 +51,12 @@ bool has_family(std::string_view name, std::span<const std::string_view> familie
 }  // namespace
 
 std::string_view other_purpose_of(std::string_view name) {
-  if (has_family(name, kSpeech, 4)) return "speech";
-  return has_family(name, kImages, 4) ? "multimodal" : "";
+  if (has_family(name, kSpeechFamilies, 4)) return "speech";
+  return has_family(name, kImageFamilies, 4) ? "multimodal" : "";
 }
 
 bool names_language_model(std::string_view name) {
-  return other_purpose_of(name).empty() && has_family(name, kLanguage, 3);
+  return other_purpose_of(name).empty() && has_family(name, kLanguageFamilies, 3);
 }
 
-}  // namespace foretoken::io::launch::tuning
+}  // namespace foretoken::io
