@@ -173,6 +173,20 @@ TEST(KeyFiles, ALayoutHoldsTheLayersOfPrediction) {
             std::string::npos);
   EXPECT_EQ(refused("Ett|ttmL", one).find("multi-token"), std::string::npos);
   EXPECT_EQ(refused("Ett|ttL", ""), "");
+  EXPECT_NE(refused("Ett|ttmL", "").find("1 layers of multi-token prediction (m) stand in the layout, and 0 in"),
+            std::string::npos)
+      << "without the key there are none";
+  EXPECT_NE(refused("Ett|ttmL", "      mtp_num_layers: null\n").find("and 0 in"), std::string::npos);
+}
+
+// The model's own file may state the layers of prediction.
+TEST(KeyFiles, ALayoutBesideAnAbsentFileAsksForTheLayersOfPrediction) {
+  const Report report = read_test_launch(
+      std::string("modules:\n  pre_trainer:\n    framework: megatron\n    model: absent_3b.yaml\n    overrides:\n") +
+          kOfPrimus + "      pipeline_model_parallel_size: 2\n      pipeline_model_parallel_layout: \"Ett|ttmL\"\n",
+      "a.yaml");
+  EXPECT_EQ(refused_lines(report).find("multi-token"), std::string::npos) << refused_lines(report);
+  EXPECT_NE(std::ranges::find(report.asked, "model.mtp_num_layers", &Asked::key), report.asked.end());
 }
 
 TEST(KeyFiles, TurboOfPrimusExchangesTokensByDeepEp) {

@@ -51,6 +51,13 @@ bool leaves_flags_open(const shell::Command& command) {
          });
 }
 
+void ask_for_predictions(const std::string& because, Report& report) {
+  if (report.has("model.mtp_num_layers")) return;
+  const auto layouts = std::erase_if(
+      report.refused, [](const Refused& one) { return one.because.find(kPredictionsOfLayout) != std::string::npos; });
+  if (layouts > 0) report.ask("model.mtp_num_layers", because);
+}
+
 void ask_for_defaults(const std::string& because, Report& report) {
   std::vector<std::string> of_model;
   for (const Assumed& one : report.assumed)
@@ -67,6 +74,7 @@ void ask_for_defaults(const std::string& because, Report& report) {
     if (with_gradients) report.forget(kGradients);
     report.ask(key, because);
   }
+  ask_for_predictions(because, report);
   // The flag stands in the command, and counts with the tensor ranks that are asked for.
   const bool stated = std::ranges::any_of(report.assumed, [](const Assumed& one) {
     return one.key == "parallelism.sequence_parallel" && one.because == kOffWithoutTensor;

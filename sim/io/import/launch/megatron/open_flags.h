@@ -19,6 +19,10 @@ namespace foretoken::io::launch::megatron {
 /// has a flag of Megatron-LM.
 [[nodiscard]] bool leaves_flags_open(const shell::Command& command);
 
+/// Asks for the layers of multi-token prediction, in the place of the refusal of a layout that has some, where no flag
+/// states them.
+void ask_for_predictions(const std::string& because, Report& report);
+
 /// Asks, with the reason, for what decides about time and memory in the place of the defaults that are assumed.
 void ask_for_defaults(const std::string& because, Report& report);
 

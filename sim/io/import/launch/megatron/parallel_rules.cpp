@@ -12,6 +12,8 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
+constexpr const char* kLayout = "pipeline-model-parallel-layout";
+
 void map_degree(const Flags& flags, std::initializer_list<const char*> names, const char* key) {
   for (const char* name : names)
     if (flags.find(name) != nullptr) return void(flags.map_whole(name, key));
@@ -85,10 +87,23 @@ void map_layer_list(const Flags& flags, std::int64_t layers, std::int64_t stages
   flags.report().map("parallelism.layers_per_stage", std::move(list), flags.from(kList));
 }
 
-// Returns the chunks of a stage.
-std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
+// Layers "m" of a layout are those of --mtp-num-layers: validate_layer_layout of pipeline_parallel_layer_layout.py. A
+// fragment leaves the flag to another file.
+void check_predictions(const Flags& flags, const std::string& layout, bool fragment) {
   Report& report = flags.report();
-  const char* const kLayout = "pipeline-model-parallel-layout";
+  const std::int64_t listed = predictions_of_layout(layout);
+  const auto stated = report.whole("model.mtp_num_layers");
+  const bool elsewhere = flags.find("mtp-num-layers") != nullptr || fragment;
+  if (stated.value_or(0) == listed || (!stated && elsewhere)) return;
+  report.refuse(std::string("--") + kLayout,
+                fmt::format("Megatron-Core stops: {} {}, and {} in --mtp-num-layers", listed, kPredictionsOfLayout,
+                            stated.value_or(0)),
+                flags.from(kLayout));
+}
+
+// Returns the chunks of a stage.
+std::int64_t map_layout(const Flags& flags, std::int64_t stages, bool fragment) {
+  Report& report = flags.report();
   const auto text = flags.text(kLayout, "parallelism.layers_per_stage");
   const auto layers = text ? layers_of_layout(*text) : std::nullopt;
   if (!layers) {
@@ -103,16 +118,7 @@ std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
     return 1;
   }
   report.map("parallelism.layers_per_stage", *layers, flags.from(kLayout));
-  // validate_layer_layout of pipeline_parallel_layer_layout.py
-  const std::int64_t predictions = report.whole("model.mtp_num_layers").value_or(0),
-                     listed = predictions_of_layout(*text);
-  if (report.has("model.mtp_num_layers") && predictions != listed)
-    report.refuse(
-        std::string("--") + kLayout,
-        fmt::format("Megatron-Core stops: {} layers of multi-token prediction (m) stand in the layout, and {} in "
-                    "--mtp-num-layers",
-                    listed, predictions),
-        flags.from(kLayout));
+  check_predictions(flags, *text, fragment);
   bool empty = false;
   for (const std::int64_t count : *layers) empty = empty || count == 0;
   if (empty)
@@ -120,7 +126,7 @@ std::int64_t map_layout(const Flags& flags, std::int64_t stages) {
   return virtual_stages / stages;
 }
 
-void map_chunks(const Flags& flags) {
+void map_chunks(const Flags& flags, bool fragment) {
   Report& report = flags.report();
   const std::int64_t stages = degree(flags, "parallelism.pipeline");
   const std::int64_t layers = report.whole("model.num_layers").value_or(0);
@@ -132,9 +138,9 @@ void map_chunks(const Flags& flags) {
   const char* const stages_flag = flags.find(kOfMindSpeed) != nullptr ? kOfMindSpeed : kStages;
   std::int64_t chunks = 1;
   std::string from;
-  if (flags.find("pipeline-model-parallel-layout") != nullptr) {
-    chunks = map_layout(flags, stages);
-    from = flags.from("pipeline-model-parallel-layout");
+  if (flags.find(kLayout) != nullptr) {
+    chunks = map_layout(flags, stages, fragment);
+    from = flags.from(kLayout);
   } else if (const auto rank = flags.whole(stages_flag, "parallelism.virtual_pipeline")) {
     chunks = *rank;
     from = flags.from(stages_flag);
@@ -230,7 +236,7 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   map_degree(flags, {"context-parallel-size"}, "parallelism.context");
   map_expert_degrees(flags, era);
   map_exchange(flags);
-  map_chunks(flags);
+  map_chunks(flags, fragment);
   // DeepSpeed's PipelineModule balances layers by their type: bigscience-workshop/Megatron-DeepSpeed,
   // megatron/model/gpt_model.py (GPTModelPipe); deepspeed/runtime/utils.py (partition_balanced).
   report.uneven_stages = era == Era::kDeepSpeed && degree(flags, "parallelism.virtual_pipeline") == 1;

@@ -309,6 +309,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (!missing.empty()) map_missing_config(missing, report);
   if (swift) map_swift_model(command, stated, report);
   note_unknown_words(command, report);
+  if (!command.empties.empty() || !script.missing.empty() || std::ranges::any_of(launched.program, is_open_word))
+    ask_for_predictions("parts of the command are not known and may hold --mtp-num-layers", report);
   ask_open_flags(script, launched.program, kDecisive, report);
   if (shows_little(command)) ask_for_open_flags(report);
   refuse_doubtful_precision(launched.program, report);

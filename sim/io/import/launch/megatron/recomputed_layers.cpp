@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/rules.h"

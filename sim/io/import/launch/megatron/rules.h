@@ -68,6 +68,9 @@ void map_gpus(const Flags& flags);
 /// Grammar: NVIDIA/Megatron-LM core 0.14, megatron/core/transformer/pipeline_parallel_layer_layout.py.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout);
 
+/// Words of the reason for refusing a layout whose layers of multi-token prediction are not those of the model.
+inline constexpr const char* kPredictionsOfLayout = "layers of multi-token prediction (m) stand in the layout";
+
 /// Returns the layers of multi-token prediction (m) in a layout.
 [[nodiscard]] std::int64_t predictions_of_layout(std::string_view layout);
 
