@@ -237,7 +237,7 @@ void map_adapter(const Adapter& adapter, Report& report) {
   else if (!adapter.own_rank.empty())
     report.ask("training.rank", adapter.own_rank);
   else
-    report.assume("training.rank", adapter.usual_rank, "the default of the library");
+    report.assume("training.rank", adapter.usual_rank, adapter.usual_because);
   if (!targets.empty() && adapter.targets_because.empty())
     report.map("training.targets", std::move(targets), targets_from);
   else if (!targets.empty())

@@ -59,7 +59,8 @@ struct Adapter {
   std::string rank_from{}, targets_from{};  ///< where they have other names than `from`
   int base_bits = 16;                       ///< of the frozen weights
   std::int64_t usual_rank = 8;              ///< peft/tuners/lora/config.py; torchtune's recipes
-  std::string own_rank{};                   ///< why nobody knows the default of the rank: it is asked for
+  std::string usual_because = "the default of the library";
+  std::string own_rank{};  ///< why nobody knows the default of the rank: it is asked for
   std::string runtime = "huggingface-trainer";
 };
 

@@ -36,12 +36,13 @@ constexpr std::string_view kOtherBenchmarks[] = {
 // The variable of encoder_seq_length in conf/ counts, whatever its name is.
 void map_sequence(const Settings& settings, std::int64_t of_benchmark, Report& report) {
   const auto tied = settings.find({kLengthKey});
+  const std::string names = tied ? tied->value + " is not set" : "neither MAX_SEQLEN nor SEQ_LEN is set";
   const auto length = tied ? settings.find({tied->value}) : settings.find({"MAX_SEQLEN", "SEQ_LEN"});
   const auto tokens = length ? whole_of(length->value) : std::nullopt;
   if (tokens && *tokens > 0)
     write(report, "batch.sequence_length", *tokens, *length);
   else if (of_benchmark == 0)
-    report.ask("batch.sequence_length", "neither MAX_SEQLEN nor SEQ_LEN is set; state it with --seq N");
+    report.ask("batch.sequence_length", names + "; state it with --seq N");
   else
     report.assume("batch.sequence_length", of_benchmark, "rules of the benchmark");
   report.assume("dropout", 0, "conf/*.yaml of NVIDIA's submissions");
@@ -57,7 +58,8 @@ const Benchmark* benchmark_of(const Settings& settings, const std::string& path,
     from = fmt::format("the benchmark {}", named->folder);
     return named;
   }
-  const auto adapter = settings.find({"LORA_A2A", kAdapterKey});
+  const char* const kExchange = "LORA_A2A";  // 0 switches the exchange off, with or without adapters
+  const auto adapter = settings.find({settings.on({kExchange}) ? kExchange : kAdapterKey});
   if (!adapter) return nullptr;
   from = adapter->from;
   return std::ranges::find(kBenchmarks, kLora, &Benchmark::folder);
@@ -66,14 +68,19 @@ const Benchmark* benchmark_of(const Settings& settings, const std::string& path,
 // conf/megatron_gpt_peft_tuning_config.yaml: adapter_dim and target_modules
 void map_lora(const Settings& settings, const std::string& from, Report& report) {
   const auto stated = settings.find({"LORA_DIM"});
-  const auto rank = stated ? whole_of(stated->value) : std::nullopt;
-  map_adapter({.method = "lora",
-               .from = from,
-               .rank = rank.value_or(16),  // mlcommons/training, llama2_70b_lora/README.md
-               .targets = "linear_qkv linear_proj",
-               .rank_from = rank ? stated->from : "",
-               .runtime = "megatron-lora"},
-              report);
+  Adapter lora{.method = "lora", .from = from, .targets = "linear_qkv linear_proj", .runtime = "megatron-lora"};
+  lora.usual_rank = 16;
+  lora.usual_because = "--lora_r of mlcommons/training, llama2_70b_lora/README.md";
+  if (const auto rank = stated ? whole_of(stated->value) : std::nullopt; rank && stated->is_default) {
+    lora.usual_rank = *rank;
+    lora.usual_because = "default of the submission: " + stated->from;
+  } else if (rank) {
+    lora.rank = *rank;
+    lora.rank_from = stated->from;
+  } else if (stated) {
+    lora.own_rank = fmt::format("{} is no whole number", stated->from);
+  }
+  map_adapter(lora, report);
 }
 
 }  // namespace

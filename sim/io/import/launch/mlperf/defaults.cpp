@@ -14,20 +14,21 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestConfig = 1 << 20;
 
-// ${oc.env:NAME,DEFAULT}; a default that is itself an expression is left out.
+// ${oc.env:NAME,DEFAULT}; a default that is itself an expression is left out. ${oc.env:NAME} ties a key, too.
 void add_yaml_defaults(const std::string& text, const std::string& file, Defaults& defaults) {
   constexpr std::string_view kMark = "oc.env:";
   for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at + 1)) {
     const std::size_t begin = at + kMark.size();
     const std::size_t comma = text.find_first_of(",}\n", begin);
-    if (comma == text.npos || text[comma] != ',') continue;
-    const std::size_t end = text.find_first_of("}\n", comma);
-    if (end == text.npos || text[end] != '}') continue;
+    if (comma == text.npos || text[comma] == '\n') continue;
     const std::size_t line = text.rfind('\n', at) + 1;
     const std::string_view key = std::string_view(text).substr(std::min(text.find_first_not_of(' ', line), at));
     for (const std::string_view tied : {std::string_view("fp8_params"), kLengthKey})
       if (key.starts_with(tied) && key.substr(tied.size()).starts_with(':'))
         defaults.emplace(tied, Default{text.substr(begin, comma - begin), file});
+    if (text[comma] == '}') continue;
+    const std::size_t end = text.find_first_of("}\n", comma);
+    if (end == text.npos || text[end] != '}') continue;
     std::string value = text.substr(comma + 1, end - comma - 1);
     if (value.find('$') != value.npos) continue;
     std::erase_if(value, [](char c) { return c == '\'' || c == '"' || c == ' '; });

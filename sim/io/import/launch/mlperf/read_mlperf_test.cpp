@@ -20,6 +20,11 @@ bool asks(const Report& report, const char* key) {
   return std::ranges::find(report.asked, key, &Asked::key) != report.asked.end();
 }
 
+std::string why_assumed(const Report& report, const char* key) {
+  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
+  return found == report.assumed.end() ? "" : found->because;
+}
+
 TEST(ReadMlperf, WhatAnAbsentFileMayStateIsAsked) {
   const Report report = read_test_launch(std::string("source config_common.sh\n") + kVariables, kName);
   for (const char* key : {"precision", "recompute.granularity", "parallelism.tensor", "batch.global"}) {
@@ -107,7 +112,14 @@ TEST(ReadMlperf, AdaptersTellTheirBenchmark) {
   for (const char* key : {"model", "training.method", "optimizer.zero_stage", "overlap.grad_reduce"})
     EXPECT_TRUE(asks(unknown, key)) << key;
   EXPECT_FALSE(unknown.has("precision_recipe.gradients"));
-  EXPECT_EQ(read("export LORA_A2A=1\n").at("model"), Json("llama-2-70b"));
+  const Report exchanged = read("export LORA_A2A=1\n");
+  EXPECT_EQ(exchanged.at("model"), Json("llama-2-70b"));
+  EXPECT_EQ(exchanged.whole("training.rank"), 16);
+  EXPECT_NE(why_assumed(exchanged, "training.rank").find("mlcommons/training, llama2_70b_lora/README.md"),
+            std::string::npos);
+  EXPECT_EQ(why_assumed(read("export LORA_A2A=1\nexport LORA_DIM=8\n"), "training.rank"), "") << "it is stated";
+  EXPECT_TRUE(asks(read("export LORA_A2A=1\nexport LORA_DIM=many\n"), "training.rank"));
+  EXPECT_TRUE(asks(read("export LORA_A2A=0\n"), "model")) << "the switch of an exchange that is off";
   std::ofstream(folder / "conf/megatron_gpt_peft_tuning_config.yaml")
       << "model:\n  encoder_seq_length: ${oc.decode:${oc.env:MAX_SEQLEN,8192}}\n  peft:\n    lora_tuning:\n"
          "      adapter_dim: ${oc.decode:${oc.env:LORA_DIM,8}}\n  optim:\n    name: fused_adam\n";
@@ -115,6 +127,7 @@ TEST(ReadMlperf, AdaptersTellTheirBenchmark) {
   EXPECT_EQ(report.at("model"), Json("llama-2-70b"));
   EXPECT_EQ(report.at("training.method"), Json("lora"));
   EXPECT_EQ(report.whole("training.rank"), 8);
+  EXPECT_NE(why_assumed(report, "training.rank").find("default of the submission: LORA_DIM"), std::string::npos);
   EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 0) << "optim.name is fused_adam";
   EXPECT_FALSE(asks(report, "overlap.grad_reduce"));
@@ -137,6 +150,12 @@ TEST(ReadMlperf, TheBenchmarkOfGptOssHasAVocabularyOfItsOwn) {
   EXPECT_EQ(read("").whole("parallelism.expert"), 4);
   EXPECT_EQ(read("").whole("batch.sequence_length"), 8192);
   EXPECT_EQ(read("export ENCODER_SEQ_LENGTH=4096\n").whole("batch.sequence_length"), 4096);
+  std::ofstream(folder / "conf/gpt_oss.yaml") << "model:\n  encoder_seq_length: ${oc.env:ENCODER_SEQ_LENGTH}\n";
+  EXPECT_EQ(read("export ENCODER_SEQ_LENGTH=4096\n").whole("batch.sequence_length"), 4096);
+  const Report open = read("");
+  const auto asked = std::ranges::find(open.asked, "batch.sequence_length", &Asked::key);
+  ASSERT_NE(asked, open.asked.end());
+  EXPECT_EQ(asked->because, "ENCODER_SEQ_LENGTH is not set; state it with --seq N");
   std::filesystem::remove_all(folder.parent_path().parent_path());
 }
 
