@@ -128,6 +128,31 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "use_flash_attention",
                                          "use_bidirectional_attention"};
 
+bool holds_one_of(const std::vector<std::string>& words, std::span<const std::string_view> wanted) {
+  return std::ranges::any_of(words,
+                             [&](const std::string& word) { return std::ranges::find(wanted, word) != wanted.end(); });
+}
+
+/// Returns true for a key about generated text, versions or names of files, no word of which is about sizes or layers:
+/// eval_beams, output_past, unsloth_version. Sources: facebook/bart and xlm-roberta on the Hub, 2020 (transformers 2);
+/// unslothai/unsloth, unsloth/models/_utils.py.
+bool is_beside_the_shape(std::string_view key) {
+  constexpr std::string_view kFree[] = {"beam",       "beams",   "decoding", "eval",    "generate",
+                                        "generation", "output",  "outputs",  "penalty", "sampling",
+                                        "tokenizer",  "version", "versions"};
+  constexpr std::string_view kShape[] = {
+      "attention", "attn",         "bias",   "block",        "blocks", "channels",  "conv",       "d",
+      "depth",     "dim",          "dims",   "embd",         "embed",  "embedding", "embeddings", "expert",
+      "experts",   "features",     "ffn",    "gate",         "gating", "head",      "heads",      "hidden",
+      "inner",     "intermediate", "kernel", "latent",       "layer",  "layers",    "len",        "length",
+      "linear",    "lora",         "mamba",  "mlp",          "moe",    "n",         "norm",       "num",
+      "proj",      "projection",   "quant",  "quantization", "rank",   "router",    "size",       "sizes",
+      "ssm",       "state",        "stride", "tie",          "tied",   "units",     "vocab",      "vocabulary",
+      "weight",    "weights",      "width",  "window"};
+  const std::vector<std::string> words = words_of_name(key);
+  return holds_one_of(words, kFree) && !holds_one_of(words, kShape);
+}
+
 /// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
 struct Refused {
   std::string_view key, what;
@@ -212,7 +237,7 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
   for (const char* key : {"sliding_window", "use_sliding_window", "layer_types"}) known.emplace_back(key);
   for (const std::string& key : node.keys()) {
     const bool by_rule = key.starts_with('_') || key.starts_with("summary_") || key.ends_with("_token_id") ||
-                         key.ends_with("_token_ids");
+                         key.ends_with("_token_ids") || is_beside_the_shape(key);
     if (by_rule) known.push_back(key);
   }
   for (const std::string& key : node.keys()) {

@@ -169,6 +169,21 @@ TEST(ReadModel, RefusesWhatWouldChangeTheAnswer) {
   }
 }
 
+TEST(ReadModel, KeysOfGenerationAndVersionsDoNotCount) {
+  Findings findings;
+  const auto fixture = document_from_file(kFixtures + "llama-3-8b.json", findings);
+  ASSERT_TRUE(fixture);
+  nlohmann::json value = fixture->value;
+  value.merge_patch(nlohmann::json::parse(
+      R"({"eval_beams": 4, "output_past": true, "tuner_version": "1.2", "presence_penalty": 0.5})"));
+  EXPECT_EQ(complaints_of(value.dump(), [](const Node& root) { (void)read_model(root); }), "");
+  value = fixture->value;
+  value.merge_patch(nlohmann::json::parse(R"({"output_size": 64, "layer_version": 2, "generation_heads": 4})"));
+  const std::string refused = complaints_of(value.dump(), [](const Node& root) { (void)read_model(root); });
+  for (const char* key : {"/output_size", "/layer_version", "/generation_heads"})
+    EXPECT_NE(refused.find(std::string(key) + ": unknown key"), std::string::npos) << refused;
+}
+
 TEST(ReadModel, Opt350mIsRefused) {
   Findings findings;
   const auto fixture = document_from_file(kFixtures + "opt-13b.json", findings);
