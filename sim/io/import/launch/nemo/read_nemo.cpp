@@ -102,7 +102,9 @@ constexpr KeyRule kNemoKeys[] = {
     {"model.fp8_margin model.fp8_interval model.fp8_amax_* model.reduce_amax",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"model.gc_interval model.defer_embedding_wgrad_compute model.wgrad_deferral_limit model.sharp model.ub_* "
-     "model.nccl_communicator_config_path model.delay_wgrad_compute",
+     "model.nccl_communicator_config_path model.delay_wgrad_compute "
+     "model.tp_comm_overlap_* model.tp_comm_bulk_* model.tp_comm_split_* model.tp_comm_atomic_* "
+     "model.tp_comm_bootstrap_backend",
      "communication is arranged as the runtime does it"},
     {"model.moe_pad_expert_input_to_capacity model.moe_token_drop_policy model.moe_token_dropping",
      "tokens are spread evenly"},
@@ -146,11 +148,17 @@ void drop_unused_offloading(const Settings& settings, std::vector<Argument>& arg
   std::erase_if(arguments, [](const Argument& one) { return one.name.starts_with("cpu-offloading"); });
 }
 
-// Parts of ub_tp_comm_overlap, which are on by default.
+// Parts of ub_tp_comm_overlap, and products without it. Without the overlap they have no effect: their comments in
+// ModelParallelConfig (megatron/core/model_parallel_config.py, core_v0.12.0).
 void check_overlap_parts(const Settings& settings) {
-  for (const char* part : {"model.tp_comm_overlap_ag", "model.tp_comm_overlap_rs"})
-    if (settings.has({part}) && !settings.on({part}) && settings.on({"model.ub_tp_comm_overlap"}))
+  constexpr const char* kOnByDefault[] = {"model.tp_comm_overlap_ag", "model.tp_comm_overlap_rs"};
+  constexpr const char* kSwitchedOff[] = {"model.tp_comm_overlap_disable_qkv", "model.tp_comm_overlap_disable_fc1"};
+  if (!settings.on({"model.ub_tp_comm_overlap"})) return;
+  for (const char* part : kOnByDefault)
+    if (settings.has({part}) && !settings.on({part}))
       settings.report().refuse(part, "a part of the overlap of tensor parallelism is off");
+  for (const char* part : kSwitchedOff)
+    if (settings.on({part})) settings.report().refuse(part, "a part of the overlap of tensor parallelism is off");
 }
 
 void add_layers(const Settings& settings, bool has_halves, std::vector<Argument>& arguments) {

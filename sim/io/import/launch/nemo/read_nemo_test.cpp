@@ -95,6 +95,19 @@ TEST(ReadNemo, MessagesOverlapOnlyWhereTheFileSaysSo) {
   EXPECT_EQ(read_nemo_with(kNodes, chunks + ", overlap_p2p_comm: true").at("overlap.p2p"), Json(true));
 }
 
+TEST(ReadNemo, PartsOfTheTensorOverlapCountBesideItAlone) {
+  const std::string tensor = ", tensor_model_parallel_size: 4, sequence_parallel: true, ub_tp_comm_overlap: ";
+  const std::string parts = ", tp_comm_bulk_dgrad: false, tp_comm_overlap_rs_dgrad: true, tp_comm_bulk_wgrad: true";
+  for (const std::string product : {"qkv", "fc1"}) {
+    const std::string off = ", tp_comm_overlap_disable_" + product + ": true";
+    EXPECT_EQ(refused_lines(read_nemo_with(kNodes, tensor + "false" + parts + off)), "");
+    EXPECT_NE(refused_lines(read_nemo_with(kNodes, tensor + "true" + parts + off)).find("overlap of tensor"),
+              std::string::npos);
+  }
+  EXPECT_EQ(refused_lines(read_nemo_with(kNodes, tensor + "true" + parts + ", tp_comm_overlap_disable_qkv: false")),
+            "");
+}
+
 TEST(ReadNemo, NoPositionsAreNoTable) {
   EXPECT_EQ(read_nemo_with(kNodes, ", position_embedding_type: none").at("model.position_embedding_type"),
             Json("none"));
