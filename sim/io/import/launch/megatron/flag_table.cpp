@@ -13,7 +13,8 @@ namespace {
 /// Flags that rules read.
 constexpr std::string_view kReadFlags =
     "num-layers hidden-size ffn-hidden-size intermediate-size num-attention-heads kv-channels group-query-attention "
-    "num-query-groups num-key-value-heads multi-query-attention n-head-kv max-position-embeddings "
+    "num-query-groups num-key-value-heads multi-query-attention n-head-kv num-attention-heads-kv use-multiquery-attn "
+    "max-position-embeddings "
     "position-embedding-type use-rotary-position-embeddings use-llama2-rotary-position-embeddings "
     "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization "
     "disable-bias-linear add-qkv-bias qk-layernorm untie-embeddings-and-output-weights embed-layernorm "

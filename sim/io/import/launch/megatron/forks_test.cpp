@@ -41,6 +41,9 @@ constexpr ForkCase kForkCases[] = {
     {"unless they are asked for", "--use_rms_norm --glu_activation swiglu --use_bias", "model.add_bias_linear", "true"},
     {"EPFL's head of its own", "--no_tie_embed_logits", "model.untie_embeddings_and_output_weights", "true"},
     {"Falcon's two branches", "--parallel_attn --no_tie_embed_logits", "model.parallel_residual", "true"},
+    {"EPFL's groups of queries", "--num_attention_heads_kv 4 --use_multiquery_attn --parallel_attn",
+     "model.num_query_groups", "4"},
+    {"and none", "--no_tie_embed_logits", "model.num_query_groups", "16"},
     {"MindSpeed's experts", "--num-experts 8 --moe-intermediate-size 768", "model.moe_ffn_hidden_size", "768"},
     {"and those for every token", "--num-experts 8 --moe-intermediate-size 768 --n-shared-experts 2",
      "model.moe_shared_expert_intermediate_size", "1536"},
@@ -84,6 +87,12 @@ constexpr ForkCase kForkCases[] = {
      "\"megatron-lora\""},
     {"by its old names", "--lora-r 16 --lora-target-modules query_key_value dense", "training.targets",
      R"(["linear_qkv","linear_proj"])"}};
+
+TEST(ReadForks, MultiqueryAttentionWithoutANumberIsAskedFor) {
+  const Report report = with_flags_of_fork("--use_multiquery_attn --parallel_attn");
+  EXPECT_FALSE(report.has("model.num_query_groups"));
+  EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model.num_query_groups"; }));
+}
 
 TEST(MegatronForks, FlagsAreMapped) {
   for (const ForkCase& one : kForkCases) {

@@ -90,16 +90,22 @@ std::string latent_flag(const Flags& flags) {
 
 bool is_latent(const Flags& flags) { return flags.on(latent_flag(flags)); }
 
+// Megatron-LLM has as many heads of keys and values as of queries unless told otherwise. Its earlier versions had
+// --use_multiquery_attn beside the number (epfLLM/Megatron-LLM, megatron/arguments.py at e6f8a83; falcon_model.py).
+constexpr const char* kHeadsOfEpfl = "num-attention-heads-kv";
+
 void map_heads(const Flags& flags) {
   Report& report = flags.report();
   flags.map_whole("num-attention-heads", "model.num_attention_heads");
   const auto hidden = report.whole("model.hidden_size"), heads = report.whole("model.num_attention_heads");
-  const std::string groups = first_of(flags, {"num-query-groups", "num-key-value-heads", "n-head-kv"});
+  const std::string groups = first_of(flags, {"num-query-groups", "num-key-value-heads", "n-head-kv", kHeadsOfEpfl});
   const bool grouped = flags.on("group-query-attention") || groups != "num-query-groups";
   if (grouped && flags.find(groups) != nullptr)
     flags.map_whole(groups, "model.num_query_groups");
   else if (flags.on("multi-query-attention"))
     report.map("model.num_query_groups", 1, flags.from("multi-query-attention"));
+  else if (flags.on("use-multiquery-attn"))
+    report.ask("model.num_query_groups", "--use_multiquery_attn does not tell how many; --num_attention_heads_kv does");
   else if (grouped)
     report.assume("model.num_query_groups", 1, kDefault);
   else if (heads)
@@ -291,7 +297,7 @@ void map_vocabulary(const Flags& flags) {
 // Megatron-LLM of EPFL has no biases unless asked, and names of its own (epfLLM/Megatron-LLM, megatron/arguments.py).
 bool is_epfl(const Flags& flags) {
   for (const char* own : {"use-rms-norm", "no-tie-embed-logits", "use-bias", "parallel-attn", "parallel-layernorm",
-                          "vocab-extra-ids-list", "no-new-tokens"})
+                          "vocab-extra-ids-list", "no-new-tokens", kHeadsOfEpfl, "use-multiquery-attn"})
     if (flags.find(own) != nullptr) return true;
   return false;
 }
