@@ -162,6 +162,35 @@ TEST(FolderOfAModel, StandsForItsConfig) {
   EXPECT_THAT(question("models/none"), HasSubstr("are not known here"));
 }
 
+TEST(FolderOfAModel, StoredWeightsOfFewBitsCount) {
+  const LocalFolder folder;
+  const auto read = [&](const std::string& quantization, const std::string& flags) {
+    folder.write("models/own/config.json",
+                 R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8,
+                     "intermediate_size": 2048, "vocab_size": 32000, "quantization_config": )" +
+                     quantization + "}");
+    return folder.read("torchrun --nproc_per_node 8" + kTrain + "models/own " + flags + "\n");
+  };
+  const std::string four = R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "load_in_8bit": false})";
+  const std::string eight = R"({"quant_method": "bitsandbytes", "load_in_8bit": true})";
+  const std::string other = R"({"quant_method": "gptq", "bits": 4})";
+  const Report report = read(four, "--use_lora True --lora_r 16");
+  EXPECT_EQ(report.at("training.method"), "qlora");
+  EXPECT_TRUE(report.complete());
+  EXPECT_TRUE(std::ranges::any_of(
+      report.mapped, [](const Mapped& one) { return one.from.find("quantization_config of") != std::string::npos; }));
+  EXPECT_TRUE(read(four, "--use_lora True --lora_r 16 --load_in_4bit True").complete());
+  EXPECT_FALSE(read(eight, "--use_lora True --lora_r 16").complete());
+  EXPECT_FALSE(read(other, "--use_lora True --lora_r 16").complete());
+  EXPECT_TRUE(read("null", "").complete());
+  for (const std::string& stored : {four, eight, other}) {
+    const Report full = read(stored, "");
+    ASSERT_EQ(full.refused.size(), 1U) << stored;
+    EXPECT_EQ(full.refused.front().setting, "quantization_config");
+    EXPECT_THAT(full.refused.front().because, HasSubstr("no adapter trains beside them"));
+  }
+}
+
 // mpirun(1) of Open MPI 4.1: without -np a process runs on every slot.
 TEST(HostsOfMpi, TheirSlotsAreTheGpus) {
   const LocalFolder folder;

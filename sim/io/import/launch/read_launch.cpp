@@ -22,6 +22,7 @@
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/stored_weights.h"
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
@@ -150,6 +151,7 @@ void settle_local_model(const fs::path& folder, Report& report) {
   if (document) (void)read_model(document->root(wrong), name);
   if (document && wrong.complaints.empty()) {
     std::error_code error;
+    settle_stored_weights(document->value, printable(config.string(), 80), report);
     return report.map("model", fs::absolute(*path, error).lexically_normal().string(),
                       "the config.json in " + printable(name, 80));
   }

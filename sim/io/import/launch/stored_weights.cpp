@@ -1,0 +1,47 @@
+// What a model's config.json says about the format of its stored weights.
+//
+// Source: transformers v4.46, trainer.py (Trainer.__init__ refuses a quantised model without adapters, and methods that
+// do not support training) and utils/quantization_config.py (BitsAndBytesConfig).
+#include "sim/io/import/launch/stored_weights.h"
+
+#include <fmt/format.h>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+bool is_on(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+}  // namespace
+
+void settle_stored_weights(const Json& config, const std::string& place, Report& report) {
+  if (report.framework != "Hugging Face Trainer" && report.framework != "axolotl") return;
+  const auto found = config.is_object() ? config.find("quantization_config") : config.end();
+  if (found == config.end() || !found->is_object() || found->empty()) return;
+  const std::string from = fmt::format("quantization_config of {}", printable(place, 80));
+  const auto method = found->find("quant_method");
+  const bool four = is_on(*found, "load_in_4bit"), eight = is_on(*found, "load_in_8bit");
+  const std::string stated = method != found->end() && method->is_string() ? method->get<std::string>() : "";
+  const bool of_library = stated == "bitsandbytes" || (stated.empty() && (four || eight));
+  if (of_library && !four && !eight) return;
+  const std::string format =
+      of_library ? (four ? "4 bits by bitsandbytes" : "8 bits by bitsandbytes")
+                 : fmt::format("the format {}", stated.empty() ? "of an unknown method" : in_quotes(stated));
+  if (!report.has("training.method"))
+    return report.refuse("quantization_config",
+                         fmt::format("the weights are stored in {}, and no adapter trains beside them: the Trainer "
+                                     "stops",
+                                     format),
+                         from);
+  if (of_library && four) return report.map("training.method", "qlora", from);
+  report.refuse(
+      "quantization_config",
+      fmt::format("LoRA beside frozen weights in {} is not modelled; allowed, it is LoRA beside 16 bits", format),
+      from);
+}
+
+}  // namespace foretoken::io::launch

@@ -1,0 +1,15 @@
+// What a model's config.json says about the format of its stored weights.
+#pragma once
+
+#include <string>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch {
+
+/// Reads quantization_config of `config`, which stands in `place`: adapters beside weights of 4 bits are QLoRA, other
+/// formats and a training of the weights themselves are refused by name. Only programs that load the model with
+/// transformers are told by it.
+void settle_stored_weights(const Json& config, const std::string& place, Report& report);
+
+}  // namespace foretoken::io::launch
