@@ -10,6 +10,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/stage_names.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -33,9 +34,14 @@ std::string products_of(const Argument& argument) {
 }  // namespace
 
 void map_fine_tuning(const Flags& flags) {
-  if (const auto stage = flags.text("stage", ""); stage && *stage != "sft" && *stage != "pt")
-    flags.report().refuse("--stage", "preference, reward or RL stage, not plain training: " + printable(*stage, 40),
-                          flags.from("stage"));
+  if (const auto named = flags.text("stage", "")) {
+    const std::string stage = plain_stage(*named);
+    if (stage != "sft" && stage != "pt")
+      flags.report().refuse("--stage", "preference, reward or RL stage, not plain training: " + printable(stage, 40),
+                            flags.from("stage"));
+    else if (stage != *named)
+      flags.report().approximate("--stage", in_quotes(*named) + " trains as " + stage + " by its name");
+  }
   if (flags.find("lora-r") == nullptr) return;
   const Argument* const targets = flags.find("lora-target-modules");
   (void)flags.on("lora-target-modules");

@@ -24,7 +24,7 @@ constexpr std::string_view kReadFlags =
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
     "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
     "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
-    "expert-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
+    "expert-tensor-parallel-size export-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
     "num-layers-per-virtual-pipeline-stage "
     "num-virtual-stages-per-pipeline-rank virtual-pipeline-model-parallel-size pipeline-model-parallel-layout "
     "decoder-first-pipeline-num-layers "

@@ -104,6 +104,34 @@ TEST(KeyFiles, PrimusFineTunesInAModuleOfAnotherName) {
   EXPECT_FALSE(read_post_trainer("      lora: {enabled: false, dim: 16}\n").has("training"));
 }
 
+TEST(KeyFiles, AStageOfPrimusTrainsByItsName) {
+  for (const char* stage : {"mlperf_pretrain", "pretrain", "my_sft"})
+    EXPECT_EQ(refused_lines(read_post_trainer(std::string("      stage: ") + stage + "\n")), "") << stage;
+  EXPECT_TRUE(read_post_trainer("      stage: mlperf_pretrain\n").names("--stage"));
+  for (const char* stage : {"reward", "sft_distill", "dpo_pretrain"})
+    EXPECT_NE(refused_lines(read_post_trainer(std::string("      stage: ") + stage + "\n")).find("--stage"),
+              std::string::npos)
+        << stage;
+}
+
+TEST(KeyFiles, AMisspeltExpertSizeOfPrimusIsNoExport) {
+  const auto read = [](const std::string& size, const std::string& more) {
+    return read_post_trainer(
+        "      num_experts: 8\n      expert_model_parallel_size: 2\n"
+        "      export_tensor_parallel_size: " +
+        size + "\n" + more);
+  };
+  const auto asked = [](const Report& report) {
+    return std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "parallelism.expert_tensor"; });
+  };
+  EXPECT_EQ(refused_lines(read("1", "")), "");
+  EXPECT_FALSE(asked(read("1", "")));
+  EXPECT_TRUE(asked(read("2", "")));
+  const std::string tensor = "      tensor_model_parallel_size: 2\n";
+  EXPECT_TRUE(asked(read("1", tensor))) << "Megatron-LM cuts experts in two";
+  EXPECT_FALSE(asked(read("1", tensor + "      expert_tensor_parallel_size: 1\n")));
+}
+
 TEST(KeyFiles, PrimusNamesRanksThatFetchGradientsAndTakesSinksAsAttention) {
   EXPECT_NE(refused_lines(read_post_trainer("      enable_odc: true\n")).find("on demand"), std::string::npos);
   EXPECT_EQ(refused_lines(read_post_trainer("      enable_odc: false\n")), "");

@@ -202,8 +202,28 @@ void map_exchange(const Flags& flags) {
                         flags.from("cp-comm-type"));
 }
 
+// Scripts of AMD-AGI/Primus misspell the expert tensor size (deepseek_proxy). Primus hands the name on, and Megatron-LM
+// reads no such argument: its own size is the tensor size. Returns true where the two differ.
+bool asks_for_misspelt_size(const Flags& flags) {
+  const std::string name = "export-tensor-parallel-size";
+  if (flags.find(name) == nullptr) return false;
+  Report& report = flags.report();
+  const auto size = flags.whole(name, "parallelism.expert_tensor");
+  const bool stated = flags.find("expert-tensor-parallel-size") != nullptr || !report.has("model.num_experts");
+  if (stated || size == degree(flags, "parallelism.tensor")) {
+    report.ignore("--" + name, flags.from(name));
+    return false;
+  }
+  report.ask("parallelism.expert_tensor",
+             fmt::format("Megatron-LM does not read --{}, and takes the tensor size; --expert-tensor-parallel-size may "
+                         "be meant",
+                         name));
+  return true;
+}
+
 void map_expert_degrees(const Flags& flags, Era era) {
   map_degree(flags, {"expert-model-parallel-size", "moe-expert-parallel-size"}, "parallelism.expert");
+  if (asks_for_misspelt_size(flags)) return;
   Report& report = flags.report();
   const char *const kSize = "expert-tensor-parallel-size", *const kCut = "enable-expert-tensor-parallelism";
   if (flags.find(kSize) != nullptr)

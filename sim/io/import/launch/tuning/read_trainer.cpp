@@ -8,6 +8,7 @@
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/stage_names.h"
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
@@ -66,13 +67,6 @@ constexpr KeyRule kTrainerKeys[] = {
     {"line_by_line mlm_probability"},  // every token has its logits, masked or not
     {kNoEffectKeys}};
 
-// A fork of LLaMA-Factory may add data to a stage and name it anew: "sotopia_sft".
-std::string own_stage(const std::string& stage) {
-  for (const char* plain : {"sft", "pt"})
-    if (stage.ends_with(std::string("_") + plain)) return plain;
-  return stage;
-}
-
 constexpr std::string_view kModelKeys[] = {"model_name_or_path",
                                            "model_name",
                                            "model_id",
@@ -89,7 +83,7 @@ constexpr std::string_view kModelKeys[] = {"model_name_or_path",
 
 void refuse_other_stages(const Settings& settings, Report& report) {
   const std::string named = settings.text({"stage"}).value_or("sft");
-  const std::string stage = own_stage(named);
+  const std::string stage = plain_stage(named);
   if (stage != named)
     report.approximate("stage",
                        in_quotes(named) + " is a stage of the program's own; by its name it trains as " + stage);
