@@ -244,6 +244,25 @@ void take_program_of_trl(const Taken& taken) {
   if (is_on(taken.arguments, "use-peft")) taken.add_default("lora-r", {"16"});
 }
 
+// LMFlow: a command of examples/finetune.py with its data set and LoRA, or one with a flag of its own.
+bool is_lmflow(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
+  const auto has = [&](const char* name) { return last_of(arguments, name) != nullptr; };
+  const bool example = program.front().ends_with("examples/finetune.py") && has("dataset-path");
+  return is_on(arguments, "use-lora") && (example || has("save-aggregated-lora"));
+}
+
+// OptimalScale/LMFlow, src/lmflow/models/hf_decoder_model.py (2023) and hf_model_mixin.py: products that no flag names
+// are PEFT's of the model's type (peft/utils/constants.py). Most types have q_proj and v_proj, OPT and Llama among
+// them.
+void take_lmflow(const Taken& taken) {
+  taken.origins.program = "LMFlow, which leaves the products to PEFT";
+  const std::string model = lower_case(value_of(taken.arguments, "model-name-or-path"));
+  constexpr std::string_view kFused[] = {"pythia", "neox", "bloom", "falcon", "chatglm"};
+  const bool fused = std::ranges::any_of(kFused, [&](std::string_view word) { return model.find(word) != model.npos; });
+  const bool attn = model.find("gpt2") != model.npos;
+  taken.add_default("lora-target-modules", {fused ? "query_key_value" : attn ? "c_attn" : "q_proj,v_proj"});
+}
+
 // The defaults of DeepSpeed-Chat's first step: DeepSpeedExamples, applications/DeepSpeed-Chat,
 // training/step1_supervised_finetuning/main.py.
 void take_deepspeed_chat(const Taken& taken) {
@@ -302,6 +321,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (!program.empty()) take_chat_program(program, taken);
   if (!program.empty() && is_of_trl(program)) take_program_of_trl(taken);
+  if (!program.empty() && is_lmflow(program, arguments)) take_lmflow(taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);
   else if (is_llama_recipes(arguments))

@@ -567,6 +567,19 @@ TEST(TrainerScript, TextsThatAreNotGroupedAreSequencesOfTheirOwn) {
   EXPECT_EQ(refused_lines(report), "");
 }
 
+TEST(TrainerScript, LmflowLeavesTheProductsToPeft) {
+  const auto targets = [](const std::string& model, const std::string& flags) {
+    return read_test_launch(
+               "deepspeed --num_gpus 8 examples/finetune.py --dataset_path a --model_name_or_path " + model +
+                   " --block_size 512 --fp16 --per_device_train_batch_size 1 --use_lora 1 --lora_r 8 " + flags,
+               "train.sh")
+        .at("training.targets");
+  };
+  EXPECT_EQ(targets("facebook/opt-1.3b", ""), Json::array({"q_proj", "v_proj"}));
+  EXPECT_EQ(targets("facebook/opt-1.3b", "--lora_target_modules all-linear"), Json::array({"all-linear"}));
+  EXPECT_EQ(targets("EleutherAI/pythia-1b", "").size(), 1U);
+}
+
 TEST(TrainerScript, OmniQuantIsNoMultimodalModel) {
   const Folder folder;
   const auto with = [&](const std::string& model) {
