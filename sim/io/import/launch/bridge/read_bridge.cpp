@@ -202,6 +202,53 @@ void map_peft(const Settings& settings) {
               settings.report());
 }
 
+// Settings of the communication and of the gradients beside the rows of a perf_matrix; comm_overlap wins over ddp.
+void map_overlaps_beside_rows(const Settings& settings) {
+  Report& report = settings.report();
+  const auto map_switch = [&](Names names, const char* key) {
+    for (const std::string_view name : names) {
+      const auto text = settings.text({name});
+      const auto value = text ? switch_of(*text) : std::nullopt;
+      if (!value) continue;
+      report.map(key, *value, std::string(name));
+      break;
+    }
+    for (const std::string_view name : names) (void)settings.at(name);
+  };
+  map_switch({"comm_overlap.overlap_grad_reduce", "ddp.overlap_grad_reduce"}, "overlap.grad_reduce");
+  map_switch({"comm_overlap.overlap_param_gather", "ddp.overlap_param_gather"}, "overlap.param_gather");
+  const bool sharded = report.at("parallelism.sequence_parallel") == Json(true);
+  if (sharded || !settings.on({"comm_overlap.tp_comm_overlap"}))
+    map_switch({"comm_overlap.tp_comm_overlap"}, "overlap.tensor_parallel");
+  const char* const kReduced = "mixed_precision.grad_reduce_in_fp32";
+  const auto text = settings.text({kReduced});
+  if (const auto wide = text ? switch_of(*text) : std::nullopt)
+    report.map("precision_recipe.gradients", *wide ? "fp32" : "bf16", kReduced);
+}
+
+// The container beside a perf_matrix holds for every row. Its other keys are sorted as those of a dump.
+void map_beside_rows(const Json& container, Report& report) {
+  if (!container.is_object()) return;
+  const Settings settings(container, report);
+  map_overlaps_beside_rows(settings);
+  for (const char* key :  // read with the row
+       {"model.pipeline_model_parallel_layout", "model.recompute_granularity", "model.recompute_modules"})
+    (void)settings.at(key);
+  std::vector<Argument> notes;
+  megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
+                                megatron::SameNamed::kSideNotes, notes);
+  for (const Argument& one : notes) {
+    const auto rule = megatron::rule_of(one.name);
+    if (rule && rule->effect == megatron::Effect::kRefused)
+      report.refuse(one.place, rule->because);
+    else if (rule && rule->effect == megatron::Effect::kNoted)
+      report.approximate(one.place, rule->because);
+    else
+      report.ignore(one.place, "");
+  }
+  settings.sort_rest(kKeys);
+}
+
 }  // namespace
 
 bool is_bridge(const Json& document) {
@@ -216,7 +263,12 @@ bool is_bridge(const Json& document) {
 }
 
 void read_bridge(const Json& document, const std::string& stem, const std::string& row, Report& report) {
-  if (document.contains("perf_matrix")) return read_perf_matrix(document, stem, row, report);
+  if (document.contains("perf_matrix")) {
+    read_perf_matrix(document, stem, row, report);
+    const bool chosen = std::ranges::none_of(report.asked, [](const Asked& one) { return one.key == "row"; });
+    if (chosen && document.contains("ConfigContainer")) map_beside_rows(document.at("ConfigContainer"), report);
+    return;
+  }
   const Settings settings(document.contains("ConfigContainer") ? document.at("ConfigContainer") : document, report);
   std::vector<Argument> arguments = arguments_of_words(settings, kBridgeWords);
   add_activation(settings, arguments);

@@ -89,6 +89,28 @@ TEST(ReadBridge, RowsOfDeepSeekHaveTheLayoutAndTheRecomputingOfTheirRecipe) {
   }));
 }
 
+TEST(ReadBridge, TheContainerBesideRowsHoldsForThem) {
+  const auto read = [](const std::string& container) {
+    return read_test_launch("ConfigContainer:\n" + container +
+                                "perf_matrix:\n  h100:\n    num_gpus_64:\n      common: {seq_length: 4096, mbs: 1, "
+                                "gbs: 64, tp: 2, pp: 1}\n      bf16:\n",
+                            "llama3_8b_llm_pretrain.yaml");
+  };
+  const Report plain = read("  logger: {log_interval: 1}\n");
+  EXPECT_EQ(refused_lines(plain), "");
+  EXPECT_EQ(plain.at("overlap.grad_reduce"), Json(true));
+  EXPECT_EQ(plain.at("precision_recipe.gradients"), Json("bf16"));
+  const Report off = read(
+      "  ddp: {overlap_grad_reduce: true, overlap_param_gather: false}\n  comm_overlap: {overlap_grad_reduce: false}\n"
+      "  mixed_precision: {grad_reduce_in_fp32: true}\n  model: {cross_entropy_fusion_impl: te}\n");
+  EXPECT_EQ(refused_lines(off), "");
+  EXPECT_EQ(off.at("overlap.grad_reduce"), Json(false)) << "comm_overlap wins over ddp";
+  EXPECT_EQ(off.at("overlap.param_gather"), Json(false));
+  EXPECT_EQ(off.at("precision_recipe.gradients"), Json("fp32"));
+  EXPECT_TRUE(off.names("model.cross_entropy_fusion_impl"));
+  EXPECT_NE(refused_lines(read("  model: {num_layers: 4}\n")).find("model.num_layers"), std::string::npos);
+}
+
 TEST(ReadBridge, AdaptersAreThoseOfItsLora) {
   const Report report = read_overrides("peft: {dim: 8, alpha: 16, target_modules: [linear_qkv, linear_fc2]}\n");
   EXPECT_EQ(refused_lines(report), "");
