@@ -154,7 +154,19 @@ void map_switches(const Settings& settings, bool plain_adam, Report& report) {
     report.map("parallelism.embedding_and_head_as_layers", true, "ASYM_PP_EMBED, ASYM_PP_LOSS");
 }
 
+// conf/megatron_gpt_peft_tuning_config.yaml: activation_func_fp8_input_store, in round 4.0 fp8_activation_input_store.
+// Megatron-Core keeps the input of SwiGLU in fp8 for the backward pass (TransformerConfig).
+void note_narrow_activations(const Settings& settings, Report& report) {
+  const auto stated = settings.find({"FP8_ACTIVATION", "FP8_ACT"});
+  if (!stated) return;
+  if (settings.on({"FP8_ACTIVATION", "FP8_ACT"}))
+    report.approximate(stated->from, "inputs of the activation function are kept in 16 bits, which takes more memory");
+  else
+    report.ignore(stated->from, "");
+}
+
 void map_precision(const Settings& settings, Report& report) {
+  note_narrow_activations(settings, report);
   const bool fp4 = settings.on({"FP4"}), fp8 = settings.on({"FP8"});
   if (fp4)
     report.map("precision", "nvfp4", settings.find({"FP4"})->from);

@@ -51,6 +51,20 @@ TEST(ReadMlperf, FormatsThatChangeDuringTheRunAreNamed) {
                    .names("HEALING_ITER"));
 }
 
+TEST(ReadMlperf, ActivationsThatAreKeptInFp8AreNamed) {
+  for (const char* name : {"FP8_ACTIVATION", "FP8_ACT"}) {
+    const auto read = [&](const char* value) {
+      return read_test_launch(std::string(kVariables) + "export FP8=True\nexport " + name + "=" + value + "\n", kName);
+    };
+    const Report on = read("True");
+    EXPECT_EQ(refused_lines(on), "");
+    EXPECT_TRUE(std::ranges::any_of(on.assumed, [&](const Assumed& one) {
+      return one.key.find(name) != std::string::npos && one.because.find("more memory") != std::string::npos;
+    }));
+    EXPECT_FALSE(read("0").ignored.empty());
+  }
+}
+
 // No conf/ is there: the round tells the optimizer.
 TEST(ReadMlperf, LoraOfTheFirstRoundShardsNothing) {
   const auto read = [](const std::string& round) {
