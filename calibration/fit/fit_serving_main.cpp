@@ -56,7 +56,12 @@ Json all_reduces(const measured::Samples& samples, cost::AllReduceKernels kernel
 /// TensorRT-LLM's XQA kernels read keys and values once for a group of query heads. On Hopper its tables follow one law
 /// for groups of 2 to 16. Groups of 24 and 32 take longer, and from 48 on each head reads by itself.
 constexpr std::int64_t kFewestXqa = 2, kMostXqa = 16;
-const std::vector<std::string> kEngines{"trt-llm", "vllm", "sglang"};
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) names.emplace_back(name_of(kernels));
+  return names;
+}
 
 struct DecodeTables {
   const measured::Samples& samples;
@@ -80,7 +85,7 @@ Json fitted_kinds(const DecodeTables& tables, DecodeChoice choice) {
 Json decode_laws(const DecodeTables& tables, const std::string& gpu_law) {
   Json laws{{"kernels", gpu_law}}, engines = Json::object();
   laws.update(fitted_kinds(tables, {.engine = gpu_law}));
-  for (const std::string& engine : kEngines) {
+  for (const std::string& engine : engine_names()) {
     if (engine == gpu_law) continue;
     const bool xqa = engine == "trt-llm";
     DecodeChoice choice{.engine = engine};
@@ -112,7 +117,7 @@ int run(int argc, char** argv) {
   app.add_option("--gb-per-s", bandwidth, "memory bandwidth of the datasheet")->required();
   app.add_option("--source", source, "address and revision of the tables")->required();
   app.add_option("--gpu-law", gpu_law, "engine whose decode kernels give the laws of the GPU: trt-llm, vllm or sglang")
-      ->check(CLI::IsMember(kEngines));
+      ->check(CLI::IsMember(engine_names()));
   app.add_option("TABLES", files, "CSV, or CSV in gzip")->required();
   CLI11_PARSE(app, argc, argv);
 

@@ -11,7 +11,7 @@
 
 namespace foretoken::fit {
 
-/// Which rows of the tables a law is fitted on.
+/// The rows of the tables that a law is fitted on.
 struct DecodeChoice {
   cost::CacheKind kind = cost::CacheKind::kWide;
   std::string engine{};                               ///< whose kernels; empty: anyone's

@@ -65,11 +65,11 @@ void read_decode(const Node& node, cost::ServingLaws& laws) {
   laws.decode = read_decode_laws(node);
   if (!laws.decode.contains(cost::CacheKind::kWide))  // the question still needs a law, and gets no answer
     laws.decode[cost::CacheKind::kWide] = read_decode_law(node.object("cache_16_bit"));
-  laws.decode_kernels =
-      node.one_of_or("kernels", laws.decode_kernels, {{"trt-llm", "trt-llm"}, {"vllm", "vllm"}, {"sglang", "sglang"}});
+  laws.decode_kernels = read_decode_engine(node, "kernels", laws.decode_kernels);
   const Node engines = node.object_or_empty("engines");
   engines.allow_only({"trt-llm", "vllm", "sglang"});
-  for (const std::string_view name : {"trt-llm", "vllm", "sglang"}) {
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
+    const std::string_view name = name_of(kernels);
     const auto engine = engines.find_object(name);
     if (!engine) continue;
     engine->allow_only({"fewest_shared", "most_shared", "cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
@@ -121,6 +121,10 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 }
 
 }  // namespace
+
+std::string read_decode_engine(const Node& node, std::string_view key, const std::string& otherwise) {
+  return node.one_of_or(key, otherwise, {{"trt-llm", "trt-llm"}, {"vllm", "vllm"}, {"sglang", "sglang"}});
+}
 
 cost::ServingLaws read_serving_laws(const Node& node) {
   node.allow_only({"gpu", "decode_attention", "l2_cache", "mxfp4_experts", "marlin_experts", "small_all_reduce"});

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sim/cost/kernels/decode_attention.h"
 #include "sim/io/json/data_path.h"
@@ -11,6 +12,9 @@
 namespace foretoken::io {
 
 inline constexpr DataKind kServingLaws{"set of serving laws", "calibration/serving"};
+
+/// Reads a key that names an engine with decode kernels of its own: trt-llm, vllm or sglang.
+[[nodiscard]] std::string read_decode_engine(const Node& node, std::string_view key, const std::string& otherwise);
 
 [[nodiscard]] cost::ServingLaws read_serving_laws(const Node& node);
 

@@ -11,18 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "sim/io/json/test_text.h"
-#include "sim/io/model/read_model.h"
-#include "sim/model/counts/parameters.h"
+#include "sim/io/model/test_published.h"
 
 namespace foretoken::io {
 namespace {
-
-struct PublishedConfig {
-  const char* name;  ///< on huggingface.co, the source of config and count
-  const char* config;
-  std::int64_t parameters;
-};
 
 constexpr PublishedConfig kPublished[] = {
     {"Qwen/Qwen3-32B",
@@ -175,17 +167,7 @@ constexpr PublishedConfig kPublished[] = {
          "tie_word_embeddings": true})",
      1'711'376'384}};
 
-TEST(NewerFamilies, ParameterCountsOfPublishedCheckpoints) {
-  for (const PublishedConfig& published : kPublished) {
-    SCOPED_TRACE(published.name);
-    Findings findings;
-    const auto document = document_from_text(published.config, "t.json", findings);
-    ASSERT_TRUE(document);
-    const model::Transformer model = read_model(document->root(findings), "t");
-    EXPECT_EQ(lines_of(findings.complaints), "");
-    EXPECT_EQ(static_cast<std::int64_t>(model::total_parameters(model)), published.parameters);
-  }
-}
+TEST(NewerFamilies, ParameterCountsOfPublishedCheckpoints) { expect_parameters(kPublished); }
 
 // Keys of neuronx-distributed beside those of a model. Experts in some layers would be another shape.
 TEST(NewerFamilies, SettingsOfTheRunInAConfigChangeNothing) {

@@ -1,4 +1,4 @@
-// What a model's config.json says about the format of its stored weights.
+// Reads the format of a model's stored weights from its config.json.
 //
 // Source: transformers v4.46, trainer.py (Trainer.__init__ refuses a quantised model without adapters, and methods that
 // do not support training) and utils/quantization_config.py (BitsAndBytesConfig).

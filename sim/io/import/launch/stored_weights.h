@@ -1,4 +1,4 @@
-// What a model's config.json says about the format of its stored weights.
+// Reads the format of a model's stored weights from its config.json.
 #pragma once
 
 #include <string>
