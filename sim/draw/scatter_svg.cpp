@@ -98,6 +98,13 @@ double room_for_names(const std::vector<Series>& series) {
   return room;
 }
 
+std::string points_of(const Series& one, std::size_t place, const ToPixels& to_x, const ToPixels& to_y) {
+  std::string svg;
+  for (std::size_t p = 0; p < one.points.size(); ++p)
+    svg += mark(place, to_x(one.points[p].first), to_y(one.points[p].second), one.labels.empty() ? "" : one.labels[p]);
+  return svg;
+}
+
 std::string start(const std::string& title, double names) {
   const double width = kSquareRight + names, height = kSquareBottom + 50;
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
@@ -135,11 +142,10 @@ std::string scatter_svg(const std::string& title, const ScatterAxis& x, const Sc
                             {"stroke", "#888"}}) +
            "\n";
 
+  for (std::size_t s = 0; s < series.size(); ++s)
+    if (series[s].behind) svg += points_of(series[s], s, to_x, to_y);
   for (std::size_t s = 0; s < series.size(); ++s) {
-    for (std::size_t p = 0; p < series[s].points.size(); ++p) {
-      const auto& [px, py] = series[s].points[p];
-      svg += mark(s, to_x(px), to_y(py), series[s].labels.empty() ? "" : series[s].labels[p]);
-    }
+    if (!series[s].behind) svg += points_of(series[s], s, to_x, to_y);
     const double row = kSquareTop + 14 + kRow * static_cast<double>(s);
     svg += mark(s, kSquareRight + 18, row) + text({{"x", kSquareRight + kBeforeName}, {"y", row + 4}}, series[s].name) +
            "\n";

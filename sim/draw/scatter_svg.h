@@ -11,6 +11,7 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   std::vector<std::string> labels{};  ///< shown over a point; empty, or one for each
+  bool behind = false;                ///< other series are drawn over it
 };
 
 struct ScatterAxis {

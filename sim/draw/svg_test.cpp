@@ -51,6 +51,18 @@ TEST(Scatter, PointsLieWhereTheirValuesSay) {
   EXPECT_THAT(svg, HasSubstr(">1000</text>"));
 }
 
+TEST(Scatter, ASeriesBehindTheOthersIsDrawnFirst) {
+  const ScatterAxis axis{.title = "x", .low = 0, .high = 10, .logarithmic = false, .tick = 1};
+  const auto place_of_second = [&](bool behind) {
+    const std::string svg = scatter_svg(
+        "t", axis, axis,
+        {{.name = "a", .points = {{1, 1}}}, {.name = "b", .points = {{10, 10}}, .labels = {}, .behind = behind}}, {});
+    return svg.find("<circle cx=\"590.0\" cy=\"40.0\"") < svg.find("<circle cx=\"122.0\"");
+  };
+  EXPECT_FALSE(place_of_second(false));
+  EXPECT_TRUE(place_of_second(true));
+}
+
 TEST(Scatter, LongNamesHaveRoomBesideTheSquare) {
   const ScatterAxis axis{.title = "x", .low = 0, .high = 10, .logarithmic = false, .tick = 1};
   const auto drawn = [&](const std::string& name) {

@@ -43,7 +43,8 @@ std::string service_search_svg(const ServiceSearchAnswer& answer) {
     const double time = is_static || !prediction.tpot ? prediction.latency.mean : 1000 * prediction.tpot->mean;
     return draw::Point(time, prediction.tokens_per_s_per_gpu);
   };
-  draw::Series others{.name = "not on the front", .points = {}}, rest{.name = "front, other layouts", .points = {}};
+  draw::Series others{.name = "not on the front", .points = {}, .labels = {}, .behind = true},
+      rest{.name = "front, other layouts", .points = {}};
   std::vector<draw::Series> layouts;
   std::map<std::string, std::size_t> place;
   std::vector<bool> on_front(answer.search.fitting.size());
