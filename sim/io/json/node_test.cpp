@@ -6,22 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/io/json/parse_json.h"
+#include "sim/io/json/test_text.h"
 
 namespace foretoken::io {
 namespace {
-
-/// Parses `text`, asks `read` of the root, and returns the complaints, one a line.
-template <class Read>
-std::string complaints_of(std::string_view text, Read read) {
-  Findings findings;
-  const auto value = parse_json(text, "t.json", findings);
-  const Source source{.file = "t.json"};
-  if (value) read(Node(*value, source, findings));
-  std::string lines;
-  for (const Complaint& complaint : findings.complaints.listed()) lines += complaint.line() + "\n";
-  return lines;
-}
 
 struct NumberCase {
   const char* name;
