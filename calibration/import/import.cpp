@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "calibration/import/exchange_csv.h"
+#include "calibration/import/experts_csv.h"
 #include "calibration/import/inference/decode_csv.h"
 #include "calibration/import/kernel_csv.h"
 #include "calibration/import/nccl/nccl_tests_json.h"
@@ -90,6 +91,11 @@ Samples import_samples(const fs::path& folder_or_file) {
 Samples import_csv(const std::string& text, const std::string& file, const RowChoice& choice) {
   const std::string_view header = std::string_view(text).substr(0, text.find_first_of("\r\n"));
   if (is_exchange_csv(header)) return parse_exchange_csv(text, file, choice);
+  if (is_experts_csv(header)) {
+    Samples layers;
+    layers.experts = parse_experts_csv(text, file, choice, ExpertRanks::kAny);
+    return layers;
+  }
   if (is_decode_csv(header)) return parse_decode_csv(text, file, choice);
   return is_kernel_csv(header) ? parse_kernel_csv(text, file, choice) : parse_gemm_csv(text, file, {.choice = choice});
 }

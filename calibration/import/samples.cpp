@@ -140,6 +140,7 @@ void Samples::append(Samples other) {
   append_kind(exchanges, other.exchanges, shift);
   append_kind(decodes, other.decodes, shift);
   append_kind(small_all_reduces, other.small_all_reduces, shift);
+  experts.insert(experts.end(), other.experts.begin(), other.experts.end());
   append_kind(host, other.host, shift);
   append_kind(clocks, other.clocks, shift);
   notes.insert(notes.end(), other.notes.begin(), other.notes.end());
@@ -147,7 +148,7 @@ void Samples::append(Samples other) {
 
 std::size_t Samples::size() const {
   return gemms.size() + kernels.size() + attention.size() + layers.size() + collectives.size() + exchanges.size() +
-         decodes.size() + small_all_reduces.size() + host.size() + clocks.size();
+         decodes.size() + small_all_reduces.size() + experts.size() + host.size() + clocks.size();
 }
 
 std::string_view name_of(Collective kind) {

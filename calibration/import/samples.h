@@ -125,6 +125,25 @@ struct DecodeSample {
   [[nodiscard]] std::int64_t shared() const { return latent ? 1 : shape.heads / shape.kv_heads; }
 };
 
+/// The experts of one GPU, as an engine of inference runs them forward: the choice of experts, copies of the tokens in
+/// expert order, two grouped products with an activation between them, and the weighted sum.
+struct ExpertSample {
+  std::int64_t tokens = 1, hidden = 1;
+  std::int64_t width = 1;  ///< of one expert on this GPU
+  std::int64_t per_token = 1;
+  std::int64_t experts = 1;  ///< of all ranks
+  std::int64_t ranks = 1;    ///< that share the experts out; tokens are those of all
+  bool gated = true;         ///< the first product makes two numbers for each of the width
+  Precision precision = Precision::kBf16;
+  std::string kernel{};  ///< as the table names it
+  bool balanced = true;  ///< every expert gets as many rows
+  Seconds time{};
+
+  /// Rows of all experts; with several ranks those of all ranks.
+  [[nodiscard]] double rows() const { return static_cast<double>(tokens) * static_cast<double>(per_token); }
+  [[nodiscard]] double rows_of_expert() const { return rows() / static_cast<double>(experts); }
+};
+
 /// An all-reduce inside a node by an engine's own kernel, `bytes` those of one rank.
 struct SmallAllReduceSample {
   std::string implementation;
@@ -171,6 +190,7 @@ struct Samples {
   std::vector<From<ExchangeSample>> exchanges;                ///< of tables only
   std::vector<From<DecodeSample>> decodes;                    ///< of tables only
   std::vector<From<SmallAllReduceSample>> small_all_reduces;  ///< of tables only
+  std::vector<ExpertSample> experts;                          ///< of tables only
   std::vector<From<HostSample>> host;
   std::vector<From<ClockSample>> clocks;
   std::vector<std::string> notes;  ///< notes for the user: a dropped partial line, a table cut short

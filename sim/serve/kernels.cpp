@@ -86,6 +86,14 @@ const cost::NarrowExpertsLaw* experts_law(const Service& service) {
   return law ? &*law : nullptr;
 }
 
+cost::FoundExperts expert_layers(const Service& service) {
+  if (!service.laws || service.engine.experts.empty() || service.moe_backend != MoeBackend::kAuto) return {};
+  if (is_weight_only(service.precision) || is_wide(service.precision)) return {};
+  const Precision computed = computes_in(service.precision, service.profile);
+  const Precision precision = computed == Precision::kFp16 ? Precision::kBf16 : computed;
+  return cost::experts_or_stand_in(service.engine.experts, precision, service.laws->experts);
+}
+
 // Weights of 8 or 4 bits are widened inside the product. It computes as in 16 bits, and reads fewer bytes:
 //
 //   t = max(t16 - (bytes16 - bytes) / rate, bytes / rate, m / 4096 x t16 of 4096 rows)

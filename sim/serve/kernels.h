@@ -44,6 +44,10 @@ enum class CacheReading : std::uint8_t {
 /// Returns the law of the service's experts in MXFP4; nullptr where no table of the GPU has their kernels.
 [[nodiscard]] const cost::NarrowExpertsLaw* experts_law(const Service& service);
 
+/// Returns the laws of whole layers of experts by the engine's kernels, or by those of another engine. No laws: the
+/// engine or the GPU has none in the service's precision, or the service chose kernels (moe.backend).
+[[nodiscard]] cost::FoundExperts expert_layers(const Service& service);
+
 /// Time of one product whose weights have the service's precision. The shape's own precision is that of its operands.
 [[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service);
 

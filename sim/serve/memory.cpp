@@ -13,25 +13,30 @@
 #include "sim/model/counts/parameters.h"
 #include "sim/serve/passes.h"
 #include "sim/serve/run/static_batch.h"
+#include "sim/serve/served_ops.h"
 
 namespace foretoken::serve {
 namespace {
 
 constexpr std::int64_t kFusedHeadDim = 64;
 
-/// Bytes of a weight: of a matrix of the experts, of another matrix, of the rest.
+/// Bytes of a weight: of a matrix of the experts, of attention, of another matrix, of the rest.
 struct WeightBytes {
-  double expert = 2, matrix = 2, other = 2;
+  double expert = 2, attention = 2, matrix = 2, other = 2;
 };
 
 double block_bytes(const model::BlockOps& block, const model::LayerContext& context, WeightBytes bytes) {
-  model::BlockOps matrices;
-  for (const model::Weight& weight : block.weights)
-    if (weight.kind == model::WeightKind::kMatrix) matrices.weights.push_back(weight);
+  model::BlockOps matrices, of_attention;
+  for (const model::Weight& weight : block.weights) {
+    if (weight.kind != model::WeightKind::kMatrix) continue;
+    matrices.weights.push_back(weight);
+    if (is_of_attention(weight.name)) of_attention.weights.push_back(weight);
+  }
   const double experts = model::local_expert_parameters(matrices, context);
-  const double others = model::local_parameters(matrices, context) - experts;
-  const double rest = model::local_parameters(block, context) - experts - others;
-  return experts * bytes.expert + others * bytes.matrix + rest * bytes.other;
+  const double attention = model::local_parameters(of_attention, context);
+  const double others = model::local_parameters(matrices, context) - experts - attention;
+  const double rest = model::local_parameters(block, context) - experts - attention - others;
+  return experts * bytes.expert + attention * bytes.attention + others * bytes.matrix + rest * bytes.other;
 }
 
 /// Tokens and sequences of the largest pass on one attention group. A static batch of `at_once` requests runs its
@@ -177,9 +182,10 @@ Bytes weights_of(const Service& service, const Degrees& degrees) {
   const model::LayerContext context = job.layer_context();
   const double wide = service.element_bytes();
   const WeightBytes narrow{.expert = weight_bytes(service.precision),
+                           .attention = weight_bytes(attention_precision(service)),
                            .matrix = weight_bytes(beside_experts(service.precision)),
                            .other = wide};
-  const WeightBytes whole{wide, wide, wide};
+  const WeightBytes whole{wide, wide, wide, wide};
   const auto kinds = model::decoder_layers(job.model, context);
   const model::BlockOps embedding = model::embedding_block(job.model, context);
   const model::BlockOps head = model::head_block(job.model, context);

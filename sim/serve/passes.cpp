@@ -160,13 +160,10 @@ GemmShape PassTimes::as_met(GemmShape shape, double all) const {
 Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
   const Engine& engine = service_.engine;
   if (const auto* product = std::get_if<GemmShape>(&op.work)) {
-    const bool head = op.role == model::OpRole::kHead;
-    const bool experts = product->kind == BatchKind::kGrouped;
-    const WeightPrecision precision = head      ? WeightPrecision::kBf16
-                                      : experts ? service_.precision
-                                                : beside_experts(service_.precision);
-    return engine.kernel + engine.product_factor * product_time(as_met(*product, all), precision, service_) +
-           integer_outputs(*product);
+    const WeightPrecision precision = precision_of(op, service_);
+    GemmShape shape = as_met(*product, all);
+    if (precision == WeightPrecision::kBf16 && shape.precision == Precision::kNvfp4) shape.precision = Precision::kBf16;
+    return engine.kernel + engine.product_factor * product_time(shape, precision, service_) + integer_outputs(*product);
   }
   if (const auto* kernel = std::get_if<MemoryBoundShape>(&op.work)) return memory_bound(*kernel);
   const auto row = step::communication_of(job_, op);
@@ -176,6 +173,25 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
     if (const auto small = small_all_reduce_time(row->payload, row->site.group.ranks, service_))
       return engine.collective + *small;
   return engine.collective + step::cost_of(*row, job_);
+}
+
+// Experts take the time of their whole layer where the GPU has a law of it.
+Seconds PassTimes::layer_time(const model::OpList& ops, double all) const {
+  const cost::FoundExperts found = expert_layers(service_);
+  const cost::ExpertLayerLaw* const law = found.laws == nullptr ? nullptr : found.laws->of(degrees_.expert);
+  if (law == nullptr || std::none_of(ops.begin(), ops.end(), is_experts)) return ops_time(ops, all);
+  const WithoutExperts layer = without_experts(ops);
+  const GemmShape first = as_met(layer.products.front(), all);
+  double weights = 0;
+  for (const GemmShape& product : layer.products) weights += real(product.n) * real(product.k);
+  return ops_time(layer.others, all) + cost::expert_layer_time({.tokens = all,
+                                                                .experts = layer.products.front().batch,
+                                                                .met = first.batch,
+                                                                .rows = first.m,
+                                                                .hidden = first.k,
+                                                                .weights = weights,
+                                                                .weight_bytes = weight_bytes(service_.precision)},
+                                                               *law);
 }
 
 Seconds PassTimes::ops_time(const model::OpList& ops, double all) const {
@@ -204,7 +220,7 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) 
     const model::OpList ops = served_layer(run.ops, context, job_.model, degrees_);
     const bool triton = service_.moe_backend == MoeBackend::kTriton && std::any_of(ops.begin(), ops.end(), is_experts);
     const Engine& engine = service_.engine;
-    times.layers.push_back(ops_time(ops, real(all)) + unfused + quantized_inputs(tokens) +
+    times.layers.push_back(layer_time(ops, real(all)) + unfused + quantized_inputs(tokens) +
                            (triton ? engine.triton->sorting(all) : Seconds(0)));
     times.launches.push_back((1 + real(std::ssize(ops))) * engine.launch +
                              (triton ? engine.triton->launch : Seconds(0)));

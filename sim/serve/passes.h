@@ -88,6 +88,7 @@ class PassTimes {
   [[nodiscard]] Seconds ops_time(const model::OpList& ops, double all) const;
   [[nodiscard]] Seconds op_time(const model::LayerOp& op, double all) const;
   [[nodiscard]] GemmShape as_met(GemmShape shape, double all) const;
+  [[nodiscard]] Seconds layer_time(const model::OpList& ops, double all) const;
   [[nodiscard]] const Dense& dense(std::int64_t tokens, std::int64_t all);
   [[nodiscard]] Seconds traffic(double bytes) const;
   [[nodiscard]] Seconds memory_bound(MemoryBoundShape kernel) const;

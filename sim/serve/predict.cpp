@@ -213,8 +213,27 @@ void assume_products_and_attention(const Service& service, std::vector<std::stri
                           service.cluster.gpu.name));
 }
 
+/// Says whose kernels time a layer of experts, where they are not the engine's own.
+void assume_expert_layers(const Service& service, std::vector<std::string>& assumptions) {
+  const std::string& engine = service.engine.experts;
+  const bool in_layers = service.precision != WeightPrecision::kMxfp4 && service.moe_backend == MoeBackend::kAuto;
+  if (engine.empty() || !in_layers) return;
+  const cost::FoundExperts found = expert_layers(service);
+  if (found.laws == nullptr)
+    assumptions.push_back(
+        fmt::format("experts in {} have the products of training, and every kernel beside them: no table of {} has "
+                    "their whole layer",
+                    name_of(service.precision), service.cluster.gpu.name));
+  else if (found.engine != engine)
+    assumptions.push_back(fmt::format("layers of experts take the time of {}'s kernels: no table of {} has those of {}",
+                                      found.engine, service.cluster.gpu.name, engine));
+}
+
 void assume_experts(const Service& service, std::vector<std::string>& assumptions) {
+  if (service.precision == WeightPrecision::kNvfp4 && service.model.latent)
+    assumptions.emplace_back("products of latent attention have weights of 16 bits, as NVIDIA's checkpoints in nvfp4");
   if (!service.model.experts) return;
+  assume_expert_layers(service, assumptions);
   const cost::NarrowExpertsLaw* law = experts_law(service);
   if (service.precision == WeightPrecision::kMxfp4 && law == nullptr)
     assumptions.push_back(

@@ -457,6 +457,69 @@ TEST(Serve, ExpertsInMxfp4HaveALawOfTheirOwn) {
   EXPECT_NEAR(product_time(shape, WeightPrecision::kMxfp4, service).value(), 3e-6 + bytes * 1e-9, 1e-8);
 }
 
+/// A law whose layers take so many microseconds, whatever their size.
+cost::ExpertLayerLaw constant_layer(double us) {
+  return {.launch = microseconds(us), .bandwidth = gigabytes_per_second(1e9), .rate = teraflops(1e9)};
+}
+
+/// Time of a pass that decodes eight requests, in microseconds.
+double decode_pass_us(const Service& service) {
+  PassTimes times(service, service.pool.degrees);
+  std::vector<des::Duration> stages;
+  times.time({.decoding = 8, .cached = 800}, stages);
+  return real(stages.front().ps) * 1e-6;
+}
+
+TEST(Serve, EachLayerOfExpertsTakesTheTimeOfTheEnginesLaw) {
+  Service service = service_with_experts(WeightPrecision::kBf16);
+  service.laws = cost::ServingLaws{};
+  service.engine.experts = "vllm";
+  cost::ExpertLayerLaws& laws = service.laws->experts["vllm"][Precision::kBf16];
+  laws.one_rank = constant_layer(10);
+  const double shorter = decode_pass_us(service);
+  laws.one_rank = constant_layer(110);
+  EXPECT_NEAR(decode_pass_us(service) - shorter, 100 * real(service.model.layers), 0.1);
+  service.moe_backend = MoeBackend::kTriton;
+  EXPECT_EQ(expert_layers(service).laws, nullptr) << "the question names other kernels";
+}
+
+TEST(Serve, ALayerOfExpertsIsTakenOutWhole) {
+  const Service service = service_with_experts(WeightPrecision::kBf16);
+  const model::LayerContext context = job_of(service, service.pool.degrees).layer_context();
+  const auto runs = model::decoder_layers(service.model, context);
+  const model::OpList ops = served_layer(runs.front().ops, context, service.model, service.pool.degrees);
+  const WithoutExperts layer = without_experts(ops);
+  EXPECT_EQ(layer.products.size(), 2);
+  const auto has = [&](std::string_view name) {
+    return std::any_of(layer.others.begin(), layer.others.end(), [&](const auto& op) { return op.name == name; });
+  };
+  EXPECT_TRUE(has("router"));
+  for (const std::string_view name : {"choose experts", "permute tokens", "expert activation", "sum over experts"})
+    EXPECT_FALSE(has(name)) << name;
+}
+
+TEST(Serve, LatentAttentionKeepsSixteenBitsBesideNvfp4) {
+  Service service = small_service();
+  service.precision = WeightPrecision::kNvfp4;
+  const model::LayerOp projection{.name = "projection", .role = model::OpRole::kLinear, .work = GemmShape{}};
+  const model::LayerOp mlp{.name = "fc1", .role = model::OpRole::kLinear, .work = GemmShape{}};
+  EXPECT_EQ(precision_of(projection, service), WeightPrecision::kNvfp4);
+  service.model.latent = model::LatentAttention{};
+  EXPECT_EQ(precision_of(projection, service), WeightPrecision::kBf16);
+  EXPECT_EQ(precision_of(mlp, service), WeightPrecision::kNvfp4);
+  service.precision = WeightPrecision::kFp8;
+  EXPECT_EQ(precision_of(projection, service), WeightPrecision::kFp8);
+}
+
+TEST(Serve, AnotherEnginesLayersOfExpertsAreNamed) {
+  Service service = service_with_experts(WeightPrecision::kBf16);
+  service.laws = cost::ServingLaws{};
+  service.engine.experts = "sglang";
+  EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the products of training")));
+  service.laws->experts["vllm"][Precision::kBf16].one_rank = constant_layer(10);
+  EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the time of vllm's kernels")));
+}
+
 TEST(Serve, FewerExpertsAreMetWhereSomeArePopular) {
   model::Experts experts{.count = 128, .per_token = 4};
   EXPECT_DOUBLE_EQ(experts.chance_met(1), 4.0 / 128);

@@ -45,7 +45,42 @@ OpList without_exchanges(OpList ops, double tokens, double hidden) {
   return kept;
 }
 
+/// Returns true for a product of experts.
+bool is_expert_product(const LayerOp& op) {
+  const auto* product = std::get_if<GemmShape>(&op.work);
+  return product != nullptr && product->kind == BatchKind::kGrouped;
+}
+
 }  // namespace
+
+bool is_of_attention(std::string_view name) {
+  return name == "qkv" || name == "queries" || name == "projection" || name.starts_with("query ") ||
+         name.starts_with("key-value ");
+}
+
+WeightPrecision attention_precision(const Service& service) {
+  const bool wide = service.precision == WeightPrecision::kNvfp4 && service.model.latent.has_value();
+  return wide ? WeightPrecision::kBf16 : beside_experts(service.precision);
+}
+
+WeightPrecision precision_of(const LayerOp& product, const Service& service) {
+  if (product.role == model::OpRole::kHead) return WeightPrecision::kBf16;
+  if (is_expert_product(product)) return service.precision;
+  return is_of_attention(product.name) ? attention_precision(service) : beside_experts(service.precision);
+}
+
+WithoutExperts without_experts(const OpList& ops) {
+  WithoutExperts layer;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const LayerOp& op = ops[i];
+    const bool quantises = op.name == "quantise" && i + 1 < ops.size() && is_expert_product(ops[i + 1]);
+    if (is_expert_product(op))
+      layer.products.push_back(std::get<GemmShape>(op.work));
+    else if (op.role != model::OpRole::kRouting && op.name != "expert activation" && !quantises)
+      layer.others.push_back(op);
+  }
+  return layer;
+}
 
 OpList served_layer(const model::BlockOps& block, const model::LayerContext& context, const model::Transformer& model,
                     const Degrees& degrees) {

@@ -11,6 +11,7 @@
 #include "calibration/fit/collectives/check_collectives.h"
 #include "calibration/fit/laws/attention_tables.h"
 #include "calibration/fit/laws/benchmark_clock.h"
+#include "calibration/fit/laws/fit_expert_layer.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/profiles/layer_time.h"
@@ -24,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kLargeSide = 1024, kLongSequence = 2048;
 constexpr double kLargeBytes = 1e6;
-constexpr double kLongCache = 1024;
+constexpr double kLongCache = 1024, kManyTokens = 1024;
 
 /// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
@@ -139,6 +140,24 @@ struct Checking {
     add(kind, ">= 1024 tokens", each >= kLongCache, cost::decode_attention_time(shape, *law), sample.time.median);
   }
 
+  /// A law holds for the kernel that its evidence names, and for experts that get as many rows each.
+  void expert_layer(const measured::ExpertSample& sample) {
+    const std::string kind = fmt::format("experts {} by {}", name_of(sample.precision), sample.kernel);
+    const cost::ExpertLayerLaw* law = nullptr;
+    if (serving != nullptr)
+      for (const auto& [engine, laws] : serving->experts)
+        if (const auto own = laws.find(sample.precision); own != laws.end()) {
+          const cost::ExpertLayerLaw* const each = own->second.of(static_cast<int>(sample.ranks));
+          if (each->evidence.source.ends_with(sample.kernel)) law = each;
+        }
+    if (law == nullptr || !sample.balanced) {
+      left_out.insert(law == nullptr ? kind : kind + ", experts of unequal popularity");
+      return;
+    }
+    add(kind, ">= 1024 tokens", real(sample.tokens) >= kManyTokens,
+        cost::expert_layer_time(expert_layer_of(sample), *law), sample.time);
+  }
+
   void small_all_reduce(const measured::SmallAllReduceSample& sample) {
     const std::string kind = fmt::format("small all-reduce {} of {} ranks", sample.implementation, sample.ranks);
     const auto kernels = measured::kernels_of(sample.implementation);
@@ -203,6 +222,7 @@ ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples
   for (const auto& sample : samples.layers) checking.layer(sample);
   for (const auto& sample : samples.exchanges) checking.exchange(sample);
   for (const auto& sample : samples.decodes) checking.decode(sample);
+  for (const auto& sample : samples.experts) checking.expert_layer(sample);
   for (const auto& sample : samples.small_all_reduces) checking.small_all_reduce(sample);
   for (const CollectiveTable& table : collective_tables(samples)) checking.collective(table);
   ProfileCheck check;

@@ -22,7 +22,7 @@ struct ErrorSummary {
 /// The rows of one kind and size.
 struct ErrorClass {
   std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "deepep dispatch across nodes",
-                     ///< "decode attention bf16 d128"
+                     ///< "decode attention bf16 d128", "experts fp8_block by deepgemm"
   std::string size;  ///< "m, n, k >= 1024", "seq >= 2048", ">= 1 MB"
   ErrorSummary errors{};
 };

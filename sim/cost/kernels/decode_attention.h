@@ -10,6 +10,7 @@
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
+#include "sim/cost/kernels/expert_layer.h"
 #include "sim/cost/kernels/narrow_experts.h"
 #include "sim/cost/kernels/small_all_reduce.h"
 
@@ -54,6 +55,7 @@ struct ServingLaws {
   std::optional<BytesPerSecond> l2_rate{};           ///< of reading from the L2 cache; nothing: not measured
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
+  EngineExperts experts{};                           ///< whole layers of experts, by the engine
   EngineAllReduces all_reduces{};                    ///< empty: NCCL is used
 };
 

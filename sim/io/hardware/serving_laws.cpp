@@ -107,6 +107,42 @@ cost::NarrowExpertsLaw read_narrow_experts(const Node& node) {
   return law;
 }
 
+cost::ExpertLayerLaw read_expert_layer(const Node& node) {
+  node.allow_only({"launch_us", "expert_us", "row_ps", "token_ps", "gb_per_s", "tflops", "sharpness", "provenance",
+                   "scaled_from", "source", "samples", "held_out", "median_error", "p90_error"});
+  const auto picoseconds = [&](std::string_view key) { return Seconds(node.number(key, kMicroseconds) * 1e-12); };
+  cost::ExpertLayerLaw law{.launch = microseconds(node.number("launch_us", kMicroseconds)),
+                           .expert = microseconds(node.number("expert_us", kMicroseconds)),
+                           .row = picoseconds("row_ps"),
+                           .token = picoseconds("token_ps"),
+                           .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
+                           .rate = teraflops(node.number("tflops", kPositive)),
+                           .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
+  law.evidence = read_law_evidence(node);
+  return law;
+}
+
+/// Reads the laws of layers of experts: by the engine, by the precision, on one expert rank or spread over several.
+cost::EngineExperts read_expert_layers(const Node& node) {
+  node.allow_only({"trt-llm", "vllm", "sglang"});
+  cost::EngineExperts laws;
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
+    const auto engine = node.find_object(name_of(kernels));
+    if (!engine) continue;
+    engine->allow_only({"bf16", "fp8", "fp8_block", "nvfp4"});
+    for (const Precision precision : {Precision::kBf16, Precision::kFp8, Precision::kFp8Block, Precision::kNvfp4}) {
+      const auto own = engine->find_object(name_of(precision));
+      if (!own) continue;
+      own->allow_only({"one_rank", "spread"});
+      cost::ExpertLayerLaws& both = laws[std::string(name_of(kernels))][precision];
+      if (const auto law = own->find_object("one_rank")) both.one_rank = read_expert_layer(*law);
+      if (const auto law = own->find_object("spread")) both.spread = read_expert_layer(*law);
+      if (!both.one_rank && !both.spread) own->complain("one_rank", "expected one_rank or spread, found neither");
+    }
+  }
+  return laws;
+}
+
 cost::SmallAllReduce read_small_all_reduce(const Node& node) {
   node.allow_only({"ranks", "bytes", "us"});
   cost::SmallAllReduce table{.ranks = static_cast<int>(node.whole("ranks", {.low = 2, .high = 1024}))};
@@ -127,7 +163,8 @@ std::string read_decode_engine(const Node& node, std::string_view key, const std
 }
 
 cost::ServingLaws read_serving_laws(const Node& node) {
-  node.allow_only({"gpu", "decode_attention", "l2_cache", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
+  node.allow_only(
+      {"gpu", "decode_attention", "l2_cache", "experts", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
   read_decode(node.object("decode_attention"), laws);
   if (const auto cache = node.find_object("l2_cache")) {
@@ -135,6 +172,7 @@ cost::ServingLaws read_serving_laws(const Node& node) {
     laws.l2_rate = gigabytes_per_second(cache->number("gb_per_s", kPositive));
     (void)cache->text("source");
   }
+  if (const auto experts = node.find_object("experts")) laws.experts = read_expert_layers(*experts);
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
   if (const auto sums = node.find_object("small_all_reduce")) {

@@ -5,6 +5,7 @@
 
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/json/document.h"
+#include "sim/io/json/test_text.h"
 
 namespace foretoken::io {
 namespace {
@@ -86,6 +87,36 @@ TEST(ServingLaws, WiderCachesNeverReadFaster) {
     narrow.cache_bytes = 1;
     EXPECT_LT(decode_attention_time(narrow, law(laws, kNarrow)), decode_attention_time(wide, law(laws, kWide))) << name;
   }
+}
+
+TEST(ServingLaws, LayersOfExpertsAreWithinFifteenPercentOfHeldOutRows) {
+  int fitted = 0;
+  for (const std::string& name : list_names(kServingLaws)) {
+    const cost::ServingLaws laws = shipped_laws(name);
+    for (const auto& [engine, precisions] : laws.experts)
+      for (const auto& [precision, both] : precisions)
+        for (const auto& each : {both.one_rank, both.spread}) {
+          if (!each) continue;
+          SCOPED_TRACE(name + " " + engine + " " + std::string(name_of(precision)));
+          EXPECT_LE(each->evidence.median_error, 0.15);
+          fitted += each->evidence.provenance == cost::Provenance::kFitted;
+        }
+  }
+  EXPECT_GE(fitted, 70);
+}
+
+TEST(ServingLaws, WrongLayersOfExpertsAreNamed) {
+  const auto complaints = [](std::string_view experts) {
+    return complaints_of(
+        std::string(R"({"gpu": "g", "decode_attention": {"cache_16_bit": {"launch_us": 1, "gb_per_s": 1, "step_us": 1,
+          "sharpness": 1, "provenance": "assumed", "source": "s"}}, "experts": )") +
+            std::string(experts) + "}",
+        [](const Node& root) { (void)read_serving_laws(root); });
+  };
+  EXPECT_EQ(complaints(R"({"vllm": {"bf16": {}}})"),
+            "t.json: /experts/vllm/bf16/one_rank: expected one_rank or spread, found neither\n");
+  EXPECT_NE(complaints(R"({"tgi": {}})"), "");
+  EXPECT_NE(complaints(R"({"vllm": {"fp32": {}}})"), "");
 }
 
 // Marlin widens weights to 16 bits and multiplies without the asynchronous products of Hopper.
