@@ -14,6 +14,10 @@
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/run_main.h"
 #include "calibration/import/import.h"
+#include "sim/base/error.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/document.h"
 
 namespace foretoken::fit {
 namespace {
@@ -78,36 +82,49 @@ std::vector<measured::ExpertSample> rows_of(const std::string& file, const Engin
 }
 
 /// Laws of one rank, and of 2 to 8 ranks.
-Json laws_of(const std::string& file, const EngineKernels& wanted, BytesPerSecond bandwidth,
-             const std::string& source) {
+Json laws_of(const std::string& file, const EngineKernels& wanted, const net::Gpu& gpu, const std::string& source) {
+  const auto peak = gpu.peak_of(wanted.precision == Precision::kFp8Block ? Precision::kFp8 : wanted.precision);
+  if (!peak) return {};
   constexpr double kMostRanks = 8;
   for (const std::string& kernel : wanted.kernels) {
     Json laws;
     const std::string from = fmt::format("{}, {}", source, kernel);
-    if (const auto law = fit_expert_layer(rows_of(file, wanted, kernel, 1, 1), bandwidth))
+    if (const auto law = fit_expert_layer(rows_of(file, wanted, kernel, 1, 1), gpu.memory_bandwidth, *peak))
       laws["one_rank"] = json_of(*law, from);
-    if (const auto law = fit_expert_layer(rows_of(file, wanted, kernel, 2, kMostRanks), bandwidth))
+    if (wanted.engine == "sglang") return laws;  // its rows of several ranks compute the experts of others, too
+    if (const auto law = fit_expert_layer(rows_of(file, wanted, kernel, 2, kMostRanks), gpu.memory_bandwidth, *peak))
       laws["spread"] = json_of(*law, from);
     if (!laws.empty()) return laws;
   }
   return {};
 }
 
+net::Gpu shipped_gpu(const std::string& name) {
+  const auto path = io::find_data_file(io::kGpus, name);
+  if (!path) throw ConfigError({{name, "", "no such GPU in topologies/gpus"}});
+  io::Findings findings;
+  const auto document = io::document_from_file(*path, findings);
+  net::Gpu gpu;
+  if (document) gpu = io::read_gpu(document->root(findings));
+  findings.throw_if_wrong();
+  return gpu;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fits the laws of layers of experts in calibration/serving/GPU.json."};
-  std::string source;
-  double bandwidth = 0;
+  std::string name, source;
   std::vector<std::pair<std::string, std::string>> tables;
-  app.add_option("--gb-per-s", bandwidth, "memory bandwidth of the datasheet")->required();
+  app.add_option("--gpu", name, "name of the GPU in topologies/gpus")->required();
   app.add_option("--source", source, "address and revision of the tables")->required();
   app.add_option("TABLES", tables, "engine (trt-llm, vllm, sglang) and its table, CSV or CSV in gzip")->required();
   CLI11_PARSE(app, argc, argv);
 
+  const net::Gpu gpu = shipped_gpu(name);
   Json json;
   for (const auto& [engine, file] : tables)
     for (const EngineKernels& wanted : engine_kernels())
       if (wanted.engine == engine)
-        if (Json laws = laws_of(file, wanted, BytesPerSecond(bandwidth * 1e9), source); !laws.empty())
+        if (Json laws = laws_of(file, wanted, gpu, source); !laws.empty())
           json[engine][name_of(wanted.precision)] = std::move(laws);
   fmt::print("{}\n", json.dump(2));
   return 0;

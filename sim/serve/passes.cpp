@@ -24,12 +24,6 @@ double imbalance_of(const Service& service, const Degrees& degrees) {
   return std::min(service.imbalance, real(degrees.expert));
 }
 
-/// Returns true for a product of experts.
-bool is_experts(const model::LayerOp& op) {
-  const auto* product = std::get_if<GemmShape>(&op.work);
-  return product != nullptr && product->kind == BatchKind::kGrouped;
-}
-
 }  // namespace
 
 double cached_keys(const PromptChunk& chunk, std::int64_t window) {
@@ -179,12 +173,14 @@ Seconds PassTimes::op_time(const model::LayerOp& op, double all) const {
 Seconds PassTimes::layer_time(const model::OpList& ops, double all) const {
   const cost::FoundExperts found = expert_layers(service_);
   const cost::ExpertLayerLaw* const law = found.laws == nullptr ? nullptr : found.laws->of(degrees_.expert);
-  if (law == nullptr || std::none_of(ops.begin(), ops.end(), is_experts)) return ops_time(ops, all);
+  if (law == nullptr || std::none_of(ops.begin(), ops.end(), is_expert_product)) return ops_time(ops, all);
   const WithoutExperts layer = without_experts(ops);
   const GemmShape first = as_met(layer.products.front(), all);
   double weights = 0;
   for (const GemmShape& product : layer.products) weights += real(product.n) * real(product.k);
-  return ops_time(layer.others, all) + cost::expert_layer_time({.tokens = all,
+  // With attention data, tokens are sent to the experts, and a rank has those that arrive: at most its rows.
+  const double arrived = std::min(all, real(first.batch) * real(first.m));
+  return ops_time(layer.others, all) + cost::expert_layer_time({.tokens = degrees_.attention_data > 1 ? arrived : all,
                                                                 .experts = layer.products.front().batch,
                                                                 .met = first.batch,
                                                                 .rows = first.m,
@@ -217,8 +213,9 @@ const PassTimes::Dense& PassTimes::dense(std::int64_t tokens, std::int64_t all) 
   context.sequence = tokens;
   const Seconds unfused = unfused_kernels(real(tokens));
   for (const model::LayerRunOps& run : model::decoder_layers(job_.model, context)) {
-    const model::OpList ops = served_layer(run.ops, context, job_.model, degrees_);
-    const bool triton = service_.moe_backend == MoeBackend::kTriton && std::any_of(ops.begin(), ops.end(), is_experts);
+    const model::OpList ops = without_idle_casts(served_layer(run.ops, context, job_.model, degrees_), service_);
+    const bool triton =
+        service_.moe_backend == MoeBackend::kTriton && std::any_of(ops.begin(), ops.end(), is_expert_product);
     const Engine& engine = service_.engine;
     times.layers.push_back(layer_time(ops, real(all)) + unfused + quantized_inputs(tokens) +
                            (triton ? engine.triton->sorting(all) : Seconds(0)));

@@ -213,20 +213,39 @@ void assume_products_and_attention(const Service& service, std::vector<std::stri
                           service.cluster.gpu.name));
 }
 
-/// Says whose kernels time a layer of experts, where they are not the engine's own.
+/// Most expert ranks of the tables that the laws of whole layers were fitted on.
+constexpr int kMostExpertRanks = 8;
+
+/// Says whose kernels time a layer of experts, where they are not the engine's own on this GPU and on as many ranks.
 void assume_expert_layers(const Service& service, std::vector<std::string>& assumptions) {
-  const std::string& engine = service.engine.experts;
+  const std::string &engine = service.engine.experts, &gpu = service.cluster.gpu.name;
   const bool in_layers = service.precision != WeightPrecision::kMxfp4 && service.moe_backend == MoeBackend::kAuto;
   if (engine.empty() || !in_layers) return;
   const cost::FoundExperts found = expert_layers(service);
-  if (found.laws == nullptr)
+  if (found.laws == nullptr) {
     assumptions.push_back(
         fmt::format("experts in {} have the products of training, and every kernel beside them: no table of {} has "
                     "their whole layer",
-                    name_of(service.precision), service.cluster.gpu.name));
-  else if (found.engine != engine)
-    assumptions.push_back(fmt::format("layers of experts take the time of {}'s kernels: no table of {} has those of {}",
-                                      found.engine, service.cluster.gpu.name, engine));
+                    name_of(service.precision), gpu));
+    return;
+  }
+  int ranks = 1;
+  for (const Pool& pool : pools_of(service)) ranks = std::max(ranks, pool.degrees.expert);
+  const cost::Evidence& evidence = found.laws->of(ranks)->evidence;
+  if (found.engine != engine)
+    assumptions.push_back(
+        fmt::format("layers of experts take the time of {}'s kernels: there is no law of {}'s", found.engine, engine));
+  if (evidence.provenance == cost::Provenance::kScaled)
+    assumptions.push_back(
+        fmt::format("layers of experts have the law of {}: {}", evidence.scaled_from, evidence.source));
+  if (ranks > 1 && !found.laws->spread)
+    assumptions.push_back(
+        fmt::format("layers of experts have the law of experts on each GPU: no table of {} has them spread by {}'s "
+                    "kernels",
+                    gpu, found.engine));
+  if (ranks > kMostExpertRanks)
+    assumptions.push_back(
+        fmt::format("layers of experts have the law of at most {} expert ranks, found {}", kMostExpertRanks, ranks));
 }
 
 void assume_experts(const Service& service, std::vector<std::string>& assumptions) {

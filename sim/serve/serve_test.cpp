@@ -483,6 +483,50 @@ TEST(Serve, EachLayerOfExpertsTakesTheTimeOfTheEnginesLaw) {
   EXPECT_EQ(expert_layers(service).laws, nullptr) << "the question names other kernels";
 }
 
+TEST(Serve, ALayerOfExpertsCountsTokensRowsAndWeights) {
+  Service service = service_with_experts(WeightPrecision::kBf16);
+  service.laws = cost::ServingLaws{};
+  service.engine.experts = "vllm";
+  std::optional<cost::ExpertLayerLaw>& law = service.laws->experts["vllm"][Precision::kBf16].one_rank;
+  law = constant_layer(0);
+  const double without = decode_pass_us(service);
+  const double layers = real(service.model.layers), hidden = real(service.model.hidden);
+  const auto added = [&] { return decode_pass_us(service) - without; };
+  law->token = Seconds(1e-9);
+  EXPECT_NEAR(added(), layers * 8 * hidden * 1e-3, 0.1) << "8 tokens";
+  law->token = {};
+  law->expert = microseconds(1);
+  EXPECT_NEAR(added(), layers * 8, 0.1) << "8 experts";
+  law->expert = {};
+  law->row = Seconds(1e-9);
+  EXPECT_NEAR(added(), layers * 16 * hidden * 1e-3, layers * 8 * hidden * 1e-3) << "two experts for each token";
+  EXPECT_GE(added(), layers * 16 * hidden * 1e-3 - 0.1) << "rows are rounded up";
+  law->row = {};
+  law->bandwidth = gigabytes_per_second(1);
+  const double met = 8 * (1 - std::pow(1 - 2.0 / 8, 8));  // experts that one of 8 tokens chooses
+  const double matrices = service.model.gated() ? 3 : 2;
+  EXPECT_NEAR(added(), layers * std::ceil(met) * matrices * 1024 * hidden * 2 * 1e-3, 1);
+}
+
+TEST(Serve, CastsBeforeWideAttentionAreLeftOut) {
+  Service service = small_service();
+  service.precision = WeightPrecision::kNvfp4;
+  const auto op = [](std::string_view name, bool product) {
+    model::LayerOp made{.name = name};
+    if (product)
+      made.work = GemmShape{};
+    else
+      made.work = MemoryBoundShape{};
+    return made;
+  };
+  const model::OpList ops{op("quantise", false), op("query down", true), op("quantise", false), op("fc1", true)};
+  EXPECT_EQ(without_idle_casts(ops, service).size(), 4);
+  service.model.latent = model::LatentAttention{};
+  const model::OpList kept = without_idle_casts(ops, service);
+  ASSERT_EQ(kept.size(), 3);
+  EXPECT_EQ(kept.front().name, "query down");
+}
+
 TEST(Serve, ALayerOfExpertsIsTakenOutWhole) {
   const Service service = service_with_experts(WeightPrecision::kBf16);
   const model::LayerContext context = job_of(service, service.pool.degrees).layer_context();
@@ -518,6 +562,11 @@ TEST(Serve, AnotherEnginesLayersOfExpertsAreNamed) {
   EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the products of training")));
   service.laws->experts["vllm"][Precision::kBf16].one_rank = constant_layer(10);
   EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the time of vllm's kernels")));
+  service.pool.degrees.expert = 2;
+  EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the law of experts on each GPU")));
+  service.laws->experts["vllm"][Precision::kBf16].one_rank->evidence = {
+      .provenance = cost::Provenance::kScaled, .scaled_from = "other-gpu", .source = "in proportion"};
+  EXPECT_THAT(assumptions_of(service), testing::Contains(testing::HasSubstr("the law of other-gpu: in proportion")));
 }
 
 TEST(Serve, FewerExpertsAreMetWhereSomeArePopular) {

@@ -45,13 +45,12 @@ OpList without_exchanges(OpList ops, double tokens, double hidden) {
   return kept;
 }
 
-/// Returns true for a product of experts.
+}  // namespace
+
 bool is_expert_product(const LayerOp& op) {
   const auto* product = std::get_if<GemmShape>(&op.work);
   return product != nullptr && product->kind == BatchKind::kGrouped;
 }
-
-}  // namespace
 
 bool is_of_attention(std::string_view name) {
   return name == "qkv" || name == "queries" || name == "projection" || name.starts_with("query ") ||
@@ -80,6 +79,20 @@ WithoutExperts without_experts(const OpList& ops) {
       layer.others.push_back(op);
   }
   return layer;
+}
+
+OpList without_idle_casts(OpList ops, const Service& service) {
+  const bool wide_attention =
+      weight_bytes(attention_precision(service)) > weight_bytes(beside_experts(service.precision));
+  if (!wide_attention) return ops;
+  OpList kept;
+  for (auto op = ops.begin(); op != ops.end(); ++op) {
+    const auto product =
+        std::find_if(op, ops.end(), [](const LayerOp& each) { return std::holds_alternative<GemmShape>(each.work); });
+    const bool casts = op->name == "quantise" || op->name == "arrange scales";
+    if (!casts || product == ops.end() || !is_of_attention(product->name)) kept.push_back(*op);
+  }
+  return kept;
 }
 
 OpList served_layer(const model::BlockOps& block, const model::LayerContext& context, const model::Transformer& model,

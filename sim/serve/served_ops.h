@@ -27,6 +27,12 @@ struct WithoutExperts {
 /// router's product, shared experts and collectives stay.
 [[nodiscard]] WithoutExperts without_experts(const model::OpList& ops);
 
+/// Returns true for a product of experts.
+[[nodiscard]] bool is_expert_product(const model::LayerOp& op);
+
+/// Takes out the casts in front of products of attention where these have 16 bits beside narrower ones.
+[[nodiscard]] model::OpList without_idle_casts(model::OpList ops, const Service& service);
+
 /// Returns true for a product of attention, or its weight, by the name that both have.
 [[nodiscard]] bool is_of_attention(std::string_view name);
 

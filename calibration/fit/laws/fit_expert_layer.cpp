@@ -26,14 +26,14 @@ struct LayerRow {
 };
 
 /// Weights that stay in the L2 cache between runs would seem to come faster than the memory gives them.
-cost::ExpertLayerLaw law_at(const Arguments& logs, BytesPerSecond datasheet) {
+cost::ExpertLayerLaw law_at(const Arguments& logs, BytesPerSecond bandwidth, FlopPerSecond peak) {
   const auto positive = [&](std::size_t i) { return rounded(std::exp(logs[i])); };
   return {.launch = Seconds(positive(0)),
           .expert = Seconds(positive(1)),
           .row = Seconds(positive(2)),
           .token = Seconds(positive(3)),
-          .bandwidth = std::min(datasheet, BytesPerSecond(positive(4))),
-          .rate = FlopPerSecond(positive(5)),
+          .bandwidth = std::min(bandwidth, BytesPerSecond(positive(4))),
+          .rate = std::min(peak, FlopPerSecond(positive(5))),
           .sharpness = rounded(std::min(kMostSharp, 1 + std::exp(logs[6])))};
 }
 
@@ -62,8 +62,8 @@ std::vector<LayerRow> at_most(const std::vector<LayerRow>& rows) {
 }
 
 /// The search starts from two launches and three ratios of operations to bytes, and takes the deepest valley.
-cost::ExpertLayerLaw best_law(const std::vector<LayerRow>& rows, BytesPerSecond bandwidth) {
-  const Objective objective = [&](const Arguments& logs) { return misfit(rows, law_at(logs, bandwidth)); };
+cost::ExpertLayerLaw best_law(const std::vector<LayerRow>& rows, BytesPerSecond bandwidth, FlopPerSecond peak) {
+  const Objective objective = [&](const Arguments& logs) { return misfit(rows, law_at(logs, bandwidth, peak)); };
   Arguments best;
   for (const double launch : {10e-6, 40e-6})
     for (const double intensity : {100.0, 300.0, 700.0}) {
@@ -77,7 +77,7 @@ cost::ExpertLayerLaw best_law(const std::vector<LayerRow>& rows, BytesPerSecond 
       Arguments found = minimise(objective, start, 0.5, 3000);
       if (best.empty() || objective(found) < objective(best)) best = std::move(found);
     }
-  return law_at(best, bandwidth);
+  return law_at(best, bandwidth, peak);
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ cost::ExpertLayer expert_layer_of(const ExpertSample& sample) {
           .weight_bytes = bytes_per_element(sample.precision)};
 }
 
-std::optional<cost::ExpertLayerLaw> fit_expert_layer(const std::vector<ExpertSample>& samples,
-                                                     BytesPerSecond bandwidth) {
+std::optional<cost::ExpertLayerLaw> fit_expert_layer(const std::vector<ExpertSample>& samples, BytesPerSecond bandwidth,
+                                                     FlopPerSecond peak) {
   std::vector<LayerRow> fitted, left_out;
   for (const ExpertSample& s : samples) {
     const std::string key =
@@ -104,7 +104,7 @@ std::optional<cost::ExpertLayerLaw> fit_expert_layer(const std::vector<ExpertSam
     (held_out(key) ? left_out : fitted).push_back({expert_layer_of(s), s.time.value()});
   }
   if (samples.size() < kFewestSamples || left_out.empty()) return std::nullopt;
-  cost::ExpertLayerLaw law = best_law(at_most(fitted), bandwidth);
+  cost::ExpertLayerLaw law = best_law(at_most(fitted), bandwidth, peak);
   std::vector<Outcome> outcomes;
   for (const LayerRow& row : left_out) outcomes.push_back({ratio(row, law) * row.time, row.time});
   law.evidence = evidence("", fitted.size(), outcomes);

@@ -13,9 +13,9 @@ namespace foretoken::fit {
 [[nodiscard]] cost::ExpertLayer expert_layer_of(const measured::ExpertSample& sample);
 
 /// Fits the seven numbers of a law. Samples have one precision, and one expert rank or several. One in five is held
-/// out. `bandwidth` is that of the datasheet, near which the search starts. Returns nothing with fewer than 100
-/// samples.
+/// out. `bandwidth` and the dense `peak` are those of the datasheet: the law has no higher rates. Returns nothing with
+/// fewer than 100 samples.
 [[nodiscard]] std::optional<cost::ExpertLayerLaw> fit_expert_layer(const std::vector<measured::ExpertSample>& samples,
-                                                                   BytesPerSecond bandwidth);
+                                                                   BytesPerSecond bandwidth, FlopPerSecond peak);
 
 }  // namespace foretoken::fit

@@ -14,6 +14,7 @@ namespace foretoken::fit {
 namespace {
 
 constexpr BytesPerSecond kDatasheet = gigabytes_per_second(4000);
+constexpr FlopPerSecond kPeak = teraflops(1000);
 
 cost::ExpertLayerLaw known_law() {
   return {.launch = microseconds(25),
@@ -42,7 +43,7 @@ std::vector<measured::ExpertSample> layers_of(const cost::ExpertLayerLaw& law) {
 
 TEST(FitExpertLayer, FindsTheLawBehindATable) {
   const auto samples = layers_of(known_law());
-  const auto law = fit_expert_layer(samples, kDatasheet);
+  const auto law = fit_expert_layer(samples, kDatasheet, kPeak);
   ASSERT_TRUE(law);
   EXPECT_LT(law->evidence.median_error, 0.01);
   EXPECT_NEAR(law->bandwidth / known_law().bandwidth, 1, 0.05);
@@ -50,13 +51,16 @@ TEST(FitExpertLayer, FindsTheLawBehindATable) {
   EXPECT_GT(law->evidence.held_out, 20);
 }
 
-TEST(FitExpertLayer, TheRateIsAtMostThatOfTheDatasheet) {
-  const auto law = fit_expert_layer(layers_of(known_law()), gigabytes_per_second(2000));
+TEST(FitExpertLayer, RatesAreAtMostThoseOfTheDatasheet) {
+  const auto law = fit_expert_layer(layers_of(known_law()), gigabytes_per_second(2000), teraflops(500));
   ASSERT_TRUE(law);
+  EXPECT_LE(law->rate, teraflops(500));
   EXPECT_LE(law->bandwidth, gigabytes_per_second(2000));
 }
 
-TEST(FitExpertLayer, FewRowsHaveNoLaw) { EXPECT_FALSE(fit_expert_layer({layers_of(known_law()).front()}, kDatasheet)); }
+TEST(FitExpertLayer, FewRowsHaveNoLaw) {
+  EXPECT_FALSE(fit_expert_layer({layers_of(known_law()).front()}, kDatasheet, kPeak));
+}
 
 TEST(FitExpertLayer, RanksShareExpertsAndRows) {
   measured::ExpertSample s{.tokens = 64, .hidden = 4096, .width = 1536, .per_token = 8};
@@ -90,6 +94,18 @@ TEST(CheckProfile, LayersOfExpertsAreThoseOfTheLawsKernel) {
   EXPECT_EQ(check.classes.front().kind, "experts bf16 by triton_experts");
   EXPECT_EQ(check.classes.front().errors.rows, 1);
   EXPECT_EQ(check.left_out.size(), 2) << "another kernel, and popular experts";
+}
+
+TEST(ExpertsCsv, LayersWithoutGatesAreKnownByTheirSizes) {
+  constexpr const char* kNemotron =
+      "dtype,tokens,hidden,inter,topk,experts,tp,ep,time_us,kernel\n"
+      "bfloat16,64,2688,1856,6,128,1,1,100,triton_experts\n"
+      "bfloat16,64,2688,1856,8,128,1,1,100,triton_experts\n";
+  const auto samples = measured::import_csv(kNemotron, "moe.csv").experts;
+  ASSERT_EQ(samples.size(), 2);
+  EXPECT_FALSE(samples[0].gated);
+  EXPECT_TRUE(samples[1].gated);
+  EXPECT_DOUBLE_EQ(expert_layer_of(samples[0]).weights, 2.0 * 2688 * 1856);
 }
 
 }  // namespace
