@@ -55,6 +55,9 @@ void check_layers_of_code(const Flags& flags);
 /// Maps the number of GPUs, where a launcher or a scheduler states it.
 void map_gpus(const Flags& flags);
 
+/// Returns the list of recompute.modules: "[core_attn,mlp]", "core_attn mlp" and "core_attn/mlp" have two.
+[[nodiscard]] Json modules_of(std::string text);
+
 /// Returns the exchange of context parallelism of a --cp-comm-type: "all-to-all" for a2a. Nothing for other words.
 [[nodiscard]] std::optional<std::string_view> exchange_of_type(std::string_view type);
 

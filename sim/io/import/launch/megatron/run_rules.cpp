@@ -50,26 +50,13 @@ void map_gradients(const Flags& flags) {
                                     : "bf16 accumulates and reduces gradients in fp32 (validate_args)");
 }
 
-std::string modules_text(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return std::string_view("[],'\"").find(c) != std::string_view::npos; }, ' ');
-  return text;
-}
-
 void map_modules(const Flags& flags) {
   Report& report = flags.report();
   const auto stated = flags.text("recompute-modules", "recompute.modules");
   if (!stated && flags.on("moe-layer-recompute"))
     return report.map("recompute.modules", {"core_attn", "moe"}, flags.from("moe-layer-recompute"));
   if (!stated) return;
-  Json list = Json::array();
-  const std::string text = modules_text(*stated);
-  for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    list.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(' ', end);
-  }
-  report.map("recompute.modules", std::move(list), flags.from("recompute-modules"));
+  report.map("recompute.modules", modules_of(*stated), flags.from("recompute-modules"));
 }
 
 void set_full(const Flags& flags, const std::string& from, std::initializer_list<const char*> methods,
@@ -104,6 +91,18 @@ void map_moments(const Flags& flags) {
 }
 
 }  // namespace
+
+Json modules_of(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("[],'\"/").find(c) != std::string_view::npos; }, ' ');
+  Json list = Json::array();
+  for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    list.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(' ', end);
+  }
+  return list;
+}
 
 Era era_of(const Flags& flags) {
   if (flags.on("deepspeed") || flags.find("zero-stage") != nullptr) return Era::kDeepSpeed;

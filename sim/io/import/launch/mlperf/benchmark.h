@@ -15,6 +15,6 @@ inline constexpr const char* kUnknownBenchmark = "the folders of the file name n
 bool map_benchmark(const Settings& settings, const std::string& path, bool incomplete, Report& report);
 
 /// Refuses a benchmark whose program is another one, by its name.
-bool refuse_other_benchmark(const std::string& path, Report& report);
+bool refuse_other_benchmark(const Settings& settings, const std::string& path, Report& report);
 
 }  // namespace foretoken::io::launch::mlperf

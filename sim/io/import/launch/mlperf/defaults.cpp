@@ -16,11 +16,11 @@ constexpr std::uintmax_t kLargestConfig = 1 << 20;
 
 // ${oc.env:NAME,DEFAULT}; a default that is itself an expression is left out. ${oc.env:NAME} ties a key, too.
 void add_yaml_defaults(const std::string& text, const std::string& file, Defaults& defaults) {
-  constexpr std::string_view kMark = "oc.env:";
-  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at + 1)) {
-    const std::size_t begin = at + kMark.size();
+  for (std::size_t at = text.find(kReadMark); at != text.npos; at = text.find(kReadMark, at + 1)) {
+    const std::size_t begin = at + kReadMark.size();
     const std::size_t comma = text.find_first_of(",}\n", begin);
     if (comma == text.npos || text[comma] == '\n') continue;
+    defaults.emplace(text.substr(at, comma - at), Default{"", file});
     const std::size_t line = text.rfind('\n', at) + 1;
     const std::string_view key = std::string_view(text).substr(std::min(text.find_first_not_of(' ', line), at));
     for (const std::string_view tied : {std::string_view("fp8_params"), kLengthKey})
@@ -83,7 +83,72 @@ void add_script_defaults(const fs::path& run, const shell::Script& script, Defau
   }
 }
 
+// What NVIDIA's conf/megatron_gpt_peft_tuning_config.yaml takes for a variable that no script sets.
+struct RoundDefault {
+  std::string_view rounds, name, value;
+};
+/// Source: mlcommons/training_results_v4.0 (NVIDIA/benchmarks/llama2_70b_lora/implementations/nemo), v4.1
+/// (eos_n8_ngc24.09_nemo), v5.0 (nyx_n1_ngc25.04_nemo) and v5.1 (nemo). Weights are in fp8 wherever fp8 is on, but for
+/// round 5.1, which has no fp8_params.
+constexpr RoundDefault kLoraDefaults[] = {
+    {"4.0", "optim.name", "fused_adam"},
+    {"4.1", "optim.name", "mcore_distributed_optim"},
+    {"4.0 4.1 5.0", "fp8_params", "FP8"},
+    {"5.1", "FP8_PARAM_GATHER", "False"},
+    {"5.0 5.1", "FP8", "True"},
+    {"5.0 5.1", "CP_COMM_TYPE", "a2a"},
+    {"5.0 5.1", "CPU_OFFLOADING_NUM_LAYERS", "20"},
+    {"5.0 5.1", "DDP_OVERLAP_GRAD_REDUCE", "False"},
+    {"5.0 5.1", "DDP_OVERLAP_PARAM_GATHER", "False"},
+    {"5.0 5.1", "USE_DISTRIBUTED_OPTIMIZER", "True"},
+    {"5.1", "CUDA_GRAPH_SCOPE", "full_iteration"},
+};
+
+/// Variables that only the conf/ of a round reads. The first round of which the script sets one counts.
+struct RoundMarks {
+  std::string_view round;
+  std::initializer_list<const char*> variables;
+};
+const RoundMarks kRoundMarks[] = {
+    {"5.1", {"FP8_PARAM_GATHER", "HEALING_ITER", "PRE_QUANTIZED_MODEL", "FP4", "RECOMPUTE_GRANULARITY"}},
+    {"5.0", {"FP8_ACT", "MCORE_CUDA_GRAPH", "CP_EVAL", "CP_COMM_TYPE", "VAL_MBS", "LOAD_CKPT"}},
+    {"4.0", {"FP8_ACTIVATION", "LORA_A2A", "LORA_DIM", "ACG"}}};
+
+// "5.0" of "training_results_v5.1/A/../XD670_v5.0/config.sh": the nearest folder tells whose code runs.
+std::string round_in(const std::string& path) {
+  constexpr std::string_view kBegin = "_v", kDigits = "0123456789";
+  const auto is_digit = [&](std::size_t at) { return at < path.size() && kDigits.find(path[at]) != kDigits.npos; };
+  for (std::size_t at = path.rfind(kBegin); at != path.npos && at > 0; at = path.rfind(kBegin, at - 1)) {
+    const std::size_t begin = at + kBegin.size();
+    if (is_digit(begin) && path.compare(begin + 1, 1, ".") == 0 && is_digit(begin + 2) && path[begin] >= '4')
+      return path.substr(begin, 3);
+  }
+  return "";
+}
+
+std::string round_of_variables(const shell::Script& script) {
+  for (const RoundMarks& marks : kRoundMarks)
+    for (const char* name : marks.variables)
+      if (script.variables.find(name) != nullptr) return std::string(marks.round);
+  return "";
+}
+
 }  // namespace
+
+void add_lora_defaults(const std::string& path, const shell::Script& script, Defaults& defaults) {
+  const bool there = std::ranges::any_of(defaults, [](const auto& one) {
+    return one.second.from.starts_with("conf/") && one.second.from.find("peft") != std::string::npos;
+  });
+  if (there) return;
+  std::string round = round_in(path);
+  if (round.empty()) round = round_of_variables(script);
+  // Other rounds: 5.1 for later ones, 5.0 where nothing tells. Weights in fp8 are the value of most rounds.
+  if (round.empty()) round = "5.0";
+  if (round > "5.1") round = "5.1";
+  for (const RoundDefault& one : kLoraDefaults)
+    if (one.rounds.find(round) != one.rounds.npos)
+      defaults.emplace(one.name, Default{std::string(one.value), "NVIDIA's configuration of round " + round});
+}
 
 Defaults defaults_beside(const fs::path& path, const shell::Script& script) {
   Defaults defaults;

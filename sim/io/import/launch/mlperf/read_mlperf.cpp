@@ -11,13 +11,13 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/mlperf/benchmark.h"
+#include "sim/io/import/launch/mlperf/rest.h"
 
 namespace foretoken::io::launch::mlperf {
 namespace {
 
 constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe",
-                     *kGradientsOfRecipe = "grad_sync_dtype: bf16, conf/optim/distributed_fused_adam.yaml",
-                     *kPlainAdam = "optim.name: fused_adam, conf/megatron_gpt_peft_tuning_config.yaml";
+                     *kGradientsOfRecipe = "NVIDIA's submissions reduce gradients in bf16";
 
 std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key,
                         std::initializer_list<std::string_view> names) {
@@ -107,18 +107,21 @@ void map_shape(const Settings& settings, Report& report) {
 }
 
 // LoRA of the first rounds trains with Apex's FusedAdam: optim.name of conf/megatron_gpt_peft_tuning_config.yaml.
-bool has_plain_adam(const Settings& settings, const std::string& path, const Report& report) {
-  if (!report.has("training")) return false;
+// Returns the reason for what follows from it; nothing for another optimizer.
+std::optional<std::string> plain_adam(const Settings& settings, const Report& report) {
+  if (!report.has("training")) return std::nullopt;
   const auto name = settings.find({"optim.name"});
-  return name ? name->value == "fused_adam" : path.find("results_v4.0") != path.npos;
+  if (!name || name->value != "fused_adam") return std::nullopt;
+  return fmt::format("default of the submission: {} is fused_adam", name->from);
 }
 
-void map_switches(const Settings& settings, bool plain_adam, Report& report) {
+void map_switches(const Settings& settings, Report& report) {
+  const auto plain = plain_adam(settings, report);
   const auto map_switch = [&](std::string_view key, std::initializer_list<std::string_view> names, bool fallback) {
     const auto stated = settings.find(names);
     const auto value = stated ? switch_of(stated->value) : std::nullopt;
-    if (plain_adam && (key == "overlap.grad_reduce" || key == "overlap.param_gather"))
-      report.assume(key, false, kPlainAdam);
+    if (plain && (key == "overlap.grad_reduce" || key == "overlap.param_gather"))
+      report.assume(key, false, *plain);
     else if (value)
       write(report, key, *value, *stated);
     else
@@ -143,15 +146,19 @@ void map_switches(const Settings& settings, bool plain_adam, Report& report) {
     report.assume("overlap.tensor_parallel", false, "it needs sequence parallelism");
   const auto sharding = settings.find({"USE_DIST_OPTIMIZER", "USE_DISTRIBUTED_OPTIMIZER"});
   const bool distributed = sharding ? switch_of(sharding->value).value_or(true) : true;
-  if (plain_adam)
-    report.assume("optimizer.zero_stage", 0, kPlainAdam);
+  if (plain)
+    report.assume("optimizer.zero_stage", 0, *plain);
   else if (sharding)
     write(report, "optimizer.zero_stage", distributed ? 1 : 0, *sharding);
   else
     report.assume("optimizer.zero_stage", 1, kDefaultOfRecipe);
-  if (settings.on({"ASYM_PP_EMBED"}) && settings.on({"ASYM_PP_LOSS"}) &&
-      report.whole("parallelism.pipeline").value_or(1) > 1)
+  const bool embedding = settings.on({"ASYM_PP_EMBED"}), head = settings.on({"ASYM_PP_LOSS"});
+  if (report.whole("parallelism.pipeline").value_or(1) == 1 || (!embedding && !head)) return;
+  if (embedding && head)
     report.map("parallelism.embedding_and_head_as_layers", true, "ASYM_PP_EMBED, ASYM_PP_LOSS");
+  else
+    report.refuse(embedding ? "ASYM_PP_EMBED" : "ASYM_PP_LOSS",
+                  "the embedding and the head count as layers together, or neither does");
 }
 
 // conf/megatron_gpt_peft_tuning_config.yaml: activation_func_fp8_input_store, in round 4.0 fp8_activation_input_store.
@@ -190,15 +197,41 @@ void map_precision(const Settings& settings, Report& report) {
     if (const auto tied = settings.find({"fp8_params"}); !weights && tied) weights = settings.find({tied->value});
     if (weights && switch_of(weights->value).value_or(false))
       write(report, "precision_recipe.weights", "fp8", *weights);
-    if (settings.on({"FP8_DPA"})) report.map("precision_recipe.attention", "fp8", "FP8_DPA");
+  }
+  const auto attention = settings.find({"FP8_DPA"});
+  if (!settings.on({"FP8_DPA"})) {
+    if (attention) report.ignore(attention->from, "");
+  } else if (fp4) {
+    // NVIDIA/Megatron-LM, megatron/core/fp4_utils.py: get_fp4_recipe() makes NVFP4BlockScaling without fp8_dpa.
+    report.approximate(attention->from, "attention runs in bf16: Megatron-Core's recipe of nvfp4 leaves fp8_dpa off");
+  } else if (fp8) {
+    write(report, "precision_recipe.attention", "fp8", *attention);
   }
   report.assume("precision_recipe.gradients", "bf16", kGradientsOfRecipe);
-  const auto graphs = settings.find({"FULL_CUDA_GRAPH"});
-  const bool full = graphs && switch_of(graphs->value).value_or(false);
-  if (full)
-    report.map("cuda_graphs", "full", graphs->from);
-  else if (settings.on({"LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH"}) || settings.on({"MCORE_CUDA_GRAPH"}))
+}
+
+// conf/custom.yaml and conf/megatron_gpt_peft_tuning_config.yaml of round 5.1: cuda_graph_scope.
+void map_graph_variables(const Settings& settings, Report& report) {
+  const bool each = settings.on({"LAYER_CUDA_GRAPH"}) || settings.on({"MCORE_CUDA_GRAPH"});
+  const auto scope = settings.find({"CUDA_GRAPH_SCOPE"});
+  if (settings.on({"FULL_CUDA_GRAPH"}))
+    report.map("cuda_graphs", "full", settings.find({"FULL_CUDA_GRAPH"})->from);
+  else if (settings.on({"MCORE_CUDA_GRAPH"}) && scope && scope->value == "full_iteration")
+    write(report, "cuda_graphs", "full", *scope);
+  else if (each)
     report.map("cuda_graphs", "layer", "LAYER_CUDA_GRAPH or MCORE_CUDA_GRAPH");
+}
+
+// Source: Llama2Config70B of train.py in LoRA of rounds 5.0 and 5.1: activations leave, weights stay
+// (cpu_offloading_weights: False in conf/megatron_gpt_peft_tuning_config.yaml).
+void map_layers_on_the_host(const Settings& settings, Report& report) {
+  const auto stated = settings.find({"CPU_OFFLOADING"});
+  if (!stated || !settings.on({"CPU_OFFLOADING"})) return;
+  const auto number = settings.find({"CPU_OFFLOADING_NUM_LAYERS"});
+  const auto layers = number ? whole_of(number->value) : std::nullopt;
+  if (!layers || *layers < 1)
+    return report.refuse(stated->from, "CPU_OFFLOADING_NUM_LAYERS states no layers whose activations move to the host");
+  report.map("offload.activations", {{"to", "cpu"}, {"layers", *layers}}, stated->from + ", " + number->from);
 }
 
 void map_recompute(const Settings& settings, Report& report) {
@@ -207,6 +240,9 @@ void map_recompute(const Settings& settings, Report& report) {
       !granularity || granularity->value.empty() || granularity->value == "null" || granularity->value == "None";
   if (none) return report.assume("recompute.granularity", "none", "ACT_CKPT_GRANULARITY is not set");
   write(report, "recompute.granularity", granularity->value, *granularity);
+  const auto modules = settings.find({"RECOMPUTE_MODULES"});
+  if (granularity->value == "selective" && modules && !modules->value.empty() && modules->value != "null")
+    report.map("recompute.modules", megatron::modules_of(modules->value), modules->from);
   if (granularity->value != "full") return;
   const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD", "ACM"});
   const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS", "ACL"});
@@ -290,21 +326,25 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
   report.framework = "MLPerf training";
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).lexically_normal().generic_string();
-  if (refuse_other_benchmark(whole, report)) return;
-  const Defaults defaults = defaults_beside(path, script);
+  Defaults defaults = defaults_beside(path, script);
   const Settings settings(script, defaults);
+  if (refuse_other_benchmark(settings, whole, report)) return;
   const bool known = map_benchmark(settings, whole, !script.missing.empty(), report);
+  if (report.has("training")) add_lora_defaults(whole, script, defaults);
   map_machine(path.filename().string(), report);
   map_shape(settings, report);
-  map_switches(settings, has_plain_adam(settings, whole, report), report);
+  map_switches(settings, report);
   map_precision(settings, report);
+  map_graph_variables(settings, report);
   map_recompute(settings, report);
+  map_layers_on_the_host(settings, report);
   map_runtime(whole, report);
   if (!settings.find({"MINIBS"}) || !settings.find({"MICRO_BATCH_SIZE", "MBS", "TENSOR_MODEL_PARALLEL", "TP"}))
     report.refuse("variables",
                   "no configuration variables of NVIDIA's recipe: MINIBS, MICRO_BATCH_SIZE, TENSOR_MODEL_PARALLEL");
   refuse_missing(script, report);
   if (!known) ask_for_recipe(report);
+  list_rest(settings, report);
 }
 
 }  // namespace foretoken::io::launch::mlperf

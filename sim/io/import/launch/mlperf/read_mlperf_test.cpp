@@ -47,8 +47,8 @@ TEST(ReadMlperf, FormatsThatChangeDuringTheRunAreNamed) {
   const Report report = read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=350\n", kName);
   EXPECT_EQ(report.at("precision"), Json("nvfp4"));
   EXPECT_TRUE(report.names("HEALING_ITER"));
-  EXPECT_FALSE(read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=0\n", kName)
-                   .names("HEALING_ITER"));
+  const Report never = read_test_launch(std::string(kVariables) + "export FP4=True\nexport HEALING_ITER=0\n", kName);
+  EXPECT_EQ(why_assumed(never, "HEALING_ITER"), "");
 }
 
 TEST(ReadMlperf, ActivationsThatAreKeptInFp8AreNamed) {
@@ -77,6 +77,129 @@ TEST(ReadMlperf, LoraOfTheFirstRoundShardsNothing) {
   EXPECT_EQ(first.at("overlap.grad_reduce"), Json(false));
   EXPECT_EQ(first.at("overlap.param_gather"), Json(false));
   EXPECT_EQ(read("v5.1").whole("optimizer.zero_stage"), 1);
+}
+
+// The folder nearest to the file tells the round. No conf/ is there.
+TEST(ReadMlperf, LoraWithoutItsConfigurationHasTheDefaultsOfItsRound) {
+  struct Case {
+    const char *folder, *more;
+    bool weights, overlap;
+    int stage;
+    const char* source;
+  };
+  constexpr const char* kOn = "export FP8=True\n";
+  constexpr Case kCases[] = {
+      {"training_results_v4.0", kOn, true, false, 0, "round 4.0"},
+      {"training_results_v4.1", kOn, true, true, 1, "round 4.1"},
+      {"training_results_v5.0", kOn, true, false, 1, "round 5.0"},
+      {"training_results_v5.0", "", true, false, 1, "round 5.0"},
+      {"training_results_v5.1", kOn, false, false, 1, "round 5.1"},
+      {"training_results_v5.1/B/XD670_v5.0", kOn, true, false, 1, "round 5.0"},
+      {"training_results_v6.0", kOn, false, false, 1, "round 5.1"},
+      {"runs", "export FP8=True\nexport LORA_A2A=1\n", true, false, 0, "round 4.0"},
+      {"runs", "export FP8=True\nexport LORA_A2A=1\nexport VAL_MBS=1\n", true, false, 1, "round 5.0"}};
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(std::string(one.folder) + one.more);
+    const Report report =
+        read_test_launch(std::string(kVariables) + "export TP=1\n" + one.more,
+                         std::string(one.folder) + "/A/benchmarks/llama2_70b_lora/config_DGXH100_2x8x1.sh");
+    EXPECT_EQ(report.at("precision"), Json("fp8"));
+    EXPECT_EQ(report.at("precision_recipe.weights"), one.weights ? Json("fp8") : Json());
+    EXPECT_EQ(report.at("overlap.grad_reduce"), Json(one.overlap));
+    EXPECT_EQ(report.whole("optimizer.zero_stage"), one.stage);
+    if (!one.overlap)
+      EXPECT_NE(why_assumed(report, "overlap.grad_reduce").find(one.source), std::string::npos)
+          << why_assumed(report, "overlap.grad_reduce");
+  }
+}
+
+TEST(ReadMlperf, FewerLayersStandForTheWholeModel) {
+  const auto read = [](const std::string& folder, const std::string& more) {
+    return read_test_launch(std::string(kVariables) + "export TP=1\n" + more,
+                            "benchmarks/" + folder + "/config_DGXB200_2x8x2.sh");
+  };
+  const Report fewer = read("llama31_405b", "export MODEL_SIZE=405b\nexport OVERWRITTEN_NUM_LAYERS=62\n");
+  EXPECT_EQ(fewer.whole("model.num_hidden_layers"), 62);
+  EXPECT_EQ(fewer.whole("model.hidden_size"), 16384);
+  EXPECT_EQ(read("llama31_405b", "export OVERWRITTEN_NUM_LAYERS=126\n").at("model"), Json("llama-3-405b"));
+  EXPECT_EQ(read("llama2_70b_lora", "export OVERWRITTEN_NUM_LAYERS=8\n").whole("model.num_hidden_layers"), 8);
+  const Report both = read("gpt_oss_20b", "export OVERWRITTEN_NUM_LAYERS=12\n");
+  EXPECT_EQ(both.whole("model.num_hidden_layers"), 12);
+  EXPECT_EQ(both.whole("model.vocab_size"), 128256);
+  EXPECT_EQ(read("gpt3", "export NUM_LAYERS=48\n").whole("model.n_layer"), 48);
+  EXPECT_TRUE(read("gpt3", "export HIDDEN_SIZE=8192\n").names("HIDDEN_SIZE"));
+  // Some programs read it for 8b, others do not.
+  const Report open = read("llama31_8b", "export OVERWRITTEN_NUM_LAYERS=8\n");
+  EXPECT_TRUE(asks(open, "model"));
+  EXPECT_FALSE(open.has("model"));
+  EXPECT_EQ(read("llama31_8b", "export OVERWRITTEN_NUM_LAYERS=32\n").at("model"), Json("llama-3-8b"));
+  EXPECT_NE(refused_lines(read("llama31_405b", "export OVERWRITTEN_NUM_LAYERS=all\n")).find("a whole number"),
+            std::string::npos);
+}
+
+TEST(ReadMlperf, EveryVariableStandsInTheAnswer) {
+  struct Case {
+    const char *line, *name;
+    bool refused;
+  };
+  constexpr Case kCases[] = {{"export FSDP=megatron", "FSDP", true},
+                             {"export USE_MCORE_FSDP=True", "USE_MCORE_FSDP", true},
+                             {"export USE_MCORE_FSDP=False", "USE_MCORE_FSDP", false},
+                             {"export OFFLOAD_MODULES=core_attn", "OFFLOAD_MODULES", true},
+                             {"export CPU_OFFLOADING=True", "CPU_OFFLOADING", true},  // of how many layers?
+                             {"export PIPELINE_LAYOUT='Et|tL'", "PIPELINE_LAYOUT", true},
+                             {"export OUR_OFFLOAD=1", "OUR_OFFLOAD", true},
+                             {"export OUR_FP8_HEAD=1", "OUR_FP8_HEAD", true},
+                             {"export TRANSFORMER_ENGINE=False", "TRANSFORMER_ENGINE", true},
+                             {"export EXTRA_ARGS='model.num_layers=4'", "model.num_layers", true},
+                             {"export EXTRA_ARGS='exp_manager.name=ours'", "EXTRA_ARGS", false},
+                             {"export FIRST_LAST_LAYERS_BF16=True", "FIRST_LAST_LAYERS_BF16", false},
+                             {"export RECOMPUTE_MODULES=mlp", "RECOMPUTE_MODULES", false},
+                             {"export NCCL_MIN_CTAS=16", "NCCL_MIN_CTAS", false},
+                             {"export LR=0.001", "LR", false},
+                             {"export OUR_LOG_DIR=/logs", "OUR_LOG_DIR", false},
+                             {"export OUR_COUNT=4", "OUR_COUNT", false},
+                             {"export FP8_DPA=0", "FP8_DPA", false},
+                             {"export TP_COMM_OVERLAP=True", "TP_COMM_OVERLAP", false}};
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.line);
+    const Report report = read_test_launch(std::string(kVariables) + "export TP=1\n" + one.line + "\n", kName);
+    EXPECT_EQ(!refused_lines(report).empty(), one.refused) << refused_lines(report);
+    EXPECT_TRUE(report.names(one.name));
+  }
+}
+
+TEST(ReadMlperf, TensorsOnTheHostAndModulesThatAreComputedAgainAreRead) {
+  const auto read = [](const std::string& more) {
+    return read_test_launch(std::string(kVariables) + "export TP=1\n" + more, kName);
+  };
+  const Report moved = read("export CPU_OFFLOADING=1\nexport CPU_OFFLOADING_NUM_LAYERS=12\n");
+  EXPECT_EQ(moved.whole("offload.activations.layers"), 12);
+  const Report again = read("export RECOMPUTE_GRANULARITY=selective\nexport RECOMPUTE_MODULES=core_attn,mlp\n");
+  EXPECT_EQ(again.at("recompute.modules"), Json({"core_attn", "mlp"}));
+  EXPECT_EQ(read("export MCORE_CUDA_GRAPH=1\nexport CUDA_GRAPH_SCOPE=full_iteration\n").at("cuda_graphs"),
+            Json("full"));
+  EXPECT_EQ(read("export MCORE_CUDA_GRAPH=1\n").at("cuda_graphs"), Json("layer"));
+}
+
+TEST(ReadMlperf, AttentionBesideFp4StaysInSixteenBits) {
+  const Report report = read_test_launch(std::string(kVariables) + "export FP4=True\nexport FP8_DPA=True\n", kName);
+  EXPECT_FALSE(report.has("precision_recipe.attention"));
+  EXPECT_NE(why_assumed(report, "FP8_DPA").find("attention runs in bf16"), std::string::npos);
+}
+
+TEST(ReadMlperf, OneOfTheEmbeddingAndTheHeadDoesNotCount) {
+  const std::string variables =
+      "export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=8\nexport MICRO_BATCH_SIZE=1\nexport PP=2\nexport TP=1\n";
+  EXPECT_NE(refused_lines(read_test_launch(variables + "export ASYM_PP_EMBED=True\n", kName)).find("ASYM_PP_EMBED"),
+            std::string::npos);
+}
+
+TEST(ReadMlperf, DeepSeekIsRefusedByName) {
+  for (const char* name : {"benchmarks/deepseekv3_671b/implementations/a/config_GB200_2x8.sh", "runs/config_GB200.sh"})
+    EXPECT_NE(
+        refused_lines(read_test_launch(std::string(kVariables) + "export MODEL_SIZE=671b\n", name)).find("deepseekv3"),
+        std::string::npos);
 }
 
 TEST(ReadMlperf, TheOptimizerOfLoraStandsInItsConfiguration) {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +27,17 @@ class Settings {
  public:
   Settings(const shell::Script& script, const Defaults& defaults) : script_(script), defaults_(defaults) {}
 
+  [[nodiscard]] const shell::Variables& variables() const { return script_.variables; }
+  [[nodiscard]] const Defaults& defaults() const { return defaults_; }
+  /// Returns true where a rule has looked the variable up.
+  [[nodiscard]] bool was_asked(std::string_view name) const { return asked_.contains(name); }
+  /// Returns true where a file of conf/ reads the variable.
+  [[nodiscard]] bool is_read(std::string_view name) const {
+    return defaults_.contains(std::string(kReadMark) + std::string(name));
+  }
+
   [[nodiscard]] std::optional<Stated> find(std::initializer_list<std::string_view> names) const {
+    asked_.insert(names.begin(), names.end());
     for (const std::string_view name : names)
       if (const shell::Texts* found = script_.variables.find(name); found != nullptr && found->size() == 1)
         return Stated{found->front(), std::string(name)};
@@ -43,6 +55,7 @@ class Settings {
  private:
   const shell::Script& script_;
   const Defaults& defaults_;
+  mutable std::set<std::string, std::less<>> asked_{};  ///< every name that find() has had
 };
 
 /// Maps a variable that a script sets; assumes the default of one that none sets.

@@ -132,21 +132,14 @@ void map_run_recompute(const Settings& row, const RecommendedRun& run, Report& r
     report.map("recompute.method", "block", "recompute_layers");
     return report.map("recompute.layers", stated, "recompute_layers");
   }
-  auto modules = row.text({"recompute_modules"});
+  const auto modules = row.text({"recompute_modules"});
   const auto granularity = row.text({"recompute_granularity"});
   if (!modules && granularity) return report.map("recompute.granularity", *granularity, "recompute_granularity");
   if (!modules && has_recipe_of_61_layers(run, report))
     return report.assume("recompute.granularity", "selective", "the recipe recomputes the core of attention");
   if (!modules) return report.assume("recompute.granularity", "none", "the row states no recomputation");
-  std::ranges::replace(*modules, '/', ' ');
   report.map("recompute.granularity", "selective", "recompute_modules");
-  Json list = Json::array();
-  for (std::size_t at = modules->find_first_not_of(' '); at != std::string::npos;) {
-    const std::size_t end = std::min(modules->find(' ', at), modules->size());
-    list.push_back(modules->substr(at, end - at));
-    at = modules->find_first_not_of(' ', end);
-  }
-  report.map("recompute.modules", std::move(list), "recompute_modules");
+  report.map("recompute.modules", megatron::modules_of(*modules), "recompute_modules");
 }
 
 // Layers that divide only with the embedding and the loss counted, such as the 126 of Llama 3.1 405B.
