@@ -91,10 +91,9 @@ std::optional<Stated> other_layers(const Settings& settings, const std::string& 
   }
   if (!open) return stated;
   report.forget("model");
-  report.ask("model",
-             fmt::format("{} is {}: pretrain.py of some submissions reads it for 8b, with others the model has "
-                         "{} layers; state it with --model",
-                         stated->from, *layers, own));
+  report.ask("model", fmt::format("{} is {}: pretrain.py of some submissions reads it with MODEL_SIZE 8b, with others "
+                                  "the model has {} layers; state it with --model",
+                                  stated->from, *layers, own));
   return std::nullopt;
 }
 

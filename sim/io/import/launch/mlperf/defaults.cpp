@@ -147,7 +147,8 @@ void add_lora_defaults(const std::string& path, const shell::Script& script, Def
   if (round > "5.1") round = "5.1";
   for (const RoundDefault& one : kLoraDefaults)
     if (one.rounds.find(round) != one.rounds.npos)
-      defaults.emplace(one.name, Default{std::string(one.value), "NVIDIA's configuration of round " + round});
+      defaults.emplace(one.name, Default{std::string(one.value),
+                                         "NVIDIA's configuration of round " + round + ", as no conf/ is here"});
 }
 
 Defaults defaults_beside(const fs::path& path, const shell::Script& script) {

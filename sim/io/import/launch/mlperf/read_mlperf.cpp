@@ -200,7 +200,7 @@ void map_precision(const Settings& settings, Report& report) {
   }
   const auto attention = settings.find({"FP8_DPA"});
   if (!settings.on({"FP8_DPA"})) {
-    if (attention) report.ignore(attention->from, "");
+    if (attention && !attention->is_default) report.ignore(attention->from, "");
   } else if (fp4) {
     // NVIDIA/Megatron-LM, megatron/core/fp4_utils.py: get_fp4_recipe() makes NVFP4BlockScaling without fp8_dpa.
     report.approximate(attention->from, "attention runs in bf16: Megatron-Core's recipe of nvfp4 leaves fp8_dpa off");
