@@ -209,6 +209,7 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
       entry(paint, "biases", fmt::format("linears {}, query/key/value {}", yes_no(m.linear_bias), yes_no(m.qkv_bias)));
   text += entry(paint, "dropout", fmt::format("hidden {}, attention {}", m.hidden_dropout, m.attention_dropout));
   text += entry(paint, "source", m.source);
+  for (const std::string& note : findings.notes.assumptions) text += entry(paint, "note", note);
   if (findings.complaints.empty()) text += operations(m, paint);
   return text;
 }

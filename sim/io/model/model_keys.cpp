@@ -162,7 +162,9 @@ constexpr std::string_view kLatent = "models of this model_type have no latent a
 constexpr std::string_view kSparse = "sparse or chunked attention is not supported yet";
 constexpr std::string_view kExtraHeads =
     "multi-token prediction is not supported for this model_type; set it to 0 to leave it out";
-constexpr std::string_view kNested = "the config of a multimodal model; give the object under text_config instead";
+constexpr std::string_view kNested = "the text model of a multimodal one stands once, not inside another";
+constexpr std::string_view kImages =
+    "a multimodal model whose text model has no text_config; remove this section to read the text model alone";
 constexpr std::string_view kEncoder = "models of this model_type have no cross-attention; check model_type";
 constexpr std::string_view kStateSpace = "state-space layers are not supported";
 constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
@@ -189,7 +191,7 @@ constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
                                 {"mtp_num_layers", kExtraHeads},
                                 {"mtp_num_hidden_layers", kExtraHeads},
                                 {"text_config", kNested},
-                                {"vision_config", kNested},
+                                {"vision_config", kImages},
                                 {"is_encoder_decoder", kEncoder},
                                 {"add_cross_attention", kEncoder},
                                 {"encoder_layers", kEncoder},

@@ -51,8 +51,14 @@ void read_gemma2(const Node& node, Transformer& model) {
 }
 
 void read_gemma3(const Node& node, Transformer& model) {
+  constexpr std::int64_t kEvery = 6;  // Gemma3TextConfig, sliding_window_pattern
   read_gemma2(node, model);
   model.qk_norm = QkNorm::kHead;
+  if (!node.has("sliding_window")) return;
+  for (const char* pattern : {"sliding_window_pattern", "_sliding_window_pattern"})
+    if (node.has(pattern) && node.child(pattern).value() != kEvery)
+      node.complain(pattern, "expected 6: other patterns of windows are not supported");
+  read_local_layers(node, kEvery, model);
 }
 
 void read_falcon(const Node& node, Transformer& model) {
@@ -237,6 +243,8 @@ constexpr std::string_view kBigcodeKeys[] = {"n_layer",
 std::span<const ModelFamily> newer_families() {
   static const std::vector<std::string_view> kPhi3 = with_llama_keys({"resid_pdrop", "embd_pdrop"}),
                                              kGemma = with_llama_keys({"hidden_activation", "sliding_window_size"}),
+                                             kGemma3 = with_llama_keys({"hidden_activation", "sliding_window_size",
+                                                                        "sliding_window", "layer_types"}),
                                              kStarcoder2 =
                                                  with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout",
                                                                   "norm_type", "mlp_type"}),
@@ -252,7 +260,7 @@ std::span<const ModelFamily> newer_families() {
       {"exaone4", kExaone4, read_exaone4},
       {"gemma", kGemma, read_gemma},
       {"gemma2", kGemma, read_gemma2},
-      {"gemma3_text", kGemma, read_gemma3},
+      {"gemma3_text", kGemma3, read_gemma3},
       {"falcon", kFalconKeys, read_falcon},
       {"starcoder2", kStarcoder2, read_starcoder2},
       {"gptj", kGptjKeys, read_gptj},

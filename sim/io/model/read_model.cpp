@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/model/model_families.h"
 #include "sim/io/model/model_keys.h"
+#include "sim/io/model/second_names.h"
+#include "sim/io/model/text_model.h"
 #include "sim/io/model/unmodelled_families.h"
 
 namespace foretoken::io {
@@ -76,26 +80,32 @@ void check_heads(const Node& node, Transformer& model) {
         fmt::format("the {} attention heads are not divisible by the {} key-value heads", model.heads, model.kv_heads));
 }
 
+void read_config(const Node& node, Transformer& model) {
+  const ModelFamily* const family = find_family(node);
+  if (family == nullptr) return;
+  const std::vector<std::string_view> keys = keys_with_second_names(node, *family);
+  refuse_what_is_not_modelled(node, keys);
+  const std::size_t complaints = node.findings().complaints.size();
+  allow_model_keys(node, keys);
+  model.head_dim = 0;
+  model.attention_window = attention_window(node);
+  family->read(node, model);
+  if (node.findings().complaints.size() == complaints) check_heads(node, model);
+  model.head_dim = std::max<std::int64_t>(1, model.head_dim);
+}
+
 }  // namespace
 
 Transformer read_model(const Node& node, std::string_view fallback_name) {
   Transformer model;
   model.name = name_of(node, fallback_name);
   model.source = node.find_text("source").value_or("");
-  if (node.has("text_config")) {
-    node.complain("text_config", "the config of a multimodal model; give the object under text_config instead");
+  if (!node.has("text_config")) {
+    read_config(node, model);
     return model;
   }
-  const ModelFamily* const family = find_family(node);
-  if (family == nullptr) return model;
-  refuse_what_is_not_modelled(node, family->keys);
-  const std::size_t complaints = node.findings().complaints.size();
-  allow_model_keys(node, family->keys);
-  model.head_dim = 0;
-  model.attention_window = attention_window(node);
-  family->read(node, model);
-  if (node.findings().complaints.size() == complaints) check_heads(node, model);
-  model.head_dim = std::max<std::int64_t>(1, model.head_dim);
+  const std::optional<nlohmann::json> text = text_model_of(node);
+  if (text) read_config(Node(*text, node.source(), node.findings(), node.child("text_config").pointer()), model);
   return model;
 }
 

@@ -133,8 +133,12 @@ const WrongModel kWrongModels[] = {
      "out"},
     {"linear attention", R"({"model_type": "qwen3_next"})",
      "/model_type: \"qwen3_next\" is not supported: it has layers of linear attention"},
-    {"multimodal", R"({"text_config": {"hidden_size": 1}})",
-     "/text_config: the config of a multimodal model; give the object under text_config instead"},
+    {"multimodal", R"({"vision_config": {"depth": 1}})",
+     "/vision_config: a multimodal model whose text model has no text_config; remove this section to read the text "
+     "model alone"},
+    {"text model of no kind", R"({"text_config": 8})", "/text_config: expected an object, found 8"},
+    {"tied in two ways", R"({"tie_word_embeddings": true, "text_config": {"tie_word_embeddings": false}})",
+     "/tie_word_embeddings: expected false as text_config says, found true"},
     {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
     {"no family like it", R"({"model_type": "perceptron"})",
      "/model_type: \"perceptron\" is not supported; there are gpt, gpt2, gpt_neox, opt, bloom, mpt, llama, mistral and "

@@ -53,6 +53,13 @@ const WrongTuning kWrongTuning[] = {
      "/training/encoder_hidden: expected none with method \"prompt-tuning\"; remove it"},
     {"LoRA beside experts", R"({"model": "mixtral-8x7b", "gpus": 8, "training": {"targets": "mlp"}})",
      "/training/targets: expected no product of an MLP: \"mixtral-8x7b\" has experts"},
+    {"LoRA beside latent attention and experts",
+     R"({"model": "deepseek-v3", "gpus": 64, "training": {"targets": "all-linear"}})",
+     "/training/method: expected \"full\" for model \"deepseek-v3\": it has multi-head latent attention and experts, "
+     "and no LoRA is modelled beside either"},
+    {"QLoRA beside latent attention and experts",
+     R"({"model": "deepseek-v3", "gpus": 64, "training": {"method": "qlora", "targets": "all-linear"}})",
+     "/training/method: expected \"full\" for model \"deepseek-v3\": it has multi-head latent attention and experts"},
     {"experts in 4 bit", R"({"model": "mixtral-8x7b", "gpus": 8, "training": {"method": "qlora"}})",
      "/training/method: expected \"lora\" for \"mixtral-8x7b\""},
     {"the gate of an MLP without one", R"({"model": "gpt2", "batch": {"sequence_length": 1024},

@@ -13,14 +13,21 @@ void check_targets(Draft& draft) {
   if (model.stack)
     draft.complain("/training/method", fmt::format("expected \"full\" for model {}, whose layers are of its own kinds",
                                                    in_quotes(model.name)));
-  if (model.latent && targets.of_attention())
+  const bool of_layers = targets.of_attention() || targets.of_mlp();
+  if (model.latent && model.experts && of_layers) {
+    draft.complain("/training/method",
+                   fmt::format("expected \"full\" for model {}: it has multi-head latent attention and experts, and no "
+                               "LoRA is modelled beside either",
+                               in_quotes(model.name)));
+  } else if (model.latent && targets.of_attention()) {
     draft.complain("/training/targets", fmt::format("expected no product of attention: {} has multi-head latent "
                                                     "attention, beside which no LoRA is modelled; try \"mlp\"",
                                                     in_quotes(model.name)));
-  if (model.experts && targets.of_mlp())
+  } else if (model.experts && targets.of_mlp()) {
     draft.complain("/training/targets", fmt::format("expected no product of an MLP: {} has experts, beside which no "
                                                     "LoRA is modelled; try \"attention\"",
                                                     in_quotes(model.name)));
+  }
   if (targets.gate && !model.gated() && !targets.up)
     draft.complain(
         "/training/targets",
@@ -45,7 +52,8 @@ void check_prompts(Draft& draft) {
 /// States that fine-tuning leaves without a measurement or a model.
 void check_frozen(Draft& draft) {
   const Job& job = draft.job;
-  if (job.model.tuning.method == model::TuningMethod::kQlora && (job.model.experts || job.model.latent))
+  const bool either = job.model.experts.has_value() != job.model.latent.has_value();  // check_targets refuses both
+  if (job.model.tuning.method == model::TuningMethod::kQlora && either)
     draft.complain("/training/method", fmt::format("expected \"lora\" for {}: no experts or latent attention in 4 bit "
                                                    "are modelled",
                                                    in_quotes(job.model.name)));

@@ -107,15 +107,18 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
   if (const std::int64_t sequences = micro.value_or(0); sequences > 0)
     report.map("batch.micro", sequences, batch.from);
   else
-    report.ask("batch.micro", "the file states no micro-batch");
+    report.ask("batch.micro", batch.open_micro.empty() ? "the file states no micro-batch" : batch.open_micro);
   if (batch.global && *batch.global > 0) {
     report.map("batch.global", *batch.global, batch.global_from.empty() ? batch.from : batch.global_from);
     if (!gpus) map_ranks_of_batch(batch, replica, report);
     return;
   }
   if (!batch.accumulation)
-    return report.ask("batch.global",
-                      "the file does not state the accumulation of micro-batches; state --global-batch N");
+    return report.ask(
+        "batch.global",
+        batch.open_accumulation.empty()
+            ? "the file does not state the accumulation of micro-batches; state --global-batch N"
+            : "the accumulation of micro-batches is open: " + batch.open_accumulation + "; state --global-batch N");
   if (*batch.accumulation < 1)
     return report.refuse(batch.accumulation_from,
                          fmt::format("expected 1 or more, found {}; correct it, or allow it and state "

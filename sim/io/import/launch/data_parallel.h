@@ -18,6 +18,7 @@ struct DataBatch {
   std::string from{};         ///< "per_device_train_batch_size"
   std::string global_from{};  ///< of `global`, where it has another name
   std::string accumulation_from = "gradient_accumulation_steps";
+  std::string open_micro{}, open_accumulation{};  ///< why nobody knows a number that the file leaves open by a word
 };
 
 /// Maps what is known of global = micro x accumulation x GPUs, and asks for the rest. `gpus` is stated or unknown;

@@ -657,5 +657,17 @@ TEST(Frameworks, DoraIsRefusedByName) {
   EXPECT_NE(refused_lines(report).find("DoRA"), std::string::npos);
 }
 
+TEST(ReadLaunchFile, AConfigOfAModelIsNoLaunch) {
+  Findings findings;
+  const std::string config =
+      R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2})";
+  (void)read_launch_text(config, "config.json", {}, findings);
+  EXPECT_EQ(
+      lines_of(findings.complaints),
+      "config.json: it is the config of a model, and states no training; name it beside a launch file with --set "
+      "model=config.json, or in a scenario as \"model\": \"config.json\"; foretoken models show config.json prints "
+      "its sizes and parameters\n");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -40,9 +40,25 @@ namespace fs = std::filesystem;
 /// A launch file is a few kilobytes; a larger one is something else.
 constexpr std::uintmax_t kLargestLaunch = 4 << 20;
 
+// A config.json of Hugging Face: PretrainedConfig writes both keys (configuration_utils.py).
+bool is_model_config(const Json& document) {
+  if (!document.is_object() || !document.contains("model_type")) return false;
+  return document.contains("architectures") || document.contains("hidden_size") || document.contains("n_embd") ||
+         document.contains("d_model") || document.contains("text_config");
+}
+
 void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
                    Report& report, Findings& findings) {
   if (read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report)) return;
+  if (is_model_config(document)) {
+    const std::string file = printable(path.string(), 80);
+    return complain(
+        findings, path,
+        fmt::format("it is the config of a model, and states no training; name it beside a launch file with "
+                    "--set model={}, or in a scenario as \"model\": \"{}\"; foretoken models show {} prints "
+                    "its sizes and parameters",
+                    file, file, file));
+  }
   const std::string primus = framework_of_primus(document);
   complain(
       findings, path,
@@ -152,6 +168,7 @@ void settle_local_model(const fs::path& folder, Report& report) {
   if (document && wrong.complaints.empty()) {
     std::error_code error;
     settle_stored_weights(document->value, printable(config.string(), 80), report);
+    for (const std::string& note : wrong.notes.assumptions) report.approximate("model", note);
     return report.map("model", fs::absolute(*path, error).lexically_normal().string(),
                       "the config.json in " + printable(name, 80));
   }

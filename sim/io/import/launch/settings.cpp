@@ -84,6 +84,10 @@ Json as_texts(const Json& document) {
 
 const Json* Settings::at(std::string_view key) const {
   asked_.emplace(key);
+  return find(key);
+}
+
+const Json* Settings::find(std::string_view key) const {
   const Json* place = &document_;
   while (!key.empty()) {
     if (!place->is_object()) return nullptr;
@@ -101,7 +105,9 @@ const Json* Settings::at(std::string_view key) const {
 std::string Settings::from(Names names) const {
   std::string stated;
   for (const std::string_view name : names) {
-    const Json* const value = at(name);
+    const Json* const value = find(name);
+    const bool section = value != nullptr && value->is_object() && !value->empty();
+    if (!section) asked_.emplace(name);  // the keys inside a section are still to be read
     if (value == nullptr || value->is_null() || !stated.empty()) continue;
     if (value->is_string() && (*value == "" || *value == "None" || *value == "none")) continue;
     stated = name;
@@ -112,7 +118,7 @@ std::string Settings::from(Names names) const {
 std::optional<std::string> Settings::text(Names names) const {
   const std::string key = from(names);
   if (key.empty()) return std::nullopt;
-  return text_of_value(*at(key));
+  return text_of_value(*find(key));
 }
 
 bool Settings::says_none(std::string_view key) const {

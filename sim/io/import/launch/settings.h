@@ -46,12 +46,12 @@ class Settings {
   [[nodiscard]] Report& report() const { return report_; }
   [[nodiscard]] const Json& document() const { return document_; }
 
-  /// Returns the value at a dotted key; none where nothing stands.
+  /// Returns the value at a dotted key; none where nothing stands. The key and all keys inside it count as read.
   [[nodiscard]] const Json* at(std::string_view key) const;
 
-  /// Returns true when one of the keys has a value other than null.
+  /// Returns true when one of the keys has a value other than null. Keys inside a section do not count as read.
   [[nodiscard]] bool has(Names names) const { return !from(names).empty(); }
-  /// Returns the key that is stated; empty for none.
+  /// Returns the key that is stated; empty for none. Keys inside a section do not count as read.
   [[nodiscard]] std::string from(Names names) const;
   /// Returns the value as a text. Members of a list are parted by spaces.
   [[nodiscard]] std::optional<std::string> text(Names names) const;
@@ -82,6 +82,9 @@ class Settings {
   [[nodiscard]] bool was_asked(std::string_view key) const { return asked_.contains(key); }
 
  private:
+  // Returns the value at a dotted key, which does not count as read.
+  [[nodiscard]] const Json* find(std::string_view key) const;
+
   Json document_;
   Report& report_;
   mutable std::set<std::string, std::less<>> asked_{};

@@ -20,6 +20,8 @@ bool is_on(const Json& object, const char* key) {
 
 void settle_stored_weights(const Json& config, const std::string& place, Report& report) {
   if (report.framework != "Hugging Face Trainer" && report.framework != "axolotl") return;
+  const bool nested = config.is_object() && config.contains("text_config") && !config.contains("quantization_config");
+  if (nested) return settle_stored_weights(config.at("text_config"), place, report);
   const auto found = config.is_object() ? config.find("quantization_config") : config.end();
   if (found == config.end() || !found->is_object() || found->empty()) return;
   const std::string from = fmt::format("quantization_config of {}", printable(place, 80));

@@ -5,6 +5,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/json/parse_json.h"
 
@@ -25,11 +26,10 @@ constexpr KeyRule kAccelerateKeys[] = {
      "fsdp_config.* deepspeed_config.* fp8_config.* parallelism_config.* enable_cpu_affinity dynamo_* "
      "same_network main_process_ip main_process_port deepspeed_fields_from_accelerate_config"}};
 
-// 1 FULL_SHARD, 2 SHARD_GRAD_OP, 3 NO_SHARD; of the second version whether weights are sharded again.
+// Of the second version whether weights are sharded again.
 std::int64_t stage_of_fsdp(const Settings& settings) {
   const std::string strategy = settings.text({"fsdp_config.fsdp_sharding_strategy"}).value_or("FULL_SHARD");
-  if (strategy == "2" || strategy == "SHARD_GRAD_OP" || strategy == "5" || strategy == "_HYBRID_SHARD_ZERO2") return 2;
-  if (strategy == "3" || strategy == "NO_SHARD") return 0;
+  if (const std::int64_t stage = stage_of_strategy(strategy).value_or(3); stage != 3) return stage;
   const auto again = settings.text({"fsdp_config.fsdp_reshard_after_forward"});
   if (!again || *again == "FULL_SHARD") return 3;
   return *again == "SHARD_GRAD_OP" || !switch_of(*again).value_or(true) ? 2 : 3;
@@ -37,6 +37,7 @@ std::int64_t stage_of_fsdp(const Settings& settings) {
 
 void map_accelerate_fsdp(const Settings& settings, Report& report) {
   note_replicas(settings.text({"fsdp_config.fsdp_sharding_strategy"}).value_or(""), "fsdp_config", report);
+  note_order_of_gathers(settings);
   map_sharding(stage_of_fsdp(settings), "fsdp_config", report);
   report.map("recompute.granularity", settings.on({"fsdp_config.fsdp_activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.fsdp_activation_checkpointing");
@@ -108,6 +109,10 @@ void map_accelerate_degrees(const Settings& settings) {
       {"parallelism_config.parallelism_config_cp_size", "parallelism.context"}};
   for (const auto& [name, key] : kDegrees) (void)settings.map_whole({name}, key);
   map_ulysses(settings);
+  const Names kReplicas = {"parallelism_config.parallelism_config_dp_replicate_size"};
+  if (settings.whole(kReplicas).value_or(1) > 1)
+    settings.report().approximate(settings.from(kReplicas),
+                                  "weights are sharded over all data ranks, without replicas");
 }
 
 void map_accelerate_precision(const Settings& settings, Report& report) {

@@ -25,7 +25,12 @@ constexpr KeyRule kDeepSpeedKeys[] = {
     {"quantize_training.* weight_quantization.* eigenvalue.*", "weights are quantised in training", true},
     {"hybrid_engine.*", "training and inference in turns", true},
     {"zero_optimization.zero_quantized_* zero_optimization.zero_hpz_*", "quantised ZeRO++", true},
-    {"zero_optimization.zenflow.*", "an optimizer on the host in parts", true},
+    // deepspeedai/DeepSpeed, blogs/deepspeed-zenflow and runtime/zenflow/zenflow_config.py.
+    {"zero_optimization.zenflow.*",
+     "ZenFlow: the GPU updates the most important gradients in every step, and the host the others later and beside "
+     "the "
+     "steps",
+     true},
     {"tensor_parallel.* compile.deepcompile", "tensor parallelism or compilation by DeepSpeed", true},
     {"zero_optimization.offload_*", "the host's copies are pinned and buffered as the runtime does it"},
     {"autotuning.*", "the batch is searched for at the start"},
@@ -44,6 +49,10 @@ constexpr KeyRule kDeepSpeedKeys[] = {
      "use_node_local_storage graph_harvesting "
      "seed train_iters logging.* zero_hpz* gradient_accumulation_dtype amp.*"}};
 
+constexpr const char* kAuto = R"("auto" takes it from the arguments of the trainer)";
+
+bool is_auto(const Settings& settings, const Names& names) { return settings.text(names).value_or("") == "auto"; }
+
 void map_types(const Settings& settings, Report& report) {
   // The Trainer fills in "auto" as on with fp16_backend apex only: transformers, integrations/deepspeed.py.
   if (switch_of(settings.text({"amp.enabled"}).value_or("")).value_or(false))
@@ -52,8 +61,7 @@ void map_types(const Settings& settings, Report& report) {
   const auto half = settings.text(kHalf), brain = settings.text(kBrain);
   if (brain && switch_of(*brain).value_or(false)) return report.map("precision", "bf16", settings.from(kBrain));
   if (half && switch_of(*half).value_or(false)) return report.map("precision", "fp16", settings.from(kHalf));
-  if ((half && *half == "auto") || (brain && *brain == "auto"))
-    return report.ask("precision", "\"auto\" takes it from the arguments of the trainer");
+  if ((half && *half == "auto") || (brain && *brain == "auto")) return report.ask("precision", kAuto);
   report.map("precision", "fp32", "neither fp16 nor bf16 is on");
 }
 
@@ -152,8 +160,13 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
   report.ask("model", "a DeepSpeed configuration holds no model; state --model");
   report.ask("batch.sequence_length", "a DeepSpeed configuration holds no sequence length");
   if (gpus) report.map("gpus", *gpus, "the command line");
-  map_data_batch({settings.whole({"train_micro_batch_size_per_gpu"}), settings.whole({"gradient_accumulation_steps"}),
-                  settings.whole({"train_batch_size"}), "train_batch_size, train_micro_batch_size_per_gpu"},
+  const Names kMicro = {"train_micro_batch_size_per_gpu"}, kSteps = {"gradient_accumulation_steps"};
+  map_data_batch({.micro = settings.whole(kMicro),
+                  .accumulation = settings.whole(kSteps),
+                  .global = settings.whole({"train_batch_size"}),
+                  .from = "train_batch_size, train_micro_batch_size_per_gpu",
+                  .open_micro = is_auto(settings, kMicro) ? kAuto : "",
+                  .open_accumulation = is_auto(settings, kSteps) ? kAuto : ""},
                  gpus, 1, report);
   report.assume("runtime", zero_stage(settings) == 3 ? "deepspeed-zero3-2021" : "pytorch-fsdp",
                 "the nearest runtime of data parallelism");

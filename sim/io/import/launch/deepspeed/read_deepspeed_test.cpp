@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/io/import/launch/read_launch.h"
@@ -36,9 +37,22 @@ TEST(DeepSpeedFile, KeysOfZeroThatChangeTheStepAreRefused) {
   };
   EXPECT_THAT(refused(R"("zero_quantized_weights": true)"), HasSubstr("quantised ZeRO++"));
   EXPECT_THAT(refused(R"("zero_hpz_partition_size": 8)"), HasSubstr("quantised ZeRO++"));
-  EXPECT_THAT(refused(R"("zenflow": {"topk_ratio": 0.05})"), HasSubstr("in parts"));
+  EXPECT_THAT(refused(R"("zenflow": {"topk_ratio": 0.05})"),
+              HasSubstr("ZenFlow: the GPU updates the most important gradients"));
   EXPECT_EQ(refused(R"("zero_quantized_weights": false, "zero_hpz_partition_size": 1)"), "");
   EXPECT_EQ(refused(R"("offload_optimizer": {"device": "cpu", "pin_memory": true, "buffer_count": 4})"), "");
+}
+
+TEST(DeepSpeedFile, NumbersThatAreAutoComeFromTheTrainer) {
+  const Report report =
+      read_deepspeed_text("ds.json", R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+                     "gradient_accumulation_steps": "auto", "fp16": {"enabled": true}})");
+  const auto why = [&](const char* key) {
+    const auto found = std::ranges::find(report.asked, key, &Asked::key);
+    return found == report.asked.end() ? "" : found->because;
+  };
+  EXPECT_EQ(why("batch.micro"), "\"auto\" takes it from the arguments of the trainer");
+  EXPECT_THAT(why("batch.global"), HasSubstr("is open: \"auto\" takes it"));
 }
 
 TEST(DeepSpeedFile, APartOfTheOptimizerIsOnTheHost) {

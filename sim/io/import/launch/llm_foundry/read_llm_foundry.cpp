@@ -2,12 +2,13 @@
 //
 // Names and defaults: mosaicml/llm-foundry v0.1 to main, scripts/train/yamls,
 // llmfoundry/models/mpt/configuration_mpt.py and llmfoundry/models/hf/hf_causal_lm.py; mosaicml/composer,
-// composer/trainer/mosaic_fsdp_utils.py (get_mixed_precision), _deepspeed.py and core/{precision,data_spec}.py.
+// trainer/_deepspeed.py and core/{precision,data_spec}.py. Composer's sharding is read by composer_sharding.h.
 #include "sim/io/import/launch/llm_foundry/read_llm_foundry.h"
 
 #include <fmt/format.h>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/composer_sharding.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/model_names.h"
@@ -36,7 +37,8 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.use_pad_tok_in_ffn model.attn_clip_qkv model.alibi_bias_max model.softmax_scale model.attn_pdrop "
      "model.low_precision_layernorm compile_config.* algorithms.*",
      "kernels are fused as the runtime has them"},
-    {"fsdp_config.*", "communication is arranged as the runtime does it"},
+    {kComposerFsdpUnmodelled, "weights that are gathered or shared in other ways", true},
+    {kComposerFsdpKeys},
     {"variables.* train_loader.* eval_loader.* eval_loaders.* tokenizer.* tokenizer_name scheduler.* optimizer.* "
      "callbacks.* "
      "loggers.* integrations* name command image run_name seed global_seed data_local data_remote max_duration "
@@ -145,22 +147,7 @@ void map_foundry_deepspeed(Json config, const std::string& precision, Report& re
 void map_foundry_sharding(const Settings& settings, const std::optional<Json>& deepspeed, Report& report) {
   const std::string precision = settings.text({"precision"}).value_or("amp_bf16");
   if (deepspeed) return map_foundry_deepspeed(*deepspeed, precision, report);
-  if (!settings.has({"fsdp_config"})) return map_sharding(0, "no fsdp_config: DDP", report);
-  const std::string strategy = settings.text({"fsdp_config.sharding_strategy"}).value_or("FULL_SHARD");
-  note_replicas(strategy, "fsdp_config.sharding_strategy", report);
-  map_sharding(strategy == "SHARD_GRAD_OP" ? 2
-               : strategy == "NO_SHARD"    ? 0
-                                           : 3,
-               "fsdp_config.sharding_strategy", report);
-  const std::string mixed = settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT");
-  if (mixed == "PURE") report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
-  // FULL leaves the types of FSDP open, while the trainer's autocast keeps the products in 16 bits.
-  if (mixed == "FULL" && precision != "fp32")
-    report.refuse("fsdp_config.mixed_precision",
-                  "FULL: weights are gathered and gradients reduced in fp32 while products run in the trainer's "
-                  "precision, which is not modelled; DEFAULT comes near");
-  if (settings.on({"fsdp_config.activation_cpu_offload"}))
-    map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
+  map_composer_sharding(settings, precision, report);
 }
 
 void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
@@ -169,6 +156,10 @@ void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus,
   const Names kGpus = {"compute.gpus", "gpus", "gpu_num"};
   const auto stated = settings.whole(kGpus);
   if (!gpus) gpus = stated;
+  const auto sharded = report.whole("gpus");
+  if (gpus && sharded && *gpus != *sharded)
+    report.refuse("fsdp_config.data_parallel_shard_degree",
+                  fmt::format("the degrees of fsdp_config make up {} GPUs, found {}", *sharded, *gpus));
   if (gpus) report.map("gpus", *gpus, stated ? settings.from(kGpus) : "the command line");
   if (settings.text({"device_train_microbatch_size"}).value_or("") == "auto")
     report.ask("batch.micro", "device_train_microbatch_size auto is the largest that fits");

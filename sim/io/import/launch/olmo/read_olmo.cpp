@@ -5,7 +5,9 @@
 #include "sim/io/import/launch/olmo/read_olmo.h"
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/composer_sharding.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/settings.h"
 
 namespace foretoken::io::launch::olmo {
@@ -18,7 +20,9 @@ constexpr KeyRule kOlmoKeys[] = {
      "model.low_precision_layernorm algorithms.fused_layernorm*",
      "kernels are fused as the runtime has them"},
     {"algorithms.gated_linear_units*", "Composer makes the MLP a gated one", true},
-    {"fsdp.* fsdp_config.* ddp.* single.*", "communication is arranged as the runtime does it"},
+    {kComposerFsdpUnmodelled, "weights that are gathered or shared in other ways", true},
+    {kComposerFsdpKeys},
+    {"fsdp.* ddp.* single.*", "communication is arranged as the runtime does it"},
     {"model.init_* model.eos_token_id model.pad_token_id model.rope* model.alibi_bias_max model.residual_dropout "
      "model.attention_dropout model.embedding_dropout model.precision model.max_sequence_length model.vocab_size "
      "model.name model.block_type model.alibi model.include_bias model.norm_type run_name seed epoch dry_run wandb.* "
@@ -77,37 +81,21 @@ void map_olmo_model(const Settings& settings, Report& report) {
     report.refuse("model.block_type", "found " + in_quotes(block) + ", which is not modelled");
 }
 
-// Composer's FSDP: composer/trainer/mosaic_fsdp_utils.py (get_mixed_precision). Without fsdp_config it runs DDP.
+// Without fsdp_config Composer runs DDP.
 bool is_of_composer(const Settings& settings) {
   const Json& document = settings.document();
   return !document.contains("fsdp") && (document.contains("fsdp_config") || document.contains("algorithms"));
 }
 
-void map_composer_sharding(const Settings& settings, Report& report) {
-  const auto section = settings.document().find("fsdp_config");
-  if (section == settings.document().end() || !section->is_object())
-    return map_sharding(0, "no fsdp_config: DDP", report);
-  const std::string place = "fsdp_config.sharding_strategy";
-  const std::string strategy = settings.text({place}).value_or("FULL_SHARD");
-  note_replicas(strategy, place, report);
-  map_sharding(strategy == "SHARD_GRAD_OP" ? 2 : strategy == "NO_SHARD" ? 0 : 3, place, report);
-  if (settings.text({"fsdp_config.mixed_precision"}).value_or("DEFAULT") == "PURE")
-    report.map("precision_recipe.reduce", 2, "fsdp_config.mixed_precision");
-  if (settings.on({"fsdp_config.activation_cpu_offload"}))
-    map_offload("activations", "cpu", "fsdp_config.activation_cpu_offload", report);
-}
-
 void map_olmo_sharding(const Settings& settings, Report& report) {
-  if (is_of_composer(settings)) return map_composer_sharding(settings, report);
+  if (is_of_composer(settings))
+    return map_composer_sharding(settings, settings.text({"precision"}).value_or("fp32"), report);
   const std::string kind = settings.text({"distributed_strategy"}).value_or(settings.has({"ddp"}) ? "ddp" : "fsdp");
   if (kind == "ddp" || kind == "single") return map_sharding(0, "distributed_strategy", report);
   const Names kStrategy = {"fsdp.sharding_strategy"};
   const std::string strategy = settings.text(kStrategy).value_or("FULL_SHARD");
   note_replicas(strategy, "fsdp.sharding_strategy", report);
-  map_sharding(strategy == "SHARD_GRAD_OP" || strategy == "_HYBRID_SHARD_ZERO2" ? 2
-               : strategy == "NO_SHARD"                                         ? 0
-                                                                                : 3,
-               "fsdp.sharding_strategy", report);
+  map_sharding(stage_of_strategy(strategy).value_or(3), "fsdp.sharding_strategy", report);
   // olmo/config.py, FSDPPrecision: pure reduces in 16 bits and is the default, mixed reduces in fp32.
   if (settings.text({"fsdp.precision"}).value_or("pure") == "pure")
     report.map("precision_recipe.reduce", 2, "fsdp.precision");

@@ -4,6 +4,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
@@ -44,11 +45,14 @@ constexpr KeyRule kAxolotlKeys[] = {
      "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",
      "sequences are taken as whole ones"},
     {"peft_use_dora lora_use_dora", kDora, true},
+    {"fsdp_config.mixed_precision_policy fsdp_config.fsdp_mixed_precision_policy",
+     "types of gathered weights and of the reduction that the section states for itself", true},
+    {kFsdpKeysWithoutEffect},
     {"train_batch_size", "axolotl has no such key and leaves it out; micro_batch_size counts"},
     {kNoEffectKeys}};
 
 bool is_second_fsdp(const Settings& settings) {
-  return settings.text({"fsdp_version", "fsdp_config.fsdp_version"}) == "2";
+  return settings.text({"fsdp_version", "fsdp_config.fsdp_version", "fsdp_config.version"}) == "2";
 }
 
 // Versions with ring-flash-attn choose by sample_packing, later ones by the heads and the network:
@@ -103,18 +107,21 @@ void map_axolotl_sharding(const Settings& settings, const Json* deepspeed, Repor
   }
   const Names kStrategy = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy"};
   const bool sharded = settings.has({"fsdp"}) || settings.has({"fsdp_config"}) || settings.has({"fsdp_version"});
-  const std::string strategy = settings.text(kStrategy).value_or("FULL_SHARD");
+  const FsdpWords words = fsdp_words(settings.text({"fsdp"}).value_or(""));
+  const bool named = !words.strategy.empty();
+  const std::string section = settings.text(kStrategy).value_or("FULL_SHARD");
+  const std::string& strategy = named ? words.strategy : section;
+  note_replicas(strategy, named ? "fsdp" : settings.from(kStrategy), report);
+  note_order_of_gathers(settings);
   // Without it the second FSDP keeps gathered weights, which is ZeRO 2: docs/nd_parallelism.qmd.
   const auto again =
       settings.text({"fsdp_config.reshard_after_forward", "fsdp_config.fsdp_reshard_after_forward"}).value_or("true");
   const bool kept = is_second_fsdp(settings) && !switch_of(again).value_or(true);
-  map_sharding(!sharded                              ? 0
-               : kept || strategy == "SHARD_GRAD_OP" ? 2
-               : strategy == "NO_SHARD"              ? 0
-                                                     : 3,
-               sharded ? "fsdp" : "no fsdp and no deepspeed: every rank holds everything", report);
+  const std::int64_t stage = kept ? 2 : stage_of_strategy(strategy).value_or(3);
+  map_sharding(sharded ? stage : 0, sharded ? "fsdp" : "no fsdp and no deepspeed: every rank holds everything", report);
   const Names kOffload = {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params"};
-  if (sharded && settings.on(kOffload)) map_offload("parameters", "cpu", settings.from(kOffload), report);
+  if (sharded && (settings.on(kOffload) || words.moves_parameters))
+    map_offload("parameters", "cpu", words.moves_parameters ? "fsdp" : settings.from(kOffload), report);
 }
 
 void map_axolotl_method(const Settings& settings, Report& report) {
@@ -189,7 +196,6 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   else
     report.map("precision", half ? "fp16" : single ? "fp32" : "bf16", half ? "fp16" : "bf16");
   if (settings.on({"fp8"})) report.refuse("fp8", "products in fp8 of this tool are not modelled");
-  (void)settings.on({"tf32"});
   map_axolotl_recompute(settings, report);
   if (const auto name = settings.text({"optimizer"})) map_optimizer_name(*name, "optimizer", report);
   map_eager_attention(settings, report);

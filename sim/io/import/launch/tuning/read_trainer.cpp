@@ -6,6 +6,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/stage_names.h"
@@ -65,6 +66,8 @@ constexpr KeyRule kTrainerKeys[] = {
      "model.aux_loss_coef ds.ring_attn_head_stride ring_head_stride ds.lora.alpha ds.lora.dropout "
      "ds.use_universal_ckpt"},
     {"line_by_line mlm_probability"},  // every token has its logits, masked or not
+    {"fsdp_config", "of its file the recomputing counts, where a script names it"},
+    {kFsdpKeysWithoutEffect},
     {kNoEffectKeys}};
 
 constexpr std::string_view kModelKeys[] = {"model_name_or_path",
@@ -303,10 +306,16 @@ void assume_single_micro_batch(Report& report) {
 }
 
 /// Names of one switch in programs of the user's own.
-const Names kRecomputed = {
-    "gradient_checkpointing",   "use_gradient_checkpointing",   "enable_gradient_checkpointing",
-    "grad_checkpointing",       "use_grad_checkpointing",       "enable_grad_checkpointing",
-    "activation_checkpointing", "use_activation_checkpointing", "enable_activation_checkpointing"};
+const Names kRecomputed = {"gradient_checkpointing",
+                           "use_gradient_checkpointing",
+                           "enable_gradient_checkpointing",
+                           "grad_checkpointing",
+                           "use_grad_checkpointing",
+                           "enable_grad_checkpointing",
+                           "activation_checkpointing",
+                           "use_activation_checkpointing",
+                           "enable_activation_checkpointing",
+                           "fsdp_config.activation_checkpointing"};  // of the Trainer: transformers, training_args.py
 const Names kPacked = {"packing",          "neat_packing", "pack_sequences",
                        "packed_sequences", "use_packing",  "pad_to_max_length"};
 
@@ -318,9 +327,10 @@ void map_trainer_recompute(const Settings& settings, Defaults defaults, Report& 
   if (factory) (void)settings.at("gradient_checkpointing");  // its own key decides
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on(kRecomputed);
   const std::string own = settings.from(kRecomputed);
+  const std::string denied = settings.from({"disable_gradient_checkpointing"});
   if (factory)
     report.map("recompute.granularity", checkpointed ? "full" : "none",
-               "LLaMA-Factory and ms-swift recompute by default");
+               denied.empty() ? "LLaMA-Factory and ms-swift recompute by default" : denied);
   else if (!own.empty())
     report.map("recompute.granularity", checkpointed ? "full" : "none", own);
   else if (defaults == Defaults::kUnknown)

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -119,7 +120,9 @@ bool is_swift(const shell::Command& command) {
   });
 }
 
-void become_trainer(const shell::Command& command, std::optional<std::int64_t> gpus, Json& document, Report& report) {
+std::vector<OwnName> become_trainer(const shell::Command& command, std::optional<std::int64_t> gpus, Json& document,
+                                    Report& report) {
+  std::vector<OwnName> renamed;
   // v2 names the model in model_type, where the path is the user's own.
   const std::string type = text_in(document, "model_type");
   const bool old = document.contains("sft_type") || document.contains("model_id_or_path") ||
@@ -133,24 +136,30 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
     const Json value = *found;
     document.erase(own);
     document[name] = value;
+    renamed.push_back({name, own});
   }
-  const auto usual = [&](const char* key, const char* value) {
+  const auto usual = [&](const char* key, const char* value, const char* own = "") {
     if (document.contains(key)) return;
     document[key] = value;
     report.approximate(key, std::string(value) + " is ms-swift's default");
+    if (*own != '\0') renamed.push_back({key, own});
   };
-  usual("finetuning_type", "lora");
+  usual("finetuning_type", "lora", old ? "sft_type" : "train_type");
   if (!document.contains("stage")) document["stage"] = "sft";  // LLaMA-Factory's word, whose reader this is
   usual("per_device_train_batch_size", "1");
   if (old) usual("max_length", "2048");
   // Versions 1 and 2 have a default for each kind of model, all of them the products of attention's inputs: LoRATM in
   // swift/llm/utils/model.py.
   if (old && text_in(document, "lora_target") == "DEFAULT") document.erase("lora_target");
-  if (old && text_in(document, "finetuning_type") == "lora") usual("lora_target", "q_proj,k_proj,v_proj");
+  if (old && text_in(document, "finetuning_type") == "lora")
+    usual("lora_target", "q_proj,k_proj,v_proj", "lora_target_modules");
   if (text_in(document, "lora_target") == "ALL" || text_in(document, "lora_target") == "DEFAULT")
     document["lora_target"] = "all";
-  if (!switch_of(document.value("gradient_checkpointing", std::string("true"))).value_or(true))
-    document["disable_gradient_checkpointing"] = "true";
+  // LLaMA-Factory's word says the opposite.
+  if (const std::string stated = text_in(document, "gradient_checkpointing"); !stated.empty()) {
+    document["disable_gradient_checkpointing"] = switch_of(stated).value_or(true) ? "false" : "true";
+    renamed.push_back({"disable_gradient_checkpointing", "gradient_checkpointing"});
+  }
   document.erase("gradient_checkpointing");
   add_accumulation(gpus, document, report);
   add_precision(document, report);
@@ -159,6 +168,20 @@ void become_trainer(const shell::Command& command, std::optional<std::int64_t> g
   refuse_others(preferences ? "rlhf" : "", document, report);
   document.erase("task_type");
   document.erase("sequence_parallel_size");
+  return renamed;
+}
+
+void cite_own_names(const std::vector<OwnName>& names, Report& report) {
+  for (const auto& [name, own] : names) {
+    const auto cite = [&name = name, &own = own](std::string& text) {
+      if (text == name) text = own;
+    };
+    for (Mapped& one : report.mapped) cite(one.from);
+    for (Ignored& one : report.ignored) cite(one.setting);
+    for (Refused& one : report.refused) cite(one.setting), cite(one.from);
+    for (Assumed& one : report.assumed)
+      if (one.value.empty()) cite(one.key);
+  }
 }
 
 }  // namespace foretoken::io::launch::tuning

@@ -33,6 +33,20 @@ TEST(Swift, Version3HasLoraAndSixteenSequences) {
   EXPECT_EQ(report.at("recompute.granularity"), Json("full")) << "gradient_checkpointing is on by default";
 }
 
+TEST(Swift, LinesCiteItsOwnNames) {
+  const Report report = read_swift(
+      "CUDA_VISIBLE_DEVICES=0 swift sft --model Qwen/Qwen3-8B --train_type lora --target_modules all-linear "
+      "--gradient_checkpointing true --max_length 1024 --torch_dtype bfloat16 --gradient_accumulation_steps 2");
+  const auto from = [&](const char* key) {
+    const auto found = std::ranges::find(report.mapped, key, &Mapped::key);
+    return found == report.mapped.end() ? "" : found->from;
+  };
+  EXPECT_EQ(from("training.method"), "train_type");
+  EXPECT_EQ(from("training.targets"), "target_modules");
+  EXPECT_EQ(from("model"), "model");
+  EXPECT_EQ(from("recompute.granularity"), "gradient_checkpointing");
+}
+
 TEST(Swift, Version2HasItsOwnNames) {
   const Report report = read_swift(
       "torchrun --nproc_per_node=4 swift/cli/sft.py --model_id_or_path Qwen/Qwen1.5-7B-Chat --sft_type full "

@@ -275,7 +275,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
     document["per_device_train_batch_size"] = "8";
     report.approximate("per_device_train_batch_size", "8 is the Trainer's default (training_args.py)");
   }
-  if (is_swift(command)) become_trainer(command, gpus, document, report);
+  std::vector<OwnName> swift_names;
+  if (is_swift(command)) swift_names = become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
@@ -287,6 +288,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (type_of_chat && report.at("precision") == "fp16")
     report.assume("precision", "fp16", "DeepSpeed-Chat's default (training/utils/ds_utils.py)");
   ask_open_flags(script, launched.program, kDecisive, report);
+  cite_own_names(swift_names, report);
   name_origins(origins, report);
   for (Mapped& one : report.mapped)
     if (one.key == "gpus" && !stated) one.from = "the launcher (" + place + ")";

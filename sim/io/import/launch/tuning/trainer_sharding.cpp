@@ -7,6 +7,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 
 namespace foretoken::io::launch::tuning {
@@ -47,10 +48,11 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   if (fsdp && !switch_of(*fsdp).value_or(true)) fsdp.reset();  // --fsdp False
   if (!fsdp && defaults == Defaults::kUnknown) return map_own_sharding(settings, gpus, report);
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
-  note_replicas(*fsdp, "fsdp", report);
-  map_sharding(fsdp->find("shard_grad_op") != fsdp->npos ? 2 : 3, "fsdp", report);
-  if (fsdp->find("offload") != fsdp->npos) map_offload("parameters", "cpu", "fsdp", report);
-  (void)settings.at("fsdp_config");
+  const FsdpWords words = fsdp_words(*fsdp);
+  note_replicas(words.strategy, "fsdp", report);
+  map_sharding(stage_of_strategy(words.strategy).value_or(3), "fsdp", report);
+  if (words.moves_parameters) map_offload("parameters", "cpu", "fsdp", report);
+  note_order_of_gathers(settings);
 }
 
 // Source: huggingface/alignment-handbook, scripts/README.md: accelerate launch --config_file

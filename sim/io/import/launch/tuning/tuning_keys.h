@@ -21,7 +21,7 @@ inline constexpr std::string_view kNoEffectKeys =
     "embeddings_skip_upcast enable_tensorboard enable_thinking eos_token eot_tokens epochs eval_* eval_dataset "
     "eval_dir evals_per_epoch evaluation_* experimental_* experts_implementation export_* fix_untrained_tokens "
     "flash_attn_2 fp16_backend fp16_full_eval fp16_opt_level framework_configs freeze_extra_modules "
-    "freeze_trainable_* fsdp.* fsdp_config.* fsdp_final_state_dict_type fsdp_transformer_layer_cls_to_wrap "
+    "freeze_trainable_* fsdp.* fsdp_final_state_dict_type fsdp_transformer_layer_cls_to_wrap "
     "full_determinism gc_steps generation_* gradient_checkpointing_kwargs gradient_checkpointing_kwargs.* "
     "gradient_checkpointing_reentrant gradient_clipping greater_is_better group_by_length half_precision_backend "
     "hf_* hub_* ignore_data_skip ignore_pad_token_for_loss image_* include_* include_for_metrics include_tokens* "

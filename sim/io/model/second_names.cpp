@@ -1,0 +1,76 @@
+// Knows the second names of sizes, which a config may state beside the names that its family reads.
+//
+// Source: attribute_map in transformers, src/transformers/models/{gpt2,gpt_bigcode,gptj,codegen,mpt,dbrx,distilbert,t5,
+// bart,mixtral,gpt_oss,deepseek_v3,glm4_moe,ernie4_5_moe}/configuration_*.py. Falcon's second names are those of its
+// own code of 2023 (tiiuae/falcon-40b, configuration_RW.py), which its later config.json keeps; RefinedWeb maps the
+// other way.
+#include "sim/io/model/second_names.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/io/model/family_parts.h"
+
+namespace foretoken::io {
+namespace {
+
+struct SecondName {
+  const char *second, *name;
+};
+using SecondNames = std::vector<SecondName>;
+
+struct NamesOfFamilies {
+  std::vector<std::string_view> types;
+  SecondNames names;
+};
+
+const std::vector<NamesOfFamilies>& all_second_names() {
+  static const std::vector<NamesOfFamilies> kAll = {
+      {{"gpt", "gpt2", "gpt_bigcode", "gptj", "codegen"},
+       {{"num_hidden_layers", "n_layer"},
+        {"hidden_size", "n_embd"},
+        {"num_attention_heads", "n_head"},
+        {"max_position_embeddings", "n_positions"}}},
+      {{"mpt", "dbrx"},
+       {{"num_hidden_layers", "n_layers"},
+        {"hidden_size", "d_model"},
+        {"num_attention_heads", "n_heads"},
+        {"max_position_embeddings", "max_seq_len"}}},
+      {{"distilbert"}, {{"num_hidden_layers", "n_layers"}, {"hidden_size", "dim"}, {"num_attention_heads", "n_heads"}}},
+      {{"t5", "mt5"},
+       {{"num_hidden_layers", "num_layers"},
+        {"hidden_size", "d_model"},
+        {"num_attention_heads", "num_heads"},
+        {"head_dim", "d_kv"}}},
+      {{"bart", "mbart"}, {{"hidden_size", "d_model"}, {"num_attention_heads", "encoder_attention_heads"}}},
+      {{"falcon"},
+       {{"n_layer", "num_hidden_layers"},
+        {"n_embed", "hidden_size"},
+        {"n_head", "num_attention_heads"},
+        {"n_head_kv", "num_kv_heads"}}},
+      {{"RefinedWeb", "RefinedWebModel"},
+       {{"num_hidden_layers", "n_layer"}, {"num_attention_heads", "n_head"}, {"num_kv_heads", "n_head_kv"}}},
+      {{"mixtral", "gpt_oss", "minimax_m2"}, {{"num_experts", "num_local_experts"}}},
+      {{"gpt_oss"}, {{"experts_per_token", "num_experts_per_tok"}}},
+      {{"deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe", "glm4_moe_lite"},
+       {{"num_local_experts", "n_routed_experts"}}},
+      {{"ernie4_5_moe"}, {{"num_experts", "moe_num_experts"}, {"num_experts_per_tok", "moe_k"}}}};
+  return kAll;
+}
+
+}  // namespace
+
+std::vector<std::string_view> keys_with_second_names(const Node& node, const ModelFamily& family) {
+  std::vector<std::string_view> keys(family.keys.begin(), family.keys.end());
+  for (const NamesOfFamilies& group : all_second_names()) {
+    if (std::ranges::find(group.types, family.type) == group.types.end()) continue;
+    for (const auto& [second, name] : group.names) {
+      if (!node.has(name) || !node.has(second)) continue;
+      (void)name_of_size(node, name, second);  // complains where they differ
+      keys.emplace_back(second);
+    }
+  }
+  return keys;
+}
+
+}  // namespace foretoken::io
