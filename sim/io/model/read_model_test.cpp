@@ -137,7 +137,10 @@ const WrongModel kWrongModels[] = {
      "/vision_config: a multimodal model whose text model has no text_config; remove this section to read the text "
      "model alone"},
     {"text model of no kind", R"({"text_config": 8})", "/text_config: expected an object, found 8"},
-    {"tied in two ways", R"({"tie_word_embeddings": true, "text_config": {"tie_word_embeddings": false}})",
+    {"tied in two ways",
+     R"({"tie_word_embeddings": true,
+         "text_config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+                         "intermediate_size": 512, "vocab_size": 1000, "tie_word_embeddings": false}})",
      "/tie_word_embeddings: expected false as text_config says, found true"},
     {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
     {"no family like it", R"({"model_type": "perceptron"})",

@@ -54,11 +54,11 @@ const WrongTuning kWrongTuning[] = {
     {"LoRA beside experts", R"({"model": "mixtral-8x7b", "gpus": 8, "training": {"targets": "mlp"}})",
      "/training/targets: expected no product of an MLP: \"mixtral-8x7b\" has experts"},
     {"LoRA beside latent attention and experts",
-     R"({"model": "deepseek-v3", "gpus": 64, "training": {"targets": "all-linear"}})",
+     R"({"model": "deepseek-v3", "gpus": 8, "training": {"targets": "all-linear"}})",
      "/training/method: expected \"full\" for model \"deepseek-v3\": it has multi-head latent attention and experts, "
      "and no LoRA is modelled beside either"},
     {"QLoRA beside latent attention and experts",
-     R"({"model": "deepseek-v3", "gpus": 64, "training": {"method": "qlora", "targets": "all-linear"}})",
+     R"({"model": "deepseek-v3", "gpus": 8, "training": {"method": "qlora", "targets": "all-linear"}})",
      "/training/method: expected \"full\" for model \"deepseek-v3\": it has multi-head latent attention and experts"},
     {"experts in 4 bit", R"({"model": "mixtral-8x7b", "gpus": 8, "training": {"method": "qlora"}})",
      "/training/method: expected \"lora\" for \"mixtral-8x7b\""},

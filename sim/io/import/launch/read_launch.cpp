@@ -51,13 +51,12 @@ void read_document(const Json& document, const std::string& text, const fs::path
                    Report& report, Findings& findings) {
   if (read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report)) return;
   if (is_model_config(document)) {
-    const std::string file = printable(path.string(), 80);
     return complain(
         findings, path,
-        fmt::format("it is the config of a model, and states no training; name it beside a launch file with "
-                    "--set model={}, or in a scenario as \"model\": \"{}\"; foretoken models show {} prints "
-                    "its sizes and parameters",
-                    file, file, file));
+        fmt::format("it is the config of a model, and states no training; name it with --set model={} beside "
+                    "a launch file, or as \"model\" in a scenario; foretoken models show prints its sizes and "
+                    "parameters",
+                    printable(path.string(), 80)));
   }
   const std::string primus = framework_of_primus(document);
   complain(
