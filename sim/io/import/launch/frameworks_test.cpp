@@ -662,11 +662,10 @@ TEST(ReadLaunchFile, AConfigOfAModelIsNoLaunch) {
   const std::string config =
       R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2})";
   (void)read_launch_text(config, "config.json", {}, findings);
-  EXPECT_EQ(
-      lines_of(findings.complaints),
-      "config.json: it is the config of a model, and states no training; name it beside a launch file with --set "
-      "model=config.json, or in a scenario as \"model\": \"config.json\"; foretoken models show config.json prints "
-      "its sizes and parameters\n");
+  EXPECT_EQ(lines_of(findings.complaints),
+            "config.json: it is the config of a model, and states no training; name it with --set model=config.json "
+            "beside a launch file, or as \"model\" in a scenario; foretoken models show prints its sizes and "
+            "parameters\n");
 }
 
 }  // namespace
