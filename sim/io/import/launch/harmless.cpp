@@ -28,37 +28,23 @@ constexpr std::string_view kHarmless =
     "tensorboard test text time timeout title token tokenizer tokens track tracking trainer upload url user username "
     "valid validation verbose version wandb warmup worker workers ";
 constexpr std::string_view kCostly =
-    " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo attention "
-    "attn audio backend badam batch bf16 bit bitfit bitnet bits block boft bs bsz bwd checkpointing chunk chunked "
-    "clips "
-    "compile "
-    "compress compression context contrastive count cp cpu critic cuda curriculum ddp deepspeed delta deltanet depth "
-    "devices dim "
-    "diffusion dims discriminator distill distillation dora dp dpo draft dropout dtype ema embed embedding embeddings "
-    "ep expand "
-    "expert "
-    "experts ffn flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gate gated gating gpu gpus grad "
-    "gradient "
-    "gradients group grpo half head heads hidden ia3 image images init int4 int8 kernel kernels kl kto kv layer "
+    " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo "
+    "attention attn audio backend badam batch bf16 bias biases bit bitfit bitnet bits block boft bs bsz bwd "
+    "checkpointing chunk chunked clips compile compress compression context contrastive count cp cpu critic cuda "
+    "curriculum ddp deepspeed delta deltanet depth devices diffusion dim dims discriminator distill distillation "
+    "dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand expert experts ffn flash fp16 fp32 fp4 "
+    "fp8 freeze from frozen fsdp fuse fused fwd galore gate gated gating geglu glu gpu gpus grad gradient gradients "
+    "group grpo half head heads hidden ia3 image images init int4 int8 kernel kernels kl kto kv layer layernorm "
     "layers len length liger lisa lomo longlora loop lora loreft mamba mask max medusa memory mezo mixture mlp mm "
-    "modal "
-    "model models moe mtp multimodal muon mxfp n nf4 node nodes noise nproc num offload offloading oft optim "
-    "optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism parallelize "
-    "peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes projector prune "
-    "pruning "
-    "ptuning "
-    "qat qformer qlora quant quantization quantize quantized quantizer random rank ranks ratio recompute recurrent ref "
-    "reference "
-    "reft "
-    "relora "
-    "reward ring rl rlhf rms rope sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp "
-    "sparse sparsity spectrum speculative speech stage strategy student swa switch sync teacher tensor ternary topk "
-    "tower tp "
-    "tpable "
-    "triton "
-    "tune tuned ulysses unet unfreeze unfrozen unsloth vae vera video videos vision vocab vocabulary weight weights "
-    "width "
-    "window world xformers xla zero ";
+    "modal model models moe mtp multimodal muon mxfp n nf4 node nodes noise norm norms nproc num offload offloading "
+    "oft optim optimizer optimizers orpo override overrides pack packed packing pad padding parallel parallelism "
+    "parallelize peft pipe pipeline pixel plugin pp ppo precision preference prefix pretrained process processes "
+    "projector prune pruning ptuning qat qformer qknorm qlora quant quantization quantize quantized quantizer random "
+    "rank ranks ratio recompute recurrent ref reference reft relora reward ring rl rlhf rms rmsnorm rope rotary "
+    "sample samples scan scratch seq sequence shard sharded sharding size sizes soft sp sparse sparsity spectrum "
+    "speculative speech stage strategy student swa swiglu switch sync teacher tensor ternary tie tied topk tower tp "
+    "tpable triton tune tuned tying ulysses unet unfreeze unfrozen unsloth untie untied vae vera video videos vision "
+    "vocab vocabulary weight weights width window world xformers xla zero ";
 
 bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
 
@@ -149,6 +135,26 @@ bool is_rate_or_limit(std::string_view name) {
         words, [&](const std::string& word) { return std::ranges::find(known, word) != std::end(known); });
   };
   return (has("lr") && all_of(kRates)) || ((has("clip") || has("clipping")) && all_of(kLimits));
+}
+
+// Returns true for norms of gradients, which limit them or are logged, and for norms that are logged: max_grad_norm,
+// log_params_norm. Any other norm may be a layer's: qk_norm, weight_norm.
+bool is_norm_of_gradients(std::string_view name) {
+  constexpr std::string_view kAbout = " grad grads gradient gradients log logging monitor print report track ";
+  constexpr std::string_view kKnown =
+      " enable global grad gradient gradients grads interval layer log logging max monitor norm norms param parameter "
+      "parameters params per print report total track type use value weight weights ";
+  const auto words = words_of_name(name);
+  return has_word_of(" norm norms ", name) && has_word_of(kAbout, name) &&
+         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kKnown, word); });
+}
+
+// Returns true for Adam's correction of its first steps: adam_bias_correction, correct_bias.
+bool is_correction_of_bias(std::string_view name) {
+  constexpr std::string_view kKnown = " adam adamw bias correct correction no optim optimizer use ";
+  const auto words = words_of_name(name);
+  return has_word_of(" correct correction ", name) &&
+         std::ranges::all_of(words, [&](const std::string& word) { return holds_word(kKnown, word); });
 }
 
 // Returns true for a name of several words, one of them `word`, that are all among `known`.
@@ -258,7 +264,8 @@ bool is_place_of_files(std::string_view name) {
 bool has_harmless_form(std::string_view name) {
   if (is_never_harmless(name)) return false;
   return is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
-         is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name);
+         is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name) ||
+         is_norm_of_gradients(name) || is_correction_of_bias(name);
 }
 
 }  // namespace

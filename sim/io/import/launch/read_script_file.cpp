@@ -195,16 +195,44 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
     if (one.key == "gpus") one.from = "the launcher (" + named.place + ")";
 }
 
+// Returns the GPUs of a node, where the user states those of all nodes and a script counts its own by a command; 0
+// where the number of nodes is not known.
+std::int64_t devices_of_node(const shell::Script& script, std::int64_t gpus) {
+  std::int64_t nodes = 0;
+  for (const shell::Command& command : script.commands) {
+    const bool counted = std::ranges::any_of(
+        command.words, [](const std::string& word) { return shell::why_unknown(word).starts_with("the output of `"); });
+    if (!counted) continue;
+    const LaunchedProgram launched = launched_program(command.words, "", [](std::string_view) { return false; });
+    std::int64_t own = 1;
+    std::vector<Argument> counts = counts_of(command, launched);
+    counts.insert(counts.end(), launched.options.begin(), launched.options.end());
+    for (const Argument& count : counts) {
+      if (count.place.ends_with(" -n")) return 0;  // it counts the processes of all nodes
+      constexpr std::string_view kNodes[] = {"nnodes", "nodes", "num-nodes", "num-machines"};
+      if (std::ranges::find(kNodes, count.name) == std::end(kNodes)) continue;
+      own = whole_of(joined_values(count)).value_or(0);
+    }
+    if (own < 1 || (nodes > 0 && nodes != own)) return 0;
+    nodes = own;
+  }
+  return nodes > 0 && gpus % nodes == 0 ? gpus / nodes : 0;
+}
+
 }  // namespace
 
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
                       Findings& findings) {
   auto [arguments, flags] = parted(launch.words);
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
+  std::int64_t devices = 0;
   const auto read_with = [&](const std::vector<std::string>& words, Findings& found) {
-    return shell::read_script_text(text, printable(path.filename().string()), folder, {launch.variables, words}, found);
+    return shell::read_script_text(text, printable(path.filename().string()), folder,
+                                   {launch.variables, words, devices}, found);
   };
   auto script = read_with(arguments, findings);
+  if (const auto gpus = stated_gpus(launch); script && gpus) devices = devices_of_node(*script, *gpus);
+  if (devices > 0) script = read_with(arguments, findings);
   // A script that reads its flags starts other commands with them. Otherwise they follow those of the training.
   if (script && !flags.empty() && asks_for_all_arguments(text)) {
     auto own = read_with(launch.words, findings);

@@ -194,6 +194,19 @@ void map_model(const Section& config, Report& report) {
   map_experts(config, report);
 }
 
+// Every layer of nanotron's qwen sees this window alone, whatever the kernel: src/nanotron/models/qwen.py
+// (CoreAttention) and nn/attention.py. A window as long as the sequence hides nothing.
+void settle_window(const Section& config, const Section& tokens, Report& report) {
+  const char* const kWindow = "sliding_window_size";
+  if (!config.has(kWindow)) return;
+  const auto window = whole_of(config.text(kWindow)), sequence = whole_of(tokens.text("sequence_length"));
+  if (window && sequence && *window >= *sequence) return report.ignore(config.from(kWindow), "");
+  report.refuse(
+      config.from(kWindow),
+      fmt::format("attention of every layer to a window of {} tokens, shorter than the sequence, is not modelled",
+                  printable(config.text(kWindow), 20)));
+}
+
 // Notes what a model that is not read here states besides. --model says it.
 void note_rest_of_model(const Section& config, Report& report) {
   std::string rest;
@@ -307,6 +320,7 @@ void read_nanotron(const Document& document, Report& report) {
   const std::string other = key_of_other_model(config);
   if (other.empty()) {
     map_model(config, report);
+    settle_window(config, tokens, report);
   } else {
     report.ask("model", "state --model with its config.json");
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");

@@ -130,6 +130,12 @@ void add_layer_parts(const Settings& settings, std::vector<Argument>& arguments)
   if (!bias) arguments.push_back({"disable-bias-linear", {}, "use_bias_in_attn_linear"});
   (void)settings.on({"use_bias_in_mlp"});
   if (settings.on({"use_qk_layernorm"})) arguments.push_back({"qk-layernorm", {}, "use_qk_layernorm"});
+  // Of Stability's fork. The published Stable LM 2 has such norms: huggingface/transformers,
+  // models/stablelm/modeling_stablelm.py, StableLmLayerNormPerHead.
+  if (settings.on({"qk_norm"})) {
+    arguments.push_back({"qk-layernorm", {}, "qk_norm"});
+    settings.report().approximate("qk_norm", "a norm of each head of queries and keys, with one weight for all heads");
+  }
   const std::string heads = settings.text({"attention_head_type"}).value_or("multihead");  // of Stability's fork
   if (heads != "multihead" && !groups)
     settings.report().refuse("attention_head_type", in_quotes(heads) + " is not read");

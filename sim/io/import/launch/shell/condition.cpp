@@ -88,7 +88,7 @@ class Conditions {
       return of_one(first[1], words_[at_ - 1]);
     }
     ++at_;
-    if (is_unset(first) || is_unstated(first)) {
+    if (is_unset(first) || holds_only_unstated(first)) {
       unset_.tested = true;
       return Outcome::kNo;
     }
@@ -126,17 +126,12 @@ class Conditions {
   [[nodiscard]] Outcome of_one(char test, const std::string& word) {
     if (test != 'z' && test != 'n' && test != 'v') return Outcome::kOpen;
     // The scripts ask here for what ${NAME:-...} asks: the variable, or the argument, counts as not set.
-    if (test != 'v' && (is_unset(word) || is_unstated(word))) {
+    if (test != 'v' && (is_unset(word) || holds_only_unstated(word))) {
       unset_.tested = true;
       return outcome_of(test == 'z');
     }
     if (is_unknown(word) || test == 'v') return Outcome::kOpen;
     return outcome_of(word.empty() == (test == 'z'));
-  }
-
-  // Returns true for arguments of the script alone that nobody states.
-  static bool is_unstated(const std::string& word) {
-    return is_unknown(word) && without_unstated_arguments(word) == "";
   }
 
   // Arguments that nobody states equal the empty text: [ "x$1" = x ].

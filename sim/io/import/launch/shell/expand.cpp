@@ -18,15 +18,6 @@ namespace {
 
 constexpr int kDeepestExpansion = 32;
 
-// Returns what `read` finds while `mode` is on.
-template <class Read>
-auto while_on(bool& mode, Read read) {
-  const bool outer = std::exchange(mode, true);
-  auto found = read();
-  mode = outer;
-  return found;
-}
-
 // ${NAME[@]} and $@ give a word for each text, so none for no text; ${NAME[*]} and $* give one word within quotes.
 bool is_list(std::string_view name, char place) {
   return name == std::string_view(&place, 1) ||
@@ -184,36 +175,6 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
   parameter(text[1] == '{' ? inside(2, 1) : text.substr(1), quoted, out);
 }
 
-std::string Expander::number(std::string_view expression) {
-  const std::string known = known_text(expression);
-  Assigned assigned;
-  std::string why;  // a name in it has no known value
-  const auto value = while_on(asks_, [&]() -> std::optional<std::int64_t> {
-    if (is_unknown(known)) return std::nullopt;
-    return arithmetic(
-        known,
-        [&](std::string_view name) {
-          std::string text = value_of(name);
-          if (why.empty()) why = why_unknown(text);
-          return text;
-        },
-        &assigned);
-  });
-  if (value) {
-    for (const auto& [name, number] : assigned) variables_.set(name, {fmt::format("{}", number)});
-    return fmt::format("{}", *value);
-  }
-  forget_assigned(expression);
-  if (is_unknown(known)) return unknown_because(why_unknown(known));
-  if (!why.empty()) return unknown_because(why);
-  return unknown_because(fmt::format("$(({}))", known));
-}
-
-void Expander::forget_assigned(std::string_view expression) {
-  for (const std::string& name : assigned_in(expression))
-    variables_.set(name, {unknown_because(fmt::format("{} in $(({}))", name, expression))});
-}
-
 // $1 is an argument of the script. Its value is unknown until the user states the arguments.
 Expander::Value Expander::special(std::string_view name) {
   const Texts& arguments = variables_.arguments;
@@ -315,6 +276,7 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
   if (inner.size() > 1 && inner[0] == '#') {
     const Value value = read(inner.substr(1));
     const bool elements = inner.ends_with("[@]") || inner.ends_with("[*]");
+    if (const auto hosts = elements ? count_of_hosts(value.texts) : std::nullopt) return out.literal(*hosts);
     for (const std::string& one : value.texts)
       if (is_unknown(one)) return out.literal(unknown_because(why_unknown(one)));
     const std::size_t length = value.texts.empty() ? 0 : value.texts[0].size();
@@ -359,7 +321,9 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
   const std::string_view op = change.substr(colon ? 1 : 0, 1),
                          word = change.substr(std::min<std::size_t>(colon ? 2 : 1, change.size()));
   if (op.empty() || std::string_view("-=+?").find(op[0]) == std::string_view::npos) return false;
-  const bool empty = value.texts.empty() || (value.texts.size() == 1 && value.texts[0].empty());
+  // TP=$1; TP=${TP:-4}: without the argument TP is empty, and the default counts.
+  const bool empty = value.texts.empty() ||
+                     (value.texts.size() == 1 && (value.texts[0].empty() || holds_only_unstated(value.texts[0])));
   const bool has = value.is_set && !(colon && empty);
   if (op == "+") {
     has ? parts(word, quoted, out) : listed(name, {}, quoted, out);
@@ -372,27 +336,12 @@ bool Expander::choose(std::string_view name, const Value& value, std::string_vie
     variables_.set(std::string(name), {assigned});
     return out.result(value_of(name), quoted), true;
   }
-  const bool unstated =
-      !value.texts.empty() && (is_unset(value.texts[0]) || is_unstated_argument(why_unknown(value.texts[0])));
+  const bool unstated = !value.texts.empty() && (is_unset(value.texts[0]) || holds_only_unstated(value.texts[0]));
   if (tests_ && word.empty() && unstated)
     out.literal(unknown_because(std::string(name) + std::string(kEmptyDefault)));
   else
     parts(word, quoted, out);
   return true;
-}
-
-std::string Expander::output_of(std::string_view command) {
-  const auto expand = [this](std::string_view word) { return fields(word); };
-  budget_.step();
-  const std::string_view trimmed = command.substr(std::min(command.find_first_not_of(" \t\n"), command.size()));
-  if (trimmed.starts_with("getopt ") && variables_.arguments.empty() && !variables_.arguments_stated)
-    variables_.lacks_options = true;
-  const std::optional<std::string> body = body_of_(command);
-  if (const auto known = known_output(body ? *body : command, variables_.folder, expand, text_of_)) {
-    budget_.take(known->size());
-    return *known;
-  }
-  return unknown_because(fmt::format("the output of `{}`", command));
 }
 
 }  // namespace foretoken::io::shell

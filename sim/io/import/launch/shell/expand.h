@@ -98,6 +98,16 @@ class Expander {
   [[nodiscard]] Value element(std::string_view name, std::string_view place, const Value& whole);
   [[nodiscard]] Texts names_of(std::string_view reference);
   [[nodiscard]] std::string output_of(std::string_view command);
+  [[nodiscard]] std::optional<std::string> count_of_hosts(const Texts& array);
+
+  // Returns what `read` finds while `mode` is on.
+  template <class Read>
+  static auto while_on(bool& mode, Read read) {
+    const bool outer = std::exchange(mode, true);
+    auto found = read();
+    mode = outer;
+    return found;
+  }
 
   Variables& variables_;
   Budget& budget_;

@@ -6,6 +6,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/shell/inner_shell.h"
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/other_jobs.h"
 #include "sim/io/import/launch/shell/path_above.h"
 #include "sim/io/import/launch/shell/slurm.h"
 #include "sim/io/json/parse_json.h"
@@ -146,6 +147,7 @@ void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mod
   options.insert(job_.begin(), job_.end());
   script_.variables.under_slurm = !options.empty();
   script_.variables.scheduler = slurm_variables(options);
+  script_.variables.scheduler.merge(variables_of_other_jobs(file.text, script_.variables.machine));
   run(file.text, printable(fs::path(file.place).filename().string()));
   jump_ = Jump::kNone;
   doubt_ = outer_doubt;

@@ -12,6 +12,7 @@
 
 #include "sim/io/import/launch/shell/arithmetic.h"
 #include "sim/io/import/launch/shell/condition.h"
+#include "sim/io/import/launch/shell/counted_output.h"
 #include "sim/io/import/launch/shell/getopt.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/text_filter.h"
@@ -160,33 +161,6 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   return name == "echo" ? echo_output(words) : std::nullopt;
 }
 
-// Returns true for the nodes of the whole job: "$SLURM_JOB_NODELIST", ${SLURM_NODELIST}.
-bool is_list_of_job(std::string word) {
-  if (word.size() > 1 && word.starts_with('"') && word.ends_with('"')) word = word.substr(1, word.size() - 2);
-  if (word.starts_with("${") && word.ends_with('}')) word = "$" + word.substr(2, word.size() - 3);
-  return word == "$SLURM_JOB_NODELIST" || word == "$SLURM_NODELIST";
-}
-
-// Slurm's options say what a script counts: `scontrol show hostnames $SLURM_JOB_NODELIST | wc -l`, and
-// `nvidia-smi -L | wc -l`. Another list than that of the job has another number of nodes. Without a list scontrol takes
-// that of the job: scontrol(1).
-std::optional<std::string> count_of_slurm(const std::vector<Token>& tokens,
-                                          const std::function<Texts(std::string_view)>& expand) {
-  const auto is = [&](std::size_t at, std::string_view text) { return at < tokens.size() && tokens[at].text == text; };
-  const std::size_t end = tokens.size() < 3 ? 0 : tokens.size() - 3;
-  if (end == 0 || !is(end, "|") || !is(end + 1, "wc") || !is(end + 2, "-l")) return std::nullopt;
-  for (std::size_t at = 0; at < end; ++at)
-    if (tokens[at].is_operator) return std::nullopt;
-  const bool hosts = is(0, "scontrol") && is(1, "show") && (is(2, "hostnames") || is(2, "hostname")) &&
-                     (end == 3 || (end == 4 && is_list_of_job(tokens[3].text)));
-  const bool gpus = is(0, "nvidia-smi") && (is(1, "-L") || is(1, "--list-gpus")) && end == 2;
-  if (!hosts && !gpus) return std::nullopt;
-  const Texts count = expand(hosts ? "${SLURM_NNODES:-}" : "${SLURM_GPUS_ON_NODE:-}");
-  const bool known =
-      count.size() == 1 && !count[0].empty() && count[0].find_first_not_of("0123456789") == std::string::npos;
-  return known ? std::optional(count[0]) : std::nullopt;
-}
-
 std::string document_of(const Token& token, const std::function<Texts(std::string_view)>& expand) {
   if (!token.document_expands) return token.document;
   const Texts expanded = expand(quoted_document(token.document));
@@ -196,8 +170,8 @@ std::string document_of(const Token& token, const std::function<Texts(std::strin
 }  // namespace
 
 std::optional<std::string> known_output(std::string_view command, const std::string& folder,
-                                        const std::function<Texts(std::string_view)>& expand,
-                                        const TextOfFile& text_of) {
+                                        const std::function<Texts(std::string_view)>& expand, const TextOfFile& text_of,
+                                        const Machine& machine) {
   std::string current = folder, output;
   std::optional<std::string> piped, document;  // from the command before a |, from a here document
   Texts words;
@@ -227,7 +201,7 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   };
   bool skipped = false;
   const std::vector<Token> tokens = tokens_of(command);
-  if (auto count = count_of_slurm(tokens, expand)) return count;
+  if (auto count = counted_output(tokens, machine, expand)) return count;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].is_operator) {
       for (std::string& word : expand(tokens[i].text)) words.push_back(std::move(word));

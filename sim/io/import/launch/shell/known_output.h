@@ -17,10 +17,10 @@ using TextOfFile = std::function<std::optional<std::string>(const std::string& p
 /// tell. `expand` gives the fields of a word.
 ///
 /// Known are pwd, dirname, basename, readlink, realpath, cd, echo, cat, expr, and the expressions of yq that yq.h
-/// names. Behind a | also tr, cut, wc, bc, head and awk's number of fields.
+/// names. Behind a | also tr, cut, wc, bc, head and awk's number of fields. `machine` says what counts of it give.
 [[nodiscard]] std::optional<std::string> known_output(std::string_view command, const std::string& folder,
                                                       const std::function<Texts(std::string_view)>& expand,
-                                                      const TextOfFile& text_of);
+                                                      const TextOfFile& text_of, const Machine& machine);
 
 /// Returns the text that `echo` prints, with its options -n, -e and -E; nothing for escapes of -e other than \n, \t
 /// and \\. `words` begins with the command.

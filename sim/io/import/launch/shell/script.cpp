@@ -8,6 +8,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/other_jobs.h"
 #include "sim/io/import/launch/shell/slurm.h"
 #include "sim/io/json/parse_json.h"
 
@@ -70,6 +71,8 @@ std::optional<Script> read_script_text(const std::string& text, const std::strin
   script.variables.under_slurm = !script.scheduler.empty();
   script.variables.under_pbs = ("\n" + marked).find("\n#PBS") != std::string::npos;
   script.variables.scheduler = slurm_variables(script.scheduler);
+  script.variables.machine.devices = given.devices;
+  script.variables.scheduler.merge(variables_of_other_jobs(marked, script.variables.machine));
   Budget budget;
   Interpreter interpreter(script, budget, findings);
   interpreter.options_of_first_line(marked);

@@ -73,6 +73,7 @@ struct Script {
 struct Given {
   std::vector<std::pair<std::string, std::string>> variables{};  ///< keep their value, whatever the script assigns
   Texts arguments{};                                             ///< $1, $2, ...
+  std::int64_t devices = 0;                                      ///< GPUs of a node; 0 where nobody states them
 };
 
 /// Returns true for the name of a shell script or of a scheduler's job: "train.sh", "run.bash", "pretrain.slurm".

@@ -68,6 +68,10 @@ std::map<std::string, std::string, std::less<>> slurm_variables(const std::map<s
   if (nodes) variables["SLURM_NNODES"] = variables["SLURM_JOB_NUM_NODES"] = std::to_string(*nodes);
   if (tasks) variables["SLURM_NTASKS"] = variables["SLURM_NPROCS"] = std::to_string(*tasks);
   if (each) variables["SLURM_NTASKS_PER_NODE"] = std::to_string(*each);
+  // "8(x2)": eight tasks on each of two nodes. Beside another number of tasks the option is a limit.
+  if (nodes && each && tasks == *nodes * *each)
+    variables["SLURM_TASKS_PER_NODE"] =
+        std::to_string(*each) + (*nodes == 1 ? "" : "(x" + std::to_string(*nodes) + ")");
   if (gpus) variables["SLURM_GPUS_ON_NODE"] = std::to_string(*gpus);
   // These hold the text of the option (sbatch(1), "OUTPUT ENVIRONMENT VARIABLES").
   constexpr std::pair<const char*, const char*> kTexts[] = {{"--gpus-per-node", "SLURM_GPUS_PER_NODE"},

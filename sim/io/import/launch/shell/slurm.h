@@ -13,7 +13,7 @@ namespace foretoken::io::shell {
 /// Returns the variables that follow from options: "--nodes" 4 gives SLURM_NNODES and SLURM_JOB_NUM_NODES. An option
 /// that is no whole number gives none.
 ///
-/// Source: sbatch(1) of Slurm, "OUTPUT ENVIRONMENT VARIABLES".
+/// Source: sbatch(1) of Slurm (SchedMD/slurm, doc/man/man1/sbatch.1), "OUTPUT ENVIRONMENT VARIABLES".
 [[nodiscard]] std::map<std::string, std::string, std::less<>> slurm_variables(
     const std::map<std::string, std::string>& options);
 

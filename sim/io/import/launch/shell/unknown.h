@@ -46,6 +46,11 @@ inline constexpr std::string_view kOpenCondition = "a variable that depends on a
   return known;
 }
 
+/// Returns true for a text of such arguments alone: TP after TP=$1. The shell takes it as empty without them.
+[[nodiscard]] inline bool holds_only_unstated(std::string_view text) {
+  return text.find(kUnknown) != text.npos && without_unstated_arguments(text) == "";
+}
+
 /// Ends the reason for a variable that no line of the script sets: the environment of the run may hold it.
 inline constexpr std::string_view kUnset = ", which the script does not set";
 

@@ -1,6 +1,7 @@
 // The variables and arrays of a script while it is read.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -16,6 +17,13 @@ using Texts = std::vector<std::string>;
 using NamedTexts = std::map<std::string, std::string, std::less<>>;
 using NamedTables = std::map<std::string, NamedTexts, std::less<>>;
 
+/// The machine of a run, as far as its job or the user states it. 0 where nobody does.
+struct Machine {
+  std::int64_t devices = 0;     ///< GPUs of a node
+  std::int64_t host_lines = 0;  ///< of the file that lists the hosts of a job: $PBS_NODEFILE
+  std::int64_t hosts = 0;       ///< in that file
+};
+
 struct Variables {
   std::map<std::string, Texts, std::less<>> values{};            ///< a plain variable has one text, an array any number
   NamedTables tables{};                                          ///< arrays by name
@@ -24,9 +32,10 @@ struct Variables {
   std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
   std::set<std::string, std::less<>> emptied{};                 ///< D after D=${DATA:-}, where nothing sets DATA
   std::map<std::string, std::string, std::less<>> copies{};     ///< N and NHOSTS after N=$NHOSTS, where nothing sets it
-  bool lacks_options = false;     ///< getopts or getopt had no arguments, which nobody stated
-  bool under_slurm = false;       ///< then any other SLURM_ variable is set, but unknown
-  bool under_pbs = false;         ///< then the job starts in the folder of its script
+  bool lacks_options = false;  ///< getopts or getopt had no arguments, which nobody stated
+  bool under_slurm = false;    ///< then any other SLURM_ variable is set, but unknown
+  bool under_pbs = false;      ///< then the job starts in the folder of its script
+  Machine machine{};
   Texts arguments{};              ///< $1, $2, ...
   bool arguments_stated = false;  ///< else $1 is unknown, not empty
   std::string script = "";        ///< $0

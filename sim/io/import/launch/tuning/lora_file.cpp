@@ -1,4 +1,5 @@
-// Names: LianjiaTech/BELLE, train/configs/lora_config_llama.json; huggingface/peft, LoraConfig.
+// Names: LianjiaTech/BELLE, train/configs/lora_config_llama.json; QwenLM/Qwen2.5-Coder, finetuning/sft/scripts/
+// sft_qwencoder_with_lora.sh; huggingface/peft, LoraConfig.
 #include "sim/io/import/launch/tuning/lora_file.h"
 
 #include <algorithm>
@@ -13,7 +14,19 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
-constexpr std::string_view kFiles[] = {"lora_config", "lora_config_file", "lora_config_path", "lora_hyperparams_file"};
+constexpr std::string_view kFiles[] = {"lora_config", "lora_config_file", "lora_config_path", "lora_hyperparams_file",
+                                       "peft_config", "peft_config_file", "peft_config_path"};
+
+bool is_file_of_text(std::string_view name) {
+  return name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+// PEFT takes a folder, in which its configuration has one name: huggingface/peft, src/peft/config.py (from_pretrained)
+// and utils/constants.py (CONFIG_NAME).
+std::string file_of(const std::string& stated) {
+  if (is_file_of_text(stated)) return stated;
+  return stated + (stated.ends_with('/') ? "" : "/") + "adapter_config.json";
+}
 
 // Returns the object of a file of JSON or YAML with texts; none where it is not there or is no object.
 std::optional<Json> object_of(const shell::Script& script, const std::string& name, const std::string& folder) {
@@ -29,9 +42,9 @@ std::optional<Json> object_of(const shell::Script& script, const std::string& na
 
 // Keys of PEFT's LoraConfig that change no time and no memory.
 constexpr std::string_view kHarmless[] = {
-    "lora_alpha", "alpha",          "lora_dropout",     "dropout",        "bias",       "task_type",
-    "peft_type",  "inference_mode", "auto_mapping",     "fan_in_fan_out", "use_rslora", "base_model_name_or_path",
-    "revision",   "corda_config",   "init_lora_weights"};
+    "lora_alpha", "alpha",          "lora_dropout",      "dropout",        "bias",        "task_type",
+    "peft_type",  "inference_mode", "auto_mapping",      "fan_in_fan_out", "use_rslora",  "base_model_name_or_path",
+    "revision",   "corda_config",   "init_lora_weights", "megatron_core",  "peft_version"};
 
 // Returns the name that programs give to a key of the file.
 std::string name_of_programs(const std::string& key) {
@@ -46,8 +59,9 @@ void take_lora_file(const shell::Script& script, const std::string& folder, Json
   const auto* const key = std::ranges::find_if(kFiles, [&](std::string_view one) { return document.contains(one); });
   const bool adapts = Settings(document, report).on({"use_lora", "use_peft", "lora", "enable_lora", "lora_enable"});
   if (key == std::end(kFiles) || !adapts) return;
-  const std::string flag(*key), name = document.value(flag, "");
-  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) return;
+  const std::string flag(*key), stated = document.value(flag, ""), name = file_of(stated);
+  const bool by_peft = flag.starts_with("peft") && stated.find('/') != stated.npos;  // a folder; else a kind of adapter
+  if (!is_file_of_text(stated) && !by_peft) return;
   document.erase(flag);
   const auto file = object_of(script, name, folder);
   if (!file)
