@@ -114,6 +114,19 @@ TEST(Harmless, AxesOffloadingAndNarrowFormatsCountInAnyForm) {
   }
 }
 
+TEST(Harmless, NormsBiasesTiesAndGatesAreOfTheModel) {
+  for (const char* name : {"qk_norm", "use_bias_in_qk_norm", "log_norm_bias", "tie_output", "tied_heads", "use_glu",
+                           "rotary_percent", "use_rmsnorm", "weight_norm"}) {
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+    EXPECT_TRUE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"max_grad_norm", "log_params_norm", "log_grad_norm", "grad_norm_type", "correct_bias",
+                           "adam_bias_correction"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+}
+
 TEST(Harmless, NarrowFormatsAreCostly) {
   for (const char* name : {"nvfp4_training.enabled", "use_mxfp8", "mxfp4", "fp6_log"}) {
     EXPECT_FALSE(is_harmless_name(name)) << name;

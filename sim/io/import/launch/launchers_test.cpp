@@ -416,6 +416,26 @@ TEST_F(LaunchFolders, AJobStartsInTheFolderOfItsScript) {
   EXPECT_EQ(read("job.sh").whole("gpus"), 8) << "no job of PBS";
 }
 
+// The GPUs that the user states are those of all nodes. A script counts the ones of its own node.
+TEST(ReadLaunch, StatedGpusAreThoseThatAScriptCounts) {
+  const auto global = [](const std::string& nodes, const char* gpus) {
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr", gpus};
+    Findings findings;
+    return read_launch_text(
+               "GPUS=$(python -c 'import torch; print(torch.cuda.device_count())')\nNODES=" + nodes +
+                   "\nSTEPS=$((96 / (GPUS * NODES) / 2))\ntorchrun --nproc_per_node $GPUS --nnodes $NODES train.py "
+                   "--model_name_or_path Qwen/Qwen2.5-7B --model_max_length 1024 --per_device_train_batch_size 2 "
+                   "--learning_rate 1e-5 --bf16 True --gradient_accumulation_steps $STEPS\n",
+               "train.sh", launch, findings)
+        .whole("batch.global");
+  };
+  EXPECT_EQ(global("${WORLD_SIZE:-1}", "gpus=8"), 96);
+  EXPECT_EQ(global("2", "gpus=16"), 96);
+  EXPECT_EQ(global("2", "gpus=6"), 96) << "three on each";
+  EXPECT_EQ(global("$(wc -l < hosts)", "gpus=16"), std::nullopt) << "nobody knows the nodes";
+}
+
 TEST_F(LaunchFolders, AFrontOfSlurmCountsTheGpusOfANode) {
   write("job.sh",
         "run=\"python -u pretrain_gpt.py $OPTIONS --sequence-parallel --micro-batch-size 1 --global-batch-size 2\"\n"

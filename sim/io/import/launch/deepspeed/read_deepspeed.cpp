@@ -94,6 +94,26 @@ Overlaps overlaps_of(const Settings& settings, std::int64_t stage) {
   return {.gradients = on && stage != 1, .parameters = on && stage == 3 && prefetches};
 }
 
+// BF16_Optimizer (runtime/bf16_optimizer.py, backward and update_hp_grads) keeps the gradients of the last pass beside
+// their sums. engine.py chooses it (get_data_types, _do_optimizer_sanity_check): without ZeRO, where fp32 is the
+// default type up to version 0.17, and at stage 1 with fp32 unless the optimizer is on the host. ZeRO's own optimizers
+// keep the stated type.
+void map_kept_gradients(const Settings& settings, Report& report) {
+  constexpr const char* kGradients = "precision_recipe.gradients";
+  const Names kKept = {"data_types.grad_accum_dtype"};
+  const std::string stated = settings.text(kKept).value_or("");
+  const bool brain = report.at("precision") == "bf16";
+  const bool wide = stated == "fp32" || stated == "float32" || stated == "float";
+  const bool on_host = settings.on({"zero_optimization.cpu_offload"}) ||
+                       settings.text({"zero_optimization.offload_optimizer.device"}).value_or("none") != "none";
+  const std::int64_t stage = zero_stage(settings);
+  if (brain && stage == 0 && stated.empty()) return report.assume(kGradients, 6, kBothGradients);
+  if (brain && wide && (stage == 0 || (stage == 1 && !on_host)))
+    return report.map(kGradients, 6, settings.from(kKept) + ": " + kBothGradients);
+  if (wide) report.map(kGradients, "fp32", settings.from(kKept));
+  if (stated == "bf16" || stated == "fp16") report.map(kGradients, stated, settings.from(kKept));
+}
+
 void map_offloads(const Settings& settings, std::int64_t stage, Report& report) {
   const auto device = [&](const char* section) {
     const std::string key = std::string("zero_optimization.") + section;
@@ -144,6 +164,7 @@ void map_deepspeed(const Settings& settings, Report& report) {
                "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, stage, report);
+  if (settings.has({"data_types.grad_accum_dtype"})) map_kept_gradients(settings, report);
   settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);
 }
 

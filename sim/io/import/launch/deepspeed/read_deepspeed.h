@@ -25,6 +25,13 @@ struct Overlaps {
 };
 [[nodiscard]] Overlaps overlaps_of(const Settings& settings, std::int64_t stage);
 
+/// Why bf16 without ZeRO, and at stage 1 with data_types.grad_accum_dtype fp32, has two gradients: 6 bytes.
+inline constexpr const char* kBothGradients = "BF16_Optimizer adds the gradients up in fp32 beside those in bf16";
+
+/// Maps the gradients that DeepSpeed keeps where BF16_Optimizer runs, or where data_types.grad_accum_dtype states them.
+/// The precision of `report` counts.
+void map_kept_gradients(const Settings& settings, Report& report);
+
 /// Maps the sections and the old keys of ZeRO that move states and parameters to the host.
 void map_offloads(const Settings& settings, std::int64_t stage, Report& report);
 

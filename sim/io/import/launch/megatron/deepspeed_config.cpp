@@ -119,9 +119,7 @@ void map_deepspeed_config(const Json& config, Report& report) {
   Report own;
   const Settings settings(config, own);
   fill_from_config(settings, report);
-  const Names kKept = {"data_types.grad_accum_dtype"};
-  if (settings.text(kKept).value_or("") == "fp32")  // beside the 16 bits that the backward pass makes
-    report.map("precision_recipe.gradients", 6, settings.from(kKept));
+  deepspeed::map_kept_gradients(settings, report);
   deepspeed::map_deepspeed(settings, own);
   const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});
   const Json stated = report.at("precision");
@@ -162,8 +160,10 @@ void map_missing_config(const std::vector<Argument>& arguments, Report& report) 
   const bool known = !file.empty() && !shell::is_unknown(file);
   const std::string shown = known ? "the file " + in_quotes(file) : std::string("its file");
   if (whole_of(stage)) {
-    if (whole_of(stage) == 0 && report.at("precision") == "bf16")
+    if (whole_of(stage) == 0 && report.at("precision") == "bf16") {
       report.assume("optimizer.zero_stage", 1, deepspeed::kBrainWithoutZero);
+      report.assume("precision_recipe.gradients", 6, deepspeed::kBothGradients);
+    }
     return report.approximate("--deepspeed-config", shown + " is not there; ZeRO is that of --zero-stage");
   }
   const Json runtime = report.at("runtime");

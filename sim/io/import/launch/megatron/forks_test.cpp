@@ -552,6 +552,28 @@ TEST(MegatronForks, ADeepSpeedFileMayStateTheRanks) {
   EXPECT_EQ(gpus("\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 1", ""), std::nullopt);
 }
 
+// deepspeed/runtime/engine.py, get_data_types and _do_optimizer_sanity_check: BF16_Optimizer has two gradients.
+TEST(MegatronForks, DeepSpeedDecidesAboutTheTypeOfGradients) {
+  const auto gradients = [](const std::string& zero, const std::string& types, const std::string& type = "--bf16") {
+    return read_text_of_fork("cat <<END > ds.json\n{\"zero_optimization\": {" + zero + "}" + types +
+                             "}\nEND\ndeepspeed --num_gpus 8 " + kFlagsOfForks + type +
+                             " --deepspeed --deepspeed_config ds.json")
+        .at("precision_recipe.gradients");
+  };
+  const std::string wide = ", \"data_types\": {\"grad_accum_dtype\": \"fp32\"}",
+                    brain = ", \"data_types\": {\"grad_accum_dtype\": \"bf16\"}";
+  EXPECT_EQ(gradients("\"stage\": 0", ""), Json(6));
+  EXPECT_EQ(gradients("\"stage\": 0", wide), Json(6));
+  EXPECT_EQ(gradients("\"stage\": 1", wide), Json(6));
+  EXPECT_EQ(gradients("\"stage\": 1, \"offload_optimizer\": {\"device\": \"cpu\"}", wide), Json("fp32"));
+  EXPECT_EQ(gradients("\"stage\": 2", wide), Json("fp32"));
+  EXPECT_EQ(gradients("\"stage\": 1", brain), Json("bf16"));
+  EXPECT_EQ(gradients("\"stage\": 1", wide, "--fp16"), Json("fp32"));
+  EXPECT_EQ(gradients("\"stage\": 1", "", "--fp16"), Json("fp16"));
+  const Report missing = with_flags_of_fork("--deepspeed --deepspeed_config conf/ds.json --zero-stage 0");
+  EXPECT_EQ(missing.at("precision_recipe.gradients"), Json(6));
+}
+
 TEST(MegatronForks, DeepSpeedGathersWeightsAheadBesideItsOverlap) {
   const auto gathers = [](const std::string& zero) {
     return read_text_of_fork("cat <<END > ds.json\n{\"zero_optimization\": {" + zero +

@@ -80,6 +80,23 @@ TEST(ReadNanotron, KeysThatAreNotStatedHaveItsDefaults) {
     EXPECT_TRUE(std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; })) << key;
 }
 
+// src/nanotron/models/qwen.py, CoreAttention: every layer has the window.
+TEST(ReadNanotron, AWindowShorterThanTheSequenceIsRefused) {
+  const auto refusals = [](const std::string& window) {
+    Report report;
+    nanotron::read_nanotron(
+        Json::parse(R"({"model": {"model_config": {"is_qwen2_config": "true", "sliding_window_size": )" + window +
+                    R"(}}, "parallelism": {}, "tokens": {"sequence_length": "2048"}})"),
+        report);
+    std::string refused;
+    for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
+    return refused;
+  };
+  EXPECT_THAT(refusals("\"64\""), HasSubstr("sliding_window_size: attention of every layer to a window of 64 tokens"));
+  EXPECT_EQ(refusals("\"2048\""), "") << "it hides nothing";
+  EXPECT_EQ(refusals("null"), "");
+}
+
 TEST(ReadNanotron, ModesHaveAnyCase) {
   const auto document = Json::parse(R"({"model": {"dtype": "bfloat16", "model_config": {"is_llama_config": "true"}},
                                         "tokens": {}, "parallelism": {"tp": "2", "tp_mode": "reduce_scatter"}})");

@@ -275,6 +275,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "GPT-NeoX";
   map_overlap(settings, report);
+  deepspeed::map_kept_gradients(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
   if (const auto launched = gpus ? std::nullopt : gpus_of_launcher(settings)) {
     gpus = launched;

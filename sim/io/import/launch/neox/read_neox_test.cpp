@@ -22,6 +22,27 @@ Report neox_with(const std::string& layer) {
       "a.yml");
 }
 
+TEST(ReadNeox, NormsOfQueriesAndKeysHaveTwoNames) {
+  for (const char* key : {"qk_norm", "use_qk_layernorm"}) {
+    const Report report = neox_with("\"" + std::string(key) + "\": true");
+    EXPECT_EQ(report.at("model.qk_layernorm"), Json(true)) << key;
+    EXPECT_EQ(refused_lines(report), "") << key;
+  }
+  EXPECT_FALSE(neox_with("\"qk_norm\": false").has("model.qk_layernorm"));
+  EXPECT_THAT(refused_lines(neox_with("\"post_norm\": true")), HasSubstr("post_norm: an unknown key"));
+}
+
+// deepspeed/runtime/engine.py, get_data_types and _do_optimizer_sanity_check.
+TEST(ReadNeox, TheTypeOfItsGradientsIsDeepSpeeds) {
+  const std::string wide = ", \"data_types\": {\"grad_accum_dtype\": \"fp32\"}";
+  const auto gradients = [](const std::string& stage, const std::string& types) {
+    return neox_with("\"zero_optimization\": {\"stage\": " + stage + "}" + types).at("precision_recipe.gradients");
+  };
+  EXPECT_EQ(gradients("0", ""), Json(6));
+  EXPECT_EQ(gradients("1", wide), Json(6));
+  EXPECT_EQ(gradients("2", wide), Json("fp32"));
+}
+
 // 8 x 2048 / 3 = 5461, in steps of 256: the width of StableLM 2 1.6B.
 TEST(NeoxMlp, OfALlamaBlockIsTwoThirdsWide) {
   for (const char* kind : {"\"mlp_type\": \"llama\"", "\"mlp_type\": \"gated\", \"mlp_multiple_of\": 256"}) {

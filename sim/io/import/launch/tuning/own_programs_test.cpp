@@ -147,6 +147,25 @@ TEST(OwnPrograms, TheFileOfLoraStatesRankAndProducts) {
   EXPECT_THAT(asked->because, HasSubstr("lora_config_llama.json, is not there"));
 }
 
+// huggingface/peft, src/peft/config.py: from_pretrained takes a folder.
+TEST(OwnPrograms, TheFolderOfPeftHoldsItsConfiguration) {
+  const std::string training =
+      "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --use_peft True --bf16 True "
+      "--model_max_length 1024 --per_device_train_batch_size 1 --peft_config_path ./conf/adapters/";
+  const Report there = read_own(
+      "cat > ./conf/adapters/adapter_config.json <<'END'\n"
+      "{\"r\": 12, \"target_modules\": [\"q_proj\"], \"alpha_pattern\": {}, \"lora_bias\": false,\n"
+      " \"megatron_core\": \"megatron.core\", \"eva_config\": null}\nEND\n" +
+      training);
+  EXPECT_EQ(refused_lines(there), "");
+  EXPECT_EQ(there.whole("training.rank"), 12);
+  EXPECT_EQ(there.at("training.targets"), (Json{"q_proj"}));
+  const Report missing = read_own(training);
+  const auto asked = std::ranges::find(missing.asked, "training.rank", &Asked::key);
+  ASSERT_NE(asked, missing.asked.end());
+  EXPECT_THAT(asked->because, HasSubstr("adapters/adapter_config.json, is not there"));
+}
+
 // Keys of the file count as the same flags do.
 TEST(OwnPrograms, TheFileOfLoraHidesNothing) {
   const auto with = [](const std::string& file) {
