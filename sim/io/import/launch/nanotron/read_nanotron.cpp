@@ -198,7 +198,8 @@ void map_model(const Section& config, Report& report) {
 // (CoreAttention) and nn/attention.py. A window as long as the sequence hides nothing.
 void settle_window(const Section& config, const Section& tokens, Report& report) {
   const char* const kWindow = "sliding_window_size";
-  if (!config.has(kWindow)) return;
+  if (!config.values().contains(kWindow)) return;
+  if (!config.has(kWindow)) return report.ignore(config.from(kWindow), "");
   const auto window = whole_of(config.text(kWindow)), sequence = whole_of(tokens.text("sequence_length"));
   if (window && sequence && *window >= *sequence) return report.ignore(config.from(kWindow), "");
   report.refuse(
