@@ -96,8 +96,8 @@ Overlaps overlaps_of(const Settings& settings, std::int64_t stage) {
 
 // BF16_Optimizer (runtime/bf16_optimizer.py, backward and update_hp_grads) keeps the gradients of the last pass beside
 // their sums. engine.py chooses it (get_data_types, _do_optimizer_sanity_check): without ZeRO, where fp32 is the
-// default type up to version 0.17, and at stage 1 with fp32 unless the optimizer is on the host. ZeRO's own optimizers
-// keep the stated type.
+// default type and later versions stay in bf16, and at stage 1 with fp32 unless the optimizer is on the host. ZeRO's
+// own optimizers keep the stated type. In fp16 they add up in fp32 what is made and reduced in 16 bits.
 void map_kept_gradients(const Settings& settings, Report& report) {
   constexpr const char* kGradients = "precision_recipe.gradients";
   const Names kKept = {"data_types.grad_accum_dtype"};
@@ -110,6 +110,7 @@ void map_kept_gradients(const Settings& settings, Report& report) {
   if (brain && stage == 0 && stated.empty()) return report.assume(kGradients, 6, kBothGradients);
   if (brain && wide && (stage == 0 || (stage == 1 && !on_host)))
     return report.map(kGradients, 6, settings.from(kKept) + ": " + kBothGradients);
+  if (wide && report.at("precision") == "fp16") return report.map(kGradients, 6, settings.from(kKept));
   if (wide) report.map(kGradients, "fp32", settings.from(kKept));
   if (stated == "bf16" || stated == "fp16") report.map(kGradients, stated, settings.from(kKept));
 }

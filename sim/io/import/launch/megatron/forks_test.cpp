@@ -568,7 +568,7 @@ TEST(MegatronForks, DeepSpeedDecidesAboutTheTypeOfGradients) {
   EXPECT_EQ(gradients("\"stage\": 1, \"offload_optimizer\": {\"device\": \"cpu\"}", wide), Json("fp32"));
   EXPECT_EQ(gradients("\"stage\": 2", wide), Json("fp32"));
   EXPECT_EQ(gradients("\"stage\": 1", brain), Json("bf16"));
-  EXPECT_EQ(gradients("\"stage\": 1", wide, "--fp16"), Json("fp32"));
+  EXPECT_EQ(gradients("\"stage\": 1", wide, "--fp16"), Json(6)) << "reduced in 16 bits";
   EXPECT_EQ(gradients("\"stage\": 1", "", "--fp16"), Json("fp16"));
   const Report missing = with_flags_of_fork("--deepspeed --deepspeed_config conf/ds.json --zero-stage 0");
   EXPECT_EQ(missing.at("precision_recipe.gradients"), Json(6));

@@ -66,7 +66,7 @@ TEST(OtherJobs, GridEngineCountsWholeNodes) {
   EXPECT_EQ(counted("#!/bin/bash\n#$ -l rt_AF=6\n#$ -l h_rt=1:00:00\nN=$NHOSTS"), "6");
   EXPECT_EQ(counted("#$-l rt_F=3,h_rt=1:00:00\nN=$((NHOSTS * 4))"), "12");
   EXPECT_EQ(counted("#$ -l rt_F=3\nN=$(cat $SGE_JOB_HOSTLIST | wc -l)"), "3");
-  EXPECT_EQ(counted("#$ -l rt_G.small=1\nN=$NHOSTS"), "") << "a part of a node";
+  EXPECT_EQ(counted("#$ -l rt_G.small=1\nN=$NHOSTS"), "(unset)") << "a part of a node";
 }
 
 // pbs_resources(7B), mpiprocs: a host stands in the file for each process of its chunks.
