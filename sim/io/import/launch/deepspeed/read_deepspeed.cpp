@@ -107,9 +107,9 @@ void map_kept_gradients(const Settings& settings, Report& report) {
   const bool on_host = settings.on({"zero_optimization.cpu_offload"}) ||
                        settings.text({"zero_optimization.offload_optimizer.device"}).value_or("none") != "none";
   const std::int64_t stage = zero_stage(settings);
-  if (brain && stage == 0 && stated.empty()) return report.assume(kGradients, 6, kBothGradients);
+  if (brain && stage == 0 && stated.empty()) return report.assume(kGradients, "fp32", kSumsOfBrain);
   if (brain && wide && (stage == 0 || (stage == 1 && !on_host)))
-    return report.map(kGradients, 6, settings.from(kKept) + ": " + kBothGradients);
+    return report.map(kGradients, 6, settings.from(kKept) + ", beside the gradients in bf16");
   if (wide && report.at("precision") == "fp16") return report.map(kGradients, 6, settings.from(kKept));
   if (wide) report.map(kGradients, "fp32", settings.from(kKept));
   if (stated == "bf16" || stated == "fp16") report.map(kGradients, stated, settings.from(kKept));

@@ -25,8 +25,11 @@ struct Overlaps {
 };
 [[nodiscard]] Overlaps overlaps_of(const Settings& settings, std::int64_t stage);
 
-/// Why bf16 without ZeRO, and at stage 1 with data_types.grad_accum_dtype fp32, has two gradients: 6 bytes.
-inline constexpr const char* kBothGradients = "BF16_Optimizer adds the gradients up in fp32 beside those in bf16";
+/// Why bf16 without ZeRO adds gradients up in fp32, which the reports of its optimizer say.
+inline constexpr const char* kSumsOfBrain =
+    "BF16_Optimizer adds the gradients up in fp32; its copy in bf16 is left out, and --set "
+    "precision_recipe.gradients=6 "
+    "counts it";
 
 /// Maps the gradients that DeepSpeed keeps where BF16_Optimizer runs, or where data_types.grad_accum_dtype states them.
 /// The precision of `report` counts.

@@ -162,7 +162,7 @@ void map_missing_config(const std::vector<Argument>& arguments, Report& report) 
   if (whole_of(stage)) {
     if (whole_of(stage) == 0 && report.at("precision") == "bf16") {
       report.assume("optimizer.zero_stage", 1, deepspeed::kBrainWithoutZero);
-      report.assume("precision_recipe.gradients", 6, deepspeed::kBothGradients);
+      report.assume("precision_recipe.gradients", "fp32", deepspeed::kSumsOfBrain);
     }
     return report.approximate("--deepspeed-config", shown + " is not there; ZeRO is that of --zero-stage");
   }

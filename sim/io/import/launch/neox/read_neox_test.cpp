@@ -38,7 +38,7 @@ TEST(ReadNeox, TheTypeOfItsGradientsIsDeepSpeeds) {
   const auto gradients = [](const std::string& stage, const std::string& types) {
     return neox_with("\"zero_optimization\": {\"stage\": " + stage + "}" + types).at("precision_recipe.gradients");
   };
-  EXPECT_EQ(gradients("0", ""), Json(6));
+  EXPECT_EQ(gradients("0", ""), Json("fp32"));
   EXPECT_EQ(gradients("1", wide), Json(6));
   EXPECT_EQ(gradients("2", wide), Json("fp32"));
 }
