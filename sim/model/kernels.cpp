@@ -83,6 +83,7 @@ struct Backward {
 };
 
 // Recomputation by op repeats a part of each product, and everything that is neither fused attention nor a collective.
+// The products of experts are repeated whole.
 void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContext& context) {
   const LayerContext own = block.own(context);
   const Cut cut(own);
@@ -91,7 +92,8 @@ void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContex
       Weight part = block[*op.weights.begin()];
       part.rows = static_cast<std::int64_t>(std::llround(real(part.rows) * product->repeated_share));
       if (part.rows > 0) product_forward(ops, cut.of_share(product->token_share), op, part);
-    } else if (!std::holds_alternative<AttentionCore>(op.work) && !std::holds_alternative<Exchange>(op.work)) {
+    } else if (!std::holds_alternative<AttentionCore>(op.work) && !std::holds_alternative<Exchange>(op.work) &&
+               op.role != OpRole::kComm) {
       std::visit(Forward{{ops, cut, block, op}}, op.work);
     }
   }

@@ -177,8 +177,15 @@ constexpr WrongExperts kOthers[] = {
      R"({"optimizer": {"zero_stage": 2}, "parallelism": {"pipeline": 1, "data": 16}})",
      "/optimizer/zero_stage: expected 0 or 1 with expert 4 and expert_tensor 1, found 2: gradients of experts are not "
      "sharded over a grid of their own"},
-    {"recomputation of ops", R"({"recompute": {"granularity": "selective", "modules": ["op"]}})",
-     "/recompute/modules: expected no \"op\": it holds for dense layers, and model \"mixtral-8x7b\" has experts"}};
+    {"recomputation of ops in compiled layers",
+     R"({"runtime": "torchtitan-compiled", "optimizer": {"zero_stage": 1}, "recompute": {"granularity": "selective", "modules": ["op"]}})",
+     "/recompute/modules: expected no \"op\": model \"mixtral-8x7b\" has experts, and what compiled parts of its "
+     "layers "
+     "keep is not modelled"},
+    {"recomputation of ops beside latent attention",
+     R"({"model": "deepseek-v2", "recompute": {"granularity": "selective", "modules": ["op"]}})",
+     "/recompute/modules: expected no \"op\": it holds for attention over all heads, and model \"deepseek-v2\" has "
+     "latent attention"}};
 
 TEST(WrongExperts, OtherChoices) {
   for (const WrongExperts& wrong : kOthers) expect_complaint(wrong);

@@ -230,23 +230,31 @@ TensorId add_experts(BlockOps& block, const Transformer& model, const Cut& cut, 
   expects(model.experts.has_value(), "the model has experts");
   const Mixture mix{block, model, cut, *model.experts, expert_rows(*model.experts, cut)};
   const bool shares = mix.experts.shared_width > 0, overlaps = shares && mix.degrees().shared_overlap;
+  const std::vector<Leg> legs = dispatch_legs(mix);
   const auto tensor = [&](std::string_view name, double rows) {
     return block.add(Tensor{.name = name, .bytes = mix.row_bytes(rows)});
+  };
+  // torchtitan's list of kept ops has the exchanges of experts.
+  const auto exchanged = [&](std::string_view name, double rows) {
+    const SelectiveModules kept{.core_attention = false, .by_op = !legs.empty()};
+    return block.add(Tensor{.name = name, .bytes = mix.row_bytes(rows), .kept_by = kept});
   };
   const TensorId chosen = add_router(mix, input);
   std::optional<Shared> shared;
   if (shares) shared = shared_experts(mix, input);
-  const TensorId copies = tensor("copies of tokens", mix.rows.sent), arrived = tensor("arrived rows", mix.rows.local);
+  const TensorId copies = tensor("copies of tokens", mix.rows.sent),
+                 arrived = exchanged("arrived rows", mix.rows.local);
   const TensorId sorted = block.add(Tensor{
       .name = "rows by expert", .bytes = mix.row_bytes(mix.rows.local) * cut.input_share(), .dropped_by = kMixture});
   add_copy(mix, "permute tokens", "permute gradient", copies_before(mix), input, copies);
   block.ops.back().reads.add(chosen);
-  add_exchange(mix, "dispatch tokens", "dispatch gradient", dispatch_legs(mix), copies, arrived,
-               overlaps ? &shared->first : nullptr, overlaps ? &shared->first_weight : nullptr);
+  add_exchange(mix, "dispatch tokens", "dispatch gradient", legs, copies, arrived, overlaps ? &shared->first : nullptr,
+               overlaps ? &shared->first_weight : nullptr);
   if (overlaps) add_activation(mix, "shared activation", shared->between, shared->rows, shared->width);
   add_copy(mix, "sort by expert", "sort gradient", copies_behind(mix), arrived, sorted);
   const TensorId made = add_expert_mlps(mix, sorted);
-  const TensorId unsorted = tensor("rows by rank", mix.rows.local), back = tensor("rows that came back", mix.rows.sent);
+  const TensorId unsorted = tensor("rows by rank", mix.rows.local),
+                 back = exchanged("rows that came back", mix.rows.sent);
   const TensorId sum = tensor("sum over experts", mix.rows.tokens);
   add_copy(mix, "unsort rows", "unsort gradient", copies_behind(mix), made, unsorted);
   add_exchange(mix, "combine tokens", "combine gradient", combine_legs(mix), unsorted, back,

@@ -328,5 +328,36 @@ TEST(Experts, LayersOfAModelByKind) {
   EXPECT_GT(parameters(kinds[1].ops), parameters(kinds[0].ops)) << "the second layer is the first with experts";
 }
 
+double product_work(const OpList& ops) {
+  double work = 0;
+  for (const LayerOp& op : ops)
+    if (const auto* shape = std::get_if<GemmShape>(&op.work))
+      work += real(shape->batch) * real(shape->m) * real(shape->n) * real(shape->k);
+  return work;
+}
+
+// torchtitan keeps what exchanges bring, and makes products of experts again.
+TEST(Experts, RecomputationByOpRepeatsTheirProductsAndKeepsTheirExchanges) {
+  constexpr SelectiveModules kByOp{.core_attention = false, .by_op = true};
+  constexpr auto kSelective = RecomputeGranularity::kSelective;
+  const LayerContext alone = cut_by(1, 1), spread = cut_by(8, 1);
+  const BlockOps block = layer(with_experts(), alone);
+  const double experts = 3 * kS * kK * kH * kF, router = kS * kH * kE;
+  const double keys = kS * kH * (4 * 128), output = kS * kH * kH;  // the second and the fourth product of attention
+  EXPECT_DOUBLE_EQ(product_work(recomputed_kernels(block, alone, kSelective, kByOp)), experts + router + keys + output);
+  EXPECT_DOUBLE_EQ(product_flop(block, kS, kByOp), 2 * (experts + router + keys + output));
+  const double none = saved_bytes(block, RecomputeGranularity::kNone).value(),
+               by_op = saved_bytes(block, kSelective, kByOp).value();
+  const double rows = kS * kK, sorted = 2 * rows * kH, between = 2 * rows * 3 * kF, chosen = 5 * kS * kE;
+  const double norms = 2 * 2 * kS * kH, keys_and_values = 2 * kS * 2 * 4 * 128;
+  EXPECT_NEAR(none - by_op, sorted + between + chosen + norms + keys_and_values, 1);
+  const BlockOps shared_out = layer(with_experts(), spread);
+  const double exchanged = 2 * 2 * rows * kH;  // what arrives, and what comes back
+  EXPECT_NEAR(saved_bytes(shared_out, kSelective, kByOp).value() - by_op, exchanged, 1);
+  EXPECT_EQ(
+      payload_over(recomputed_kernels(shared_out, spread, kSelective, kByOp), Axis::kExpert, CollectiveKind::kAllToAll),
+      0);
+}
+
 }  // namespace
 }  // namespace foretoken::model

@@ -9,12 +9,14 @@
 
 namespace foretoken::model {
 
-inline constexpr SelectiveModules kMixture{.core_attention = false, .experts = true};
+/// Recomputation by op repeats all of a mixture but its exchanges and a part of the shared experts: torchtitan's list
+/// has no product of several experts (torchtitan/models/llama4/infra/parallelize.py@05a6cb3, _op_sac_save_list).
+inline constexpr SelectiveModules kMixture{.core_attention = false, .by_op = true, .experts = true};
 inline constexpr SelectiveModules kExpertActivation{
-    .core_attention = false, .activation = true, .experts = true, .expert_activation = true};
+    .core_attention = false, .activation = true, .by_op = true, .experts = true, .expert_activation = true};
 inline constexpr SelectiveModules kSharedMlp{.core_attention = false, .experts = true, .shared_experts = true};
 inline constexpr SelectiveModules kSharedActivation{
-    .core_attention = false, .activation = true, .experts = true, .shared_experts = true};
+    .core_attention = false, .activation = true, .by_op = true, .experts = true, .shared_experts = true};
 
 /// Names of a product's kernels.
 struct ProductNames {

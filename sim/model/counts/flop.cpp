@@ -38,13 +38,17 @@ double product_flop_of(const BlockOps& block, double of_model, const Wanted& wan
 // Operations of the products that recomputation by op repeats.
 double flop_by_op(const BlockOps& block, double sequence) {
   sequence = own_sequence(block, sequence);
-  double elements = 0;
-  for (const Op& op : block.ops)
+  double elements = 0, own = 0;
+  for (const Op& op : block.ops) {
     if (const auto* product = std::get_if<Product>(&op.work)) {
       const Weight& weight = block[*op.weights.begin()];
       elements += product->token_share * product->repeated_share * real(weight.rows) * real(weight.columns);
+    } else if (const auto* kernels = std::get_if<OwnKernels>(&op.work);
+               kernels != nullptr && op.role != OpRole::kComm) {
+      own += kernels->forward_flop_per_token;
     }
-  return 2.0 * sequence * elements;
+  }
+  return 2.0 * sequence * elements + sequence * own;
 }
 
 double forward_flop(const BlockOps& block, double sequence) {

@@ -62,7 +62,10 @@ double largest_moment(const BlockOps& block, const SelectiveModules& modules) {
 Bytes saved_bytes(const BlockOps& block, RecomputeGranularity granularity, SelectiveModules modules) {
   if (granularity == RecomputeGranularity::kFull) return Bytes(block[block.input].bytes);
   if (granularity == RecomputeGranularity::kNone) modules = kNoModule;
-  return Bytes(sum_saved(block, [&](const Tensor& tensor) { return !meet(tensor.dropped_by, modules); }));
+  double kept = 0;
+  for (const Tensor& tensor : block.tensors)
+    if (meet(tensor.kept_by, modules)) kept += tensor.bytes;
+  return Bytes(kept + sum_saved(block, [&](const Tensor& tensor) { return !meet(tensor.dropped_by, modules); }));
 }
 
 Bytes working_bytes(const BlockOps& block, RecomputeGranularity granularity, SelectiveModules modules) {
