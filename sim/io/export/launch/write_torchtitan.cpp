@@ -54,6 +54,17 @@ std::string checkpoint_text(const job::Job& job) {
   return fmt::format("mode = \"selective\"\nselective_ac_option = \"{}\"\n", every);
 }
 
+// The types of mixed precision, where they are not torchtitan's defaults.
+std::string types_text(const job::Job& job) {
+  const job::PrecisionRecipe& recipe = job.recipe;
+  if (job.precision == Precision::kFp32) return "mixed_precision_param = \"float32\"\n";
+  std::string text;
+  if (recipe.weight_bytes == 2 && recipe.master_bytes == 0 && recipe.moment_bytes == 4)
+    text += "dtype = \"bfloat16\"\n";
+  if (recipe.reduce_bytes == 2) text += "mixed_precision_reduce = \"bfloat16\"\n";
+  return text;
+}
+
 }  // namespace
 
 std::string write_torchtitan(const job::Job& job, const nlohmann::json& scenario) {
@@ -65,6 +76,7 @@ std::string write_torchtitan(const job::Job& job, const nlohmann::json& scenario
   const std::int64_t local = p.pipeline > 1 ? job.batch.global / p.data : job.batch.micro;
   text += fmt::format("\n[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\n", local,
                       job.batch.global, job.batch.sequence_length);
+  text += types_text(job);
   text +=
       fmt::format("\n[parallelism]\ndata_parallel_shard_degree = {}\ntensor_parallel_degree = {}\n", p.data, p.tensor);
   text += fmt::format("pipeline_parallel_degree = {}\ncontext_parallel_degree = {}\n", p.pipeline, p.context);

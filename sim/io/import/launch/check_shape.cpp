@@ -63,18 +63,45 @@ void settle_uneven_split(Report& report, std::int64_t micro, std::int64_t of_ran
                   of_rank, micro, of_rank % micro, parts));
 }
 
+bool recomputes_by_op(const Report& report) {
+  const Json modules = report.at("recompute.modules");
+  return modules.is_array() && std::ranges::find(modules, Json("op")) != modules.end();
+}
+
 // A scenario with everything stated is refused by its own rules: sim/job/rules/experts.cpp. Here facts are missing.
 void check_experts(Report& report) {
+  if (report.asked.empty()) return;
   const std::int64_t stage = whole_or(report, "optimizer.zero_stage", 0),
-                     tensor = whole_or(report, "parallelism.tensor", 1);
-  const bool own_grid =
-      whole_or(report, "parallelism.expert", 1) > 1 || whole_or(report, "parallelism.expert_tensor", tensor) != tensor;
-  if (!report.asked.empty() && report.has("model.num_experts") && stage > 1 && own_grid)
+                     tensor = whole_or(report, "parallelism.tensor", 1),
+                     expert = whole_or(report, "parallelism.expert", 1);
+  const bool has_experts = report.has_experts || report.has("model.num_experts") || expert > 1;
+  const bool own_grid = expert > 1 || whole_or(report, "parallelism.expert_tensor", tensor) != tensor;
+  if (has_experts && stage > 1 && own_grid)
     report.refuse(
         "/optimizer/zero_stage",
         fmt::format("expected 0 or 1 beside experts with degrees of their own, found {}: gradients of experts "
                     "are not sharded over a grid of their own",
                     stage));
+  if (!recomputes_by_op(report)) return;
+  if (report.has_latent_attention)
+    report.refuse("/recompute/modules",
+                  "expected no \"op\": it holds for attention over all heads, and this is latent");
+  else if (has_experts && report.at("runtime") == "torchtitan-compiled")
+    report.refuse(
+        "/recompute/modules",
+        "expected no \"op\" beside experts and the compiler: what compiled parts of a layer keep is not modelled");
+}
+
+// The rule of sim/job/rules/shards.cpp, before all facts are known.
+void check_sharded_pipeline(Report& report) {
+  const std::int64_t stage = whole_or(report, "optimizer.zero_stage", 0),
+                     pipeline = whole_or(report, "parallelism.pipeline", 1);
+  if (report.asked.empty() || stage < 2 || pipeline < 2) return;
+  report.refuse(
+      "/optimizer/zero_stage",
+      fmt::format("expected 0 or 1 with pipeline {}, found {}: gradients and parameters are sharded without a "
+                  "pipeline only",
+                  pipeline, stage));
 }
 
 // Megatron-LM and DeepSpeed take one micro-batch a replica where neither a global batch nor accumulation is stated.
@@ -134,6 +161,7 @@ void complete_scenario(Report& report) {
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();
   check_experts(report);
+  check_sharded_pipeline(report);
 }
 
 }  // namespace foretoken::io::launch

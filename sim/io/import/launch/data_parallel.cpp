@@ -193,7 +193,10 @@ void refuse_other_device(const Settings& settings, Report& report) {
 }
 
 void map_weights_of_16_bits(const std::string& from, Report& report) {
-  if (report.has("training") || report.at("precision") != "bf16") return;
+  if (!report.has("training") && report.at("precision") == "bf16") keep_weights_of_16_bits(from, report);
+}
+
+void keep_weights_of_16_bits(const std::string& from, Report& report) {
   for (const char* part : {"weights", "gradients"}) report.map(std::string("precision_recipe.") + part, "bf16", from);
   report.map("precision_recipe.master", "none", from);
   if (!report.has("precision_recipe.moments")) report.map("precision_recipe.moments", "bf16", from);

@@ -44,6 +44,9 @@ void refuse_other_device(const Settings& settings, Report& report);
 /// weights beside adapters are left as they are.
 void map_weights_of_16_bits(const std::string& from, Report& report);
 
+/// Maps weights, gradients and moments in bf16 without a copy in fp32, whatever the precision of products.
+void keep_weights_of_16_bits(const std::string& from, Report& report);
+
 /// Notes that replicas of sharded weights (HYBRID_SHARD, 4, 5) are taken as one sharding over all data ranks.
 void note_replicas(const std::string& strategy, const std::string& from, Report& report);
 

@@ -51,7 +51,9 @@ class Report {
   std::int64_t accumulation = 1;  ///< micro-batches of a step, where a flag states them in the place of a global batch
   bool uneven_stages = false;     ///< the software deals layers out to stages as evenly as it can
   std::string unknown_model{};    ///< the name of a model that is asked for
-  bool unread = false;            ///< refused before any of its settings is read: no fact would help
+  bool has_experts = false;       ///< the model has experts, where its name says so and its sizes are elsewhere
+  bool has_latent_attention = false;  ///< in the same way
+  bool unread = false;                ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);

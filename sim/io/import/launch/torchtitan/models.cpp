@@ -1,7 +1,11 @@
 // The model flavors of torchtitan.
 //
-// Flavors: pytorch/torchtitan, torchtitan/models/{llama3,qwen3}/__init__.py.
+// Flavors: pytorch/torchtitan, torchtitan/models/{llama3,llama4,qwen3,deepseek_v3,gpt_oss}/__init__.py.
 #include "sim/io/import/launch/torchtitan/models.h"
+
+#include <algorithm>
+
+#include "sim/base/text.h"
 
 namespace foretoken::io::launch::torchtitan {
 
@@ -9,5 +13,16 @@ std::optional<NamedModel> flavor_of(const std::string& name, const std::string& 
   const bool known = name.starts_with("llama") || name.starts_with("qwen3");
   return known && !flavor.empty() ? model_of_name(name + "-" + flavor) : std::nullopt;
 }
+
+bool has_experts(const std::string& name, const std::string& flavor) {
+  for (const char* kind : {"llama4", "deepseek", "gpt_oss"})
+    if (name.starts_with(kind)) return true;
+  return std::ranges::any_of(words_of_name(lower_case(flavor)), [](const std::string& word) {
+    return word == "moe" || (word.size() > 2 && word.front() == 'a' && word.back() == 'b' &&
+                             word.find_first_not_of("0123456789", 1) == word.size() - 1);
+  });
+}
+
+bool has_latent_attention(const std::string& name) { return name.starts_with("deepseek"); }
 
 }  // namespace foretoken::io::launch::torchtitan

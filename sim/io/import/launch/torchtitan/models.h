@@ -12,4 +12,11 @@ namespace foretoken::io::launch::torchtitan {
 /// torchtitan's code.
 [[nodiscard]] std::optional<NamedModel> flavor_of(const std::string& name, const std::string& flavor);
 
+/// Returns true for a model whose layers have experts: "deepseek_v3", or a flavor that states the parameters of a token
+/// as "30B-A3B" does.
+[[nodiscard]] bool has_experts(const std::string& name, const std::string& flavor);
+
+/// Returns true for a model with latent attention.
+[[nodiscard]] bool has_latent_attention(const std::string& name);
+
 }  // namespace foretoken::io::launch::torchtitan

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
 
 namespace foretoken::io::launch::torchtitan {
@@ -70,31 +71,102 @@ std::optional<std::int64_t> number(const Settings& settings, Report& report, Nam
   return value;
 }
 
-void map_precision(const Settings& settings, Report& report) {
-  const bool float8 = has_float8(settings);
-  const auto compute = settings.find({"training.mixed_precision_param", "parallelism.mixed_precision_param"});
-  if (compute && compute->text != "bfloat16")
-    report.refuse(compute->key, "passes in " + in_quotes(compute->text) + " are not modelled");
+namespace {
+
+// The types of weights that are gathered and of their products, of kept weights and states, and of reduced gradients.
+struct Types {
+  std::string compute = "bf16", stored = "fp32", reduced = "fp32";
+};
+
+// Returns the type that a key states, `usual` without one. Refuses another: `what` is "passes".
+std::string type_of(const Settings& settings, Names keys, std::string usual, const std::string& what, Report& report) {
+  const auto found = settings.find(keys);
+  if (!found) return usual;
+  if (found->text == "bfloat16") return "bf16";
+  if (found->text == "float32") return "fp32";
+  report.refuse(found->key, what + " in " + in_quotes(found->text) + " are not modelled");
+  return usual;
+}
+
+const Names kCompute = {"training.mixed_precision_param", "parallelism.mixed_precision_param"};
+const Names kReduced = {"training.mixed_precision_reduce", "parallelism.mixed_precision_reduce"};
+const Names kStored = {"training.dtype"};
+
+std::string key_of(const Settings& settings, Names keys) {
+  const auto found = settings.find(keys);
+  return found ? found->key : "";
+}
+
+void map_float8(const Settings& settings, Report& report) {
+  report.map("precision", "fp8", "float8");
+  report.assume("precision_recipe.fp8_recipe", "tensorwise", "default of torchao's float8");
+  const auto recipe = settings.find({"float8.recipe_name", "quantize.linear.float8.recipe_name"});
+  if (recipe && recipe->text != "tensorwise")
+    report.refuse(recipe->key, "float8 scales by " + in_quotes(recipe->text) + " are not modelled");
+}
+
+// Maps the precision of products.
+void map_products(const Settings& settings, const Types& types, MixedBy mixed, Report& report) {
+  const bool mx = converts(settings, {"mx", "quantize.linear.mx"}), float8 = !mx && has_float8(settings);
+  const std::string key = key_of(settings, kCompute);
+  if (mx) map_mx(settings, report);
+  if (float8) map_float8(settings, report);
+  refuse_delayed_scales(settings, float8, report);
+  if ((mx || float8) && types.compute == "fp32")
+    report.refuse(key, "products in 8 bits of passes in float32 are not modelled");
+  if (mx || float8) return;
+  // maybe_enable_amp of torchtitan/distributed/utils.py disables it there.
+  if (mixed == MixedBy::kNothing)
+    return report.map("precision", types.stored,
+                      (key.empty() ? "" : key + " has no effect: ") +
+                          "torchtitan has no mixed precision beside tensor or pipeline parallelism without FSDP");
+  if (!key.empty() && !report.names(key))
+    report.map("precision", types.compute, key);
+  else
+    report.assume(
+        "precision", types.compute,
+        key.empty() ? "training.mixed_precision_param is bfloat16 by default" : "taken in the place of " + key);
+}
+
+// FSDP2 reduces gradients in a type of their own and keeps them in that of the weights: pytorch/pytorch@010ae4a,
+// torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce. Without FSDP the type of the reduction has
+// no effect: pytorch/torchtitan, torchtitan/config/job_config.py.
+void map_reduction(const Settings& settings, const Types& types, MixedBy mixed, Report& report) {
+  const std::string key = key_of(settings, kReduced);
+  const bool sharded = mixed == MixedBy::kFsdp;
+  if (!sharded && !key.empty() && !report.names(key)) return report.ignore(key, "");
+  if (!sharded || types.reduced == types.stored) return;
+  if (!key.empty() && !report.names(key))
+    report.map("precision_recipe.reduce", types.reduced, key);
+  else
+    report.assume("precision_recipe.reduce", types.reduced, "mixed_precision_reduce is float32 by default");
+}
+
+// A fork's AdamW keeps its moments in another type than the weights: pytorch/torchtitan@efa8476 (a commit of a fork),
+// torchtitan/config/job_config.py.
+void map_states(const Settings& settings, const Types& types, Report& report) {
+  const Names kStates = {"optimizer.state_dtype"};
+  const std::string type = type_of(settings, kStates, types.stored, "optimizer states", report);
+  if (type == "bf16" && types.stored == "fp32") report.map("precision_recipe.moments", type, key_of(settings, kStates));
+}
+
+}  // namespace
+
+// Source: pytorch/torchtitan, torchtitan/config/job_config.py: dtype puts weights, gradients and optimizer states in
+// bfloat16, without a copy in fp32.
+void map_precision(const Settings& settings, MixedBy mixed, Report& report) {
   check_converters(settings, report);
   for (const char* recipe : kMxRecipes) (void)settings.at(recipe);  // runs without its converter do not use it
-  const auto stored = settings.find({"training.dtype"});
-  if (stored && stored->text != "float32")
-    report.refuse(stored->key, "weights and optimizer states in " + in_quotes(stored->text) + " are not modelled");
-  const auto reduced = settings.find({"training.mixed_precision_reduce", "parallelism.mixed_precision_reduce"});
-  if (reduced && reduced->text == "bfloat16")
-    report.map("precision_recipe.gradients", "bf16", reduced->key);
-  else if (reduced && reduced->text != "float32")
-    report.refuse(reduced->key, "gradients in " + in_quotes(reduced->text) + " are not modelled");
-  if (converts(settings, {"mx", "quantize.linear.mx"})) return map_mx(settings, report);
-  if (!float8)
-    report.assume("precision", "bf16", "training.mixed_precision_param is bfloat16 by default");
-  else
-    report.map("precision", "fp8", "float8");
-  if (float8) report.assume("precision_recipe.fp8_recipe", "tensorwise", "default of torchao's float8");
-  refuse_delayed_scales(settings, float8, report);
-  const auto recipe = settings.find({"float8.recipe_name", "quantize.linear.float8.recipe_name"});
-  if (float8 && recipe && recipe->text != "tensorwise")
-    report.refuse(recipe->key, "float8 scales by " + in_quotes(recipe->text) + " are not modelled");
+  const Types types{.compute = type_of(settings, kCompute, "bf16", "passes", report),
+                    .stored = type_of(settings, kStored, "fp32", "weights and optimizer states", report),
+                    .reduced = type_of(settings, kReduced, "fp32", "reduced gradients", report)};
+  map_products(settings, types, mixed, report);
+  map_states(settings, types, report);
+  const std::string stored = key_of(settings, kStored);
+  if (types.stored == "bf16" && types.compute == "fp32" && mixed != MixedBy::kNothing)
+    return report.refuse(stored, "weights in bfloat16 beside passes in float32 are not modelled");
+  if (types.stored == "bf16") keep_weights_of_16_bits(stored, report);
+  map_reduction(settings, types, mixed, report);
 }
 
 }  // namespace foretoken::io::launch::torchtitan

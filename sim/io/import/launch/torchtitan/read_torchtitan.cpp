@@ -51,6 +51,8 @@ std::int64_t map_model(const Settings& settings, Report& report) {
     return 0;
   }
   const std::string flavor = size ? size->text : "";
+  report.has_experts = has_experts(name->text, flavor);
+  report.has_latent_attention = has_latent_attention(name->text);
   const auto known = flavor_of(name->text, flavor);
   if (!known) {
     const std::string both = fmt::format("{} {}", printable(name->text, 40), printable(flavor, 40));
@@ -84,6 +86,9 @@ Degrees map_degrees(const Settings& settings, Report& report) {
   if (const Names kShared = {"parallelism.expert_tensor_parallel_degree"};
       number(settings, report, kShared).value_or(1) > 1)
     report.refuse(settings.find(kShared)->key, "experts that tensor ranks share are not modelled for torchtitan");
+  // torchtitan/models/llama4/infra/parallelize.py, apply_moe_ep_tp.
+  if (report.has_experts && report.whole("parallelism.expert") == 1 && degrees.tensor > 1)
+    report.assume("parallelism.expert_tensor", degrees.tensor, "tensor ranks share experts without expert parallelism");
   degrees.shard = number(settings, report,
                          {"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
                           "training.data_parallel_degree"})
@@ -191,32 +196,6 @@ void map_batch(const Settings& settings, const Degrees& degrees, std::optional<s
              fmt::format("{} sequences for each of {:g} data ranks", local, data));
 }
 
-// "op" saves every second product; a number recomputes every n-th layer in full.
-void map_recompute(const Settings& settings, std::int64_t layers, Report& report) {
-  const auto stated = settings.find({"activation_checkpoint.mode"});
-  const auto option = settings.find({"activation_checkpoint.selective_ac_option"});
-  const std::optional<Found> mode =
-      stated ? stated : Found{"selective", "activation_checkpoint.mode, selective by default"};
-  if (mode->text == "none" || mode->text == "full") return report.map("recompute.granularity", mode->text, mode->key);
-  if (mode->text != "selective") return report.refuse(mode->key, "unknown mode " + in_quotes(mode->text));
-  const std::string kind = option ? option->text : "2";
-  if (kind == "op") {
-    report.map("recompute.granularity", "selective", mode->key);
-    return report.map("recompute.modules", {"op"}, option->key);
-  }
-  const auto every = whole_of(kind);
-  if (!every || *every < 1)
-    return report.refuse("activation_checkpoint.selective_ac_option", "found " + in_quotes(kind));
-  report.map("recompute.granularity", "full", option ? option->key : "selective_ac_option is 2 by default");
-  if (*every == 1) return;
-  report.map("recompute.method", "block", mode->key);
-  if (layers == 0)
-    return report.ask("recompute.layers",
-                      fmt::format("one of {} layers is recomputed; the layers of the model stand in its code", *every));
-  const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
-  report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
-}
-
 // torchtitan stops without the compiler (distributed/tensor_parallel.py, maybe_enable_async_tp).
 void map_async_tensor(const Settings& settings, bool compiled, Report& report) {
   const Names kAsync = {"parallelism.enable_async_tensor_parallel", "experimental.enable_async_tensor_parallel"};
@@ -228,11 +207,42 @@ void map_async_tensor(const Settings& settings, bool compiled, Report& report) {
   report.map("overlap.tensor_parallel", true, key);
 }
 
+// torchtitan/components/optimizer.py, build_optimizers, stops beside a pipeline and beside expert parallelism.
+void map_early_steps(const Settings& settings, Report& report) {
+  const Names kEarly = {"optimizer.early_step_in_backward"};
+  if (!settings.on(kEarly)) return;
+  const std::string key = settings.find(kEarly)->key;
+  for (const char* axis : {"pipeline", "expert"})
+    if (report.whole(std::string("parallelism.") + axis).value_or(1) > 1)
+      return report.refuse(key, fmt::format("torchtitan stops beside {} parallelism; the run would stop", axis));
+  report.approximate(key, "all gradients are kept until the step's end, which takes more memory");
+}
+
+// A fork measures the allocator and empties its cache: pytorch/torchtitan@efa8476 (a commit of a fork),
+// torchtitan/config/job_config.py, tools/detailed_memory_tracker.py and tools/aggressive_memory_manager.py.
+void map_cache_keys(const Settings& settings, Report& report) {
+  const std::string section = "training.";
+  for (const auto& [key, because] :
+       {std::pair("enable_detailed_memory_tracking", "reading counters costs no time"),
+        std::pair("aggressive_memory_verbose", "reading counters costs no time"),
+        std::pair("clear_cache_between_steps", "the cache of the allocator is not emptied, which would cost time")})
+    if (settings.on({section + key})) report.approximate(section + key, because);
+  const auto mode = settings.find({section + "aggressive_memory_mode"});
+  if (mode)
+    report.refuse(mode->key, "the cache of the allocator is emptied several times a step, beside waits for the GPU");
+}
+
+// maybe_enable_amp of torchtitan/distributed/utils.py, and fsdp_enabled of parallel_dims.py beside it.
+MixedBy mixed_by(const Degrees& degrees) {
+  if (degrees.shard != 1 || degrees.context > 1) return MixedBy::kFsdp;
+  return degrees.tensor > 1 || degrees.stages > 1 ? MixedBy::kNothing : MixedBy::kAutocast;
+}
+
 void map_software(const Settings& settings, const Degrees& degrees, Report& report) {
   const auto reshard = settings.find({"parallelism.fsdp_reshard_after_forward"});
   const bool kept = reshard && reshard->text == "never";
-  if (degrees.shard == 1 && degrees.replicate > 1)
-    report.map("optimizer.zero_stage", 0, "replicas alone: DDP");
+  if (mixed_by(degrees) != MixedBy::kFsdp)
+    report.map("optimizer.zero_stage", 0, degrees.replicate > 1 ? "replicas alone: DDP" : "no FSDP on one data rank");
   else if (kept)
     report.map("optimizer.zero_stage", 2, reshard->key);
   else
@@ -252,9 +262,8 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
     report.refuse(optimizer->key, in_quotes(optimizer->text) + " has other costs and memory than Adam");
   const auto kernels = settings.find({"optimizer.implementation"});
   if (kernels && kernels->text != "fused") report.approximate(kernels->key, "the optimizer runs in fused kernels");
-  const Names kEarlySteps = {"optimizer.early_step_in_backward"};
-  if (settings.on(kEarlySteps))
-    report.approximate(settings.find(kEarlySteps)->key, "all gradients are kept until the step's end");
+  map_early_steps(settings, report);
+  map_cache_keys(settings, report);
   const Names kHost = {"training.enable_cpu_offload"};
   if (settings.on(kHost)) map_offload("parameters", "cpu", settings.find(kHost)->key, report);
   const auto exchange = settings.find({"parallelism.expert_parallel_comm_backend"});
@@ -379,7 +388,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   const Degrees degrees = map_degrees(settings, report);
   map_schedule(settings, layers, report);
   map_batch(settings, degrees, gpus, report);
-  map_precision(settings, report);
+  map_precision(settings, mixed_by(degrees), report);
   map_recompute(settings, layers, report);
   map_software(settings, degrees, report);
   sort_sections(document, settings, report);

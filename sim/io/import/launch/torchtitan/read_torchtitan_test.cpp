@@ -71,5 +71,109 @@ TEST(ReadTorchtitan, SettingsOfDataChangeNothing) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 8192);
 }
 
+Json part_of_recipe(const Report& report, const char* part) {
+  return report.at(std::string("precision_recipe.") + part);
+}
+
+TEST(ReadTorchtitan, WeightsAndStatesInBf16HaveNoCopy) {
+  const std::string run = std::string(kEightBillion) + "dtype = \"bfloat16\"\n";
+  const Report report = read_test_launch(run, "a.toml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("precision"), Json("bf16"));
+  for (const char* part : {"weights", "gradients", "moments"}) EXPECT_EQ(part_of_recipe(report, part), "bf16") << part;
+  EXPECT_EQ(part_of_recipe(report, "master"), "none");
+  EXPECT_EQ(part_of_recipe(report, "reduce"), "fp32") << "FSDP reduces in a type of its own";
+  const Report narrow = read_test_launch(run + "mixed_precision_reduce = \"bfloat16\"\n", "a.toml");
+  EXPECT_FALSE(narrow.has("precision_recipe.reduce")) << "as gradients are kept";
+  const Report eight = read_test_launch(run + "[float8]\nenable_float8_linear = true\n", "a.toml");
+  EXPECT_EQ(refused_lines(eight), "");
+  EXPECT_EQ(eight.at("precision"), Json("fp8"));
+  EXPECT_EQ(part_of_recipe(eight, "master"), "none");
+}
+
+TEST(ReadTorchtitan, GradientsReducedInBf16AreKeptInTheTypeOfTheWeights) {
+  const std::string narrow = "mixed_precision_reduce = \"bfloat16\"\n";
+  const Report report = read_test_launch(kEightBillion + narrow, "a.toml");
+  EXPECT_EQ(part_of_recipe(report, "reduce"), "bf16");
+  EXPECT_FALSE(report.has("precision_recipe.gradients"));
+  const Report replicas = read_test_launch(
+      kEightBillion + narrow + "[parallelism]\ndata_parallel_replicate_degree = 8\ndata_parallel_shard_degree = 1\n",
+      "a.toml");
+  EXPECT_FALSE(replicas.has("precision_recipe")) << "DDP has no type of its own";
+}
+
+TEST(ReadTorchtitan, PassesInFp32AreThePrecision) {
+  const std::string wide = std::string(kEightBillion) + "mixed_precision_param = \"float32\"\n";
+  const Report report = read_test_launch(wide + "mixed_precision_reduce = \"float32\"\n", "a.toml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("precision"), Json("fp32"));
+  EXPECT_FALSE(report.has("precision_recipe"));
+  EXPECT_NE(refused_lines(read_test_launch(wide + "dtype = \"bfloat16\"\n", "a.toml")).find("training.dtype"),
+            std::string::npos);
+  EXPECT_NE(refused_lines(read_test_launch(wide + "[float8]\nenable_float8_linear = true\n", "a.toml"))
+                .find("products in 8 bits"),
+            std::string::npos);
+}
+
+TEST(ReadTorchtitan, WithoutFsdpTensorRanksHaveNoMixedPrecision) {
+  const std::string alone =
+      std::string(kEightBillion) + "[parallelism]\ndata_parallel_shard_degree = 1\ntensor_parallel_degree = 8\n";
+  const Report report = read_test_launch(alone, "a.toml");
+  EXPECT_EQ(report.at("precision"), Json("fp32"));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(read_test_launch(alone + "context_parallel_degree = 2\n", "a.toml").at("precision"), Json("bf16"));
+}
+
+TEST(ReadTorchtitan, KeysOfAForkAboutStatesAndTheAllocator) {
+  const Report report =
+      read_test_launch(std::string(kEightBillion) +
+                           "enable_detailed_memory_tracking = true\nclear_cache_between_steps = true\n"
+                           "aggressive_memory_verbose = true\n[optimizer]\nname = \"AdamW\"\n"
+                           "state_dtype = \"bfloat16\"\n",
+                       "a.toml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(part_of_recipe(report, "moments"), "bf16");
+  EXPECT_FALSE(report.has("precision_recipe.weights"));
+  for (const char* key : {"enable_detailed_memory_tracking", "clear_cache_between_steps"})
+    EXPECT_TRUE(report.names(std::string("training.") + key)) << key;
+  EXPECT_NE(
+      refused_lines(read_test_launch(std::string(kEightBillion) + "aggressive_memory_mode = \"maximum\"\n", "a.toml"))
+          .find("emptied several times a step"),
+      std::string::npos);
+}
+
+TEST(ReadTorchtitan, EarlyStepsStopBesideAPipelineAndExperts) {
+  const auto read = [](const std::string& degree) {
+    return refused_lines(read_test_launch(
+        std::string(kEightBillion) + "[optimizer]\nearly_step_in_backward = true\n[parallelism]\n" + degree + " = 2\n",
+        "a.toml"));
+  };
+  for (const char* axis : {"pipeline", "expert"})
+    EXPECT_NE(read(std::string(axis) + "_parallel_degree").find("torchtitan stops beside " + std::string(axis)),
+              std::string::npos);
+  EXPECT_EQ(read("tensor_parallel_degree"), "");
+}
+
+TEST(ReadTorchtitan, ExpertsAreJudgedBeforeAllFactsAreKnown) {
+  const auto read = [](const std::string& name, const std::string& flavor, const std::string& rest) {
+    return read_test_launch("[model]\nname = \"" + name + "\"\nflavor = \"" + flavor +
+                                "\"\n[training]\nlocal_batch_size = 1\nseq_len = 2048\n" + rest,
+                            "a.toml");
+  };
+  const std::string by_op = "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n";
+  EXPECT_EQ(refused_lines(read("qwen3", "30B-A3B", by_op)), "");
+  EXPECT_NE(refused_lines(read("qwen3", "30B-A3B", by_op + "[compile]\nenable = true\n")).find("compiled parts"),
+            std::string::npos);
+  EXPECT_EQ(refused_lines(read("qwen3", "32B", by_op + "[compile]\nenable = true\n")), "");
+  EXPECT_NE(refused_lines(read("deepseek_v3", "671B", by_op)).find("this is latent"), std::string::npos);
+  for (const char* name : {"qwen3", "llama4", "our_experts"})
+    EXPECT_NE(refused_lines(read(name, "30B-A3B", "[parallelism]\nexpert_parallel_degree = 8\n"))
+                  .find("/optimizer/zero_stage: expected 0 or 1"),
+              std::string::npos)
+        << name;
+  EXPECT_EQ(read("qwen3", "30B-A3B", "[parallelism]\ntensor_parallel_degree = 2\n").whole("parallelism.expert_tensor"),
+            2);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::torchtitan

@@ -1,6 +1,7 @@
 // Looks settings of torchtitan up, which moved between sections over the years.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -62,7 +63,13 @@ class Settings {
 /// Returns a whole number; another text is refused.
 [[nodiscard]] std::optional<std::int64_t> number(const Settings& settings, Report& report, Names keys);
 
-/// Maps the precision of products, of gradients and of their formats in fp8.
-void map_precision(const Settings& settings, Report& report);
+/// The part of torchtitan that applies the types of mixed precision.
+enum class MixedBy : std::uint8_t { kFsdp, kAutocast, kNothing };
+
+/// Maps the precision of products, of weights, states and gradients, and their formats in fp8.
+void map_precision(const Settings& settings, MixedBy mixed, Report& report);
+
+/// Maps activation checkpointing. `layers`: those of the model, or 0 where nobody knows them.
+void map_recompute(const Settings& settings, std::int64_t layers, Report& report);
 
 }  // namespace foretoken::io::launch::torchtitan
