@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
+#include "sim/io/import/launch/nemo/fsdp.h"
 #include "sim/io/import/launch/nemo/halves.h"
 #include "sim/io/import/launch/nemo/peft.h"
 #include "sim/io/import/launch/nemo/restored.h"
@@ -56,6 +57,7 @@ constexpr Word kNemoWords[] = {
     {"model.moe_token_dispatcher_type", "moe-token-dispatcher-type"},
     {"model.moe_expert_capacity_factor", "moe-expert-capacity-factor"},
     {"model.override_vocab_size", "vocab-size"},
+    {"model.make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
     {"model.qkv_bias", "add-qkv-bias", Form::kSwitch},
     {"model.qk_layernorm", "qk-layernorm", Form::kSwitch},
     {"model.sequence_parallel", "sequence-parallel", Form::kSwitch},
@@ -71,7 +73,7 @@ constexpr KeyRule kNemoKeys[] = {
      "model.resume_from_checkpoint "
      "model.relative_attention_max_distance model.arch model.mcore_t5 model.init_method* model.use_scaled_init_method "
      "model.layernorm_* model.do_layer_norm_weight_decay "
-     "model.apply_query_key_layer_scaling model.make_vocab_size_divisible_by model.pre_process model.post_process "
+     "model.apply_query_key_layer_scaling model.pre_process model.post_process "
      "model.onnx_safe model.apex_transformer_log_level model.gradient_as_bucket_view model.sync_batch_comm "
      "model.use_cpu_initialization model.headscale model.openai_gelu model.attention_type "
      "model.normalize_attention_scores model.rotary_* model.scale_positional_embedding model.transformer_block_type "
@@ -207,7 +209,7 @@ void add_numbers(const Settings& settings, std::vector<Argument>& arguments) {
     arguments.push_back({"bf16", {}, "trainer.precision"});
   else if (precision.starts_with("16"))
     arguments.push_back({"fp16", {}, "trainer.precision"});
-  if (!settings.on({"model.megatron_amp_O2"}) && !precision.starts_with("32"))
+  if (!settings.on({"model.megatron_amp_O2"}) && !precision.starts_with("32") && !has_fsdp(settings))
     settings.report().approximate(
         "model.megatron_amp_O2",
         "it is off: weights are kept in fp32 and cast; 16-bit weights with fp32 copies are taken");
@@ -292,12 +294,6 @@ void refuse_other_layers(const Settings& settings) {
   (void)settings.at("model.hyena");
 }
 
-void refuse_fsdp(const Settings& settings) {
-  if (settings.on({"model.fsdp"}))
-    settings.report().refuse("model.fsdp", "FSDP of NeMo 1 is not modelled; --set runtime=pytorch-fsdp comes near");
-  for (const char* key : {"model.fsdp_grad_reduce_dtype", "model.fsdp_sharding_strategy"}) (void)settings.at(key);
-}
-
 void refuse_other_models(const Settings& settings, const std::string& path, bool has_halves) {
   Report& report = settings.report();
   const bool named = path.find("/t5/") != path.npos || path.find("mt5") != path.npos || path.find("_t5_") != path.npos;
@@ -363,7 +359,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   report.framework = "NeMo";
   if (restores_model(settings)) map_restored_model(settings);
   map_peft(settings);
-  refuse_fsdp(settings);
+  map_fsdp(settings);
   refuse_other_layers(settings);
   refuse_other_models(settings, path, has_halves);
   if (has_halves) check_halves(settings);

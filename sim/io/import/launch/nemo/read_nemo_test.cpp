@@ -171,6 +171,41 @@ TEST(ReadNemo, TheNameTellsAnEncoderDecoder) {
             std::string::npos);
 }
 
+TEST(ReadNemo, FsdpShardsWeightsInFp32BesideTensorParallelism) {
+  const std::string sharded = ", fsdp: true, tensor_model_parallel_size: 2, sequence_parallel: true";
+  const Report report = read_nemo_with(kNodes, sharded + ", fsdp_grad_reduce_dtype: bf16, megatron_amp_O2: false");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 3);
+  EXPECT_EQ(report.at("runtime"), Json("pytorch-fsdp"));
+  EXPECT_EQ(report.at("precision_recipe.gradients"), Json("fp32"));
+  EXPECT_EQ(report.at("precision_recipe.reduce"), Json("bf16"));
+  EXPECT_EQ(report.at("overlap.param_gather"), Json(true));
+  EXPECT_FALSE(report.names("model.megatron_amp_O2")) << "the shards are what it keeps in fp32";
+  const Report grad = read_nemo_with(kNodes, sharded + ", fsdp_sharding_strategy: grad");
+  EXPECT_EQ(grad.whole("optimizer.zero_stage"), 2);
+  EXPECT_EQ(grad.at("precision_recipe.reduce"), Json("fp32")) << "NeMo's default";
+  const std::pair<const char*, const char*> kStops[] = {{", fsdp_sharding_strategy: hybrid", "found \"hybrid\""},
+                                                        {", pipeline_model_parallel_size: 2", "beside a pipeline"},
+                                                        {", optim: {name: distributed_fused_adam}", "distributed"},
+                                                        {", fsdp_cpu_offload: true", "model.fsdp_cpu_offload"},
+                                                        {", peft: {peft_scheme: lora}", "adapters"}};
+  for (const auto& [keys, because] : kStops)
+    EXPECT_NE(refused_lines(read_nemo_with(kNodes, ", fsdp: true" + std::string(keys))).find(because),
+              std::string::npos)
+        << keys;
+  const Report off = read_nemo_with(kNodes, ", fsdp: false, fsdp_sharding_strategy: full, fsdp_grad_reduce_dtype: 32");
+  EXPECT_EQ(refused_lines(off), "");
+  EXPECT_EQ(off.whole("optimizer.zero_stage"), 0);
+}
+
+TEST(ReadNemo, TheVocabularyIsRoundedUp) {
+  EXPECT_EQ(read_nemo_with(kNodes,
+                           ", override_vocab_size: 32000, make_vocab_size_divisible_by: 1187, "
+                           "tensor_model_parallel_size: 2")
+                .whole("model.vocab_size"),
+            14 * 1187 * 2);
+}
+
 TEST(ReadNemo, PartsOfASwitchThatIsOffHaveNoEffect) {
   const std::string parts =
       ", cpu_offloading_num_layers: 12, cpu_offloading_activations: true, cpu_offloading_weights: true";
