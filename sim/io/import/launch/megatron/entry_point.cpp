@@ -68,12 +68,12 @@ Program program_of(const std::vector<std::string>& words) {
     if (program.find("bert") != std::string::npos) return Program::kBert;
     return program.find("_t5") != std::string::npos ? Program::kT5 : Program::kOther;
   }
-  return Program::kOther;
+  return Program::kUnknown;
 }
 
 Program program_of_test(const std::string& path) {
   if (path.find("/bert/") != std::string::npos) return Program::kBert;
-  return path.find("/t5/") != std::string::npos ? Program::kT5 : Program::kOther;
+  return path.find("/t5/") != std::string::npos ? Program::kT5 : Program::kUnknown;
 }
 
 void refuse_entry_point(const std::vector<std::string>& words, const std::string& place, Report& report) {

@@ -10,8 +10,8 @@
 
 namespace foretoken::io::launch::megatron {
 
-/// The programs whose flags mean something else than those of pretrain_gpt.py.
-enum class Program : std::uint8_t { kOther, kBert, kT5 };
+/// The programs whose flags mean something else than those of pretrain_gpt.py. Unknown: no program is named.
+enum class Program : std::uint8_t { kUnknown, kOther, kBert, kT5 };
 
 /// Returns the program that a command starts: pretrain_bert.py, pretrain_t5.py.
 [[nodiscard]] Program program_of(const std::vector<std::string>& words);

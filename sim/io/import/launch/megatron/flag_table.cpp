@@ -19,6 +19,7 @@ constexpr std::string_view kReadFlags =
     "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization "
     "disable-bias-linear add-qkv-bias qk-layernorm untie-embeddings-and-output-weights embed-layernorm "
     "hidden-dropout attention-dropout vocab-size padded-vocab-size pad-vocab-size-to "
+    "make-vocab-size-divisible-by "
     "mtp-num-layers num-experts moe-router-topk moe-topk topk moe-ffn-hidden-size "
     "moe-shared-expert-intermediate-size moe-shared-expert-gate moe-layer-freq expert-interval "
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
@@ -123,7 +124,6 @@ constexpr Row kNoted[] = {
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
      "fused kernels take as long without it"},
     {"num-distributed-optimizer-instances", "states are sharded over all replicas, which takes less memory"},
-    {"make-vocab-size-divisible-by", "the vocabulary is padded to a multiple of 128 x tensor"},
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
     {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length "
      "attention-mask-type cp-attention-mask-type attention-mask-on-cpu sparse-mode pre-tockens next-tockens neat-pack",

@@ -245,6 +245,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   check_layers_of_code(flags);
   map_model(flags, program);
   map_parallelism(flags, era, fragment);
+  pad_vocabulary(flags);
   map_batch(flags);
   map_cut_of_halves(flags, program);
   map_gpus(flags);
@@ -254,7 +255,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   map_offloading(flags, era);
   map_overlap(flags, era);
   map_attention(flags, era);
-  if (program == Program::kBert) become_bert(flags);
+  if (is_bert(flags, program)) become_bert(flags);
   if (!report.has("offload") || !report.has("runtime"))  // else that of an optimizer on the host
     report.assume("runtime", runtime_of(era),
                   "the flags belong to this generation of the code; state another with --set runtime=NAME");

@@ -15,7 +15,7 @@ namespace foretoken::io::launch::megatron {
 /// Makes a scenario of flags. Every flag is mapped, assumed about, ignored or refused. `fragment`: another file holds
 /// the rest of the launch.
 void read_arguments(std::vector<Argument> arguments, Report& report, bool fragment = false,
-                    Program program = Program::kOther);
+                    Program program = Program::kUnknown);
 
 /// Makes a scenario of the training command that the script starts. Refuses a script without one.
 /// A DeepSpeed configuration is looked for in its here documents, and in `folder`. `flags` follow those of the script,

@@ -24,8 +24,14 @@ void map_model(const Flags& flags, Program program);
 void map_parallelism(const Flags& flags, Era era, bool fragment);
 void map_batch(const Flags& flags);
 
+/// Rounds the vocabulary up by --make-vocab-size-divisible-by, or says in its question what the number must be.
+void pad_vocabulary(const Flags& flags);
+
 /// Returns true for a T5. Flags alone say so where they state a length of the decoder.
 [[nodiscard]] bool has_two_halves(const Flags& flags, Program program);
+
+/// Returns true for a BERT. Flags alone say so where no program is named and they leave out a head of BERT.
+[[nodiscard]] bool is_bert(const Flags& flags, Program program);
 
 /// Makes a BERT of a model of the flags.
 void become_bert(const Flags& flags);
