@@ -83,6 +83,8 @@ TEST(Block, AVariantAddsItsParametersKernelsAndBytes) {
        8 * heads * d, 2 * heads * d + 4 * 2 * T / t},
       {"norms before and behind", [](Transformer& m) { m.norm_places = NormPlaces::kBoth; }, 2 * h, 2 * 4 * R * h,
        2 * 8 * R * h, 2 * (2 * R * h + 4 * T)},
+      {"no biases of the MLP", [](Transformer& m) { m.mlp_bias = false; }, -(4 * h + h), 0,
+       -2 * T * 4 * h / t - 2 * R * h, 0},
       {"no bias of the projection", [](Transformer& m) { m.projection_bias = false; }, -h, 0, -2 * R * h, 0},
       {"norms without weights", [](Transformer& m) { m.norm_scale = false; }, -2 * h, 0, 0, 0}};
   const auto saved = [&](const Transformer& m) {

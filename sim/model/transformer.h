@@ -53,6 +53,7 @@ struct Transformer {
   bool norm_bias = true;            ///< LayerNorm's bias; MPT has none, RMSNorm never has one
   bool norm_scale = true;           ///< norms have a weight; OLMo 1 has none
   bool projection_bias = true;      ///< bias of the attention's projection, where linears have biases; GPT-J has none
+  bool mlp_bias = true;             ///< biases of MLPs and experts, where linears have biases; Phi-MoE has none
   bool head_bias = false;           ///< GPT-J's bias of the output projection
   bool scaled_embedding = false;    ///< a kernel multiplies embedded tokens by a number (Gemma, Granite)
   QkNorm qk_norm = QkNorm::kNone;
@@ -71,6 +72,8 @@ struct Transformer {
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
 
+  [[nodiscard]] bool biased_projection() const { return linear_bias && projection_bias; }
+  [[nodiscard]] bool biased_mlp() const { return linear_bias && mlp_bias; }
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   [[nodiscard]] bool normed_before() const {
     return norm_places == NormPlaces::kBefore || norm_places == NormPlaces::kBoth;

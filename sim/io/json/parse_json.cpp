@@ -68,7 +68,7 @@ std::string syntax_complaint(std::string_view text, std::size_t position, const 
   std::string hint;
   if (word.find("NaN") != word.npos || word.find("nan") != word.npos || word.find("Inf") != word.npos ||
       word.find("inf") != word.npos)
-    hint = "; JSON has no NaN and no infinity, write a finite number or leave the key out";
+    hint = "; JSON has no NaN and no infinity (Python writes them): write a finite number or leave the key out";
   if (text[at] == '}' || text[at] == ']') hint = "; is there a comma too many before it?";
   if (text[at] == '"') hint = "; is there a comma or a colon missing before it?";
   if (text[at] == '/' || text[at] == '#') hint = "; JSON has no comments";

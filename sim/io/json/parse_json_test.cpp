@@ -28,11 +28,11 @@ TEST(ParseJson, WrongTexts) {
       {"truncated object", "{\"a\": 1,\n \"b\"", "not JSON: the text ends too early, at line 2, column 5"},
       {"truncated string", "{\"a\": \"xy", "not JSON: the text ends too early, at line 1, column 10"},
       {"NaN", "{\"a\":\n  NaN}",
-       "not JSON: unexpected \"NaN\" at line 2, column 3; JSON has no NaN and no infinity, write a finite number or "
-       "leave the key out"},
+       "not JSON: unexpected \"NaN\" at line 2, column 3; JSON has no NaN and no infinity (Python writes "
+       "them): write a finite number or leave the key out"},
       {"infinity", "[-Infinity]",
-       "not JSON: unexpected \"-Infinity\" at line 1, column 2; JSON has no NaN and no infinity, write a finite number "
-       "or leave the key out"},
+       "not JSON: unexpected \"-Infinity\" at line 1, column 2; JSON has no NaN and no infinity (Python writes "
+       "them): write a finite number or leave the key out"},
       {"1e400", "{\"a\": 1e400}",
        "line 1, column 11: the number 1e400 is too large for a 64-bit floating-point number"},
       {"trailing comma", "{\"a\": 1,}",

@@ -12,8 +12,11 @@ namespace foretoken::io {
 /// granitemoeshared and ernie4_5_moe.
 [[nodiscard]] std::span<const ModelFamily> expert_families();
 
+/// Lists phimoe, hunyuan_v1_moe, bailing_moe, bailing_moe_v2, flex_olmo and solar_open.
+[[nodiscard]] std::span<const ModelFamily> later_experts();
+
 /// Lists deepseek_v2, deepseek_v3, kimi_k2 and glm4_moe_lite: experts and multi-head latent attention; then deepseek
-/// and dots1, which have the experts alone.
+/// and dots1, which have the experts alone, and minicpm3 and youtu, which have the attention alone.
 [[nodiscard]] std::span<const ModelFamily> latent_families();
 
 /// Lists megatron: any transformer, in the words of Megatron-LM's arguments.

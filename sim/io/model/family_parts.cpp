@@ -64,9 +64,9 @@ void require_switch(const Node& node, std::string_view key, bool needed, std::st
     node.complain(key, fmt::format("expected {}, found {}: {}", needed, !needed, why));
 }
 
-void read_llama_sizes(const Node& node, Transformer& model) {
+void read_llama_sizes(const Node& node, Transformer& model, std::string_view ffn) {
   read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
-  model.ffn_hidden = node.whole("intermediate_size", kWidth);
+  model.ffn_hidden = node.whole(ffn, kWidth);
   model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);
   if (const auto head_dim = node.find_whole("head_dim", kWidth)) model.head_dim = *head_dim;
   (void)node.find_whole("max_position_embeddings", kPositionsRange);
@@ -77,6 +77,23 @@ void read_llama_sizes(const Node& node, Transformer& model) {
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
 }
 
+void read_unbiased(const Node& node, Transformer& model, std::string_view ffn) {
+  read_llama_sizes(node, model, ffn);
+  model.norm = Norm::kRmsNorm;
+  model.activation = gated_activation(node, "hidden_act");
+}
+
+void set_linear_biases(bool projection, bool mlp, Transformer& model) {
+  model.linear_bias = projection || mlp;
+  model.projection_bias = projection || !mlp;
+  model.mlp_bias = mlp || !projection;
+}
+
+void read_llama_biases(const Node& node, bool usual, Transformer& model) {
+  model.qkv_bias = node.boolean_or("attention_bias", usual);
+  set_linear_biases(model.qkv_bias, node.boolean_or("mlp_bias", usual), model);
+}
+
 void read_optional_biases(const Node& node, Transformer& model) {
   model.qkv_bias = node.boolean_or("attention_bias", false);
   model.linear_bias = node.boolean_or("mlp_bias", false);
@@ -85,9 +102,7 @@ void read_optional_biases(const Node& node, Transformer& model) {
 }
 
 void read_llama(const Node& node, Transformer& model) {
-  read_llama_sizes(node, model);
-  model.norm = Norm::kRmsNorm;
-  model.activation = gated_activation(node, "hidden_act");
+  read_unbiased(node, model);
   read_optional_biases(node, model);
 }
 

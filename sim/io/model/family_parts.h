@@ -37,12 +37,21 @@ void read_sizes(const Node& node, const SizeNames& names, model::Transformer& mo
 /// Refuses a switch in the position that we do not model.
 void require_switch(const Node& node, std::string_view key, bool needed, std::string_view why);
 
-/// Reads sizes with llama's names: rotary positions, grouped queries, no biases.
-void read_llama_sizes(const Node& node, model::Transformer& model);
+/// Reads sizes with llama's names: rotary positions, grouped queries, no biases. `ffn` is the key of the MLP's width.
+void read_llama_sizes(const Node& node, model::Transformer& model, std::string_view ffn = "intermediate_size");
 
 /// Reads sizes, activation and dropout under GPT-2's keys. Every query has a key and a value of its own. `usual` is the
 /// activation that an absent key means.
 void read_gpt2_parts(const Node& node, std::string_view usual, model::Transformer& model);
+
+/// Reads llama without its biases: sizes, RMSNorm and a gated MLP.
+void read_unbiased(const Node& node, model::Transformer& model, std::string_view ffn = "intermediate_size");
+
+/// Sets the biases of the attention's projection and of the MLP.
+void set_linear_biases(bool projection, bool mlp, model::Transformer& model);
+
+/// Reads attention_bias, for queries, keys, values and the projection, and mlp_bias. An absent key means `usual`.
+void read_llama_biases(const Node& node, bool usual, model::Transformer& model);
 
 /// Reads attention_bias and mlp_bias, which must be equal.
 void read_optional_biases(const Node& node, model::Transformer& model);

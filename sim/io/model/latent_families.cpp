@@ -1,16 +1,18 @@
-// Reads models with DeepSeek's experts after the first layers, and most with multi-head latent attention: deepseek,
-// deepseek_v2, deepseek_v3, kimi_k2, glm4_moe_lite and dots1.
+// Reads models with DeepSeek's experts after the first layers, with multi-head latent attention, or with both:
+// deepseek, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe_lite, dots1, minicpm3 and youtu.
 //
-// Names and defaults come from transformers, src/transformers/models/{deepseek_v2,deepseek_v3,glm4_moe_lite,dots1}/
-// configuration_*.py, and from deepseek-ai/deepseek-moe-16b-base. Kimi K2's configs have DeepSeek-V3's names
-// (moonshotai/Kimi-K2-Base, config.json).
+// Names and defaults come from transformers, src/transformers/models/{deepseek_v2,deepseek_v3,glm4_moe_lite,dots1,
+// minicpm3,youtu}/configuration_*.py and modular_*.py, and from deepseek-ai/deepseek-moe-16b-base. Kimi K2's configs
+// have DeepSeek-V3's names (moonshotai/Kimi-K2-Base, config.json).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "sim/io/model/expert_families.h"
 #include "sim/io/model/family_parts.h"
+#include "sim/io/model/llama_variants.h"
 
 namespace foretoken::io {
 namespace {
@@ -22,12 +24,13 @@ using model::Transformer;
 
 constexpr WholeRange kFew{.low = 0, .high = 1 << 20};
 
-LatentAttention read_latent(const Node& node) {
+// `usual` is the width of a head of values where no key states it; 0: a key must.
+LatentAttention read_latent(const Node& node, std::int64_t usual = 0) {
   return {.query_rank = node.find_whole("q_lora_rank", kWidth).value_or(0),
           .kv_rank = node.whole("kv_lora_rank", kWidth),
           .nope_dim = node.whole("qk_nope_head_dim", kWidth),
           .rope_dim = node.whole("qk_rope_head_dim", kWidth),
-          .value_dim = node.whole("v_head_dim", kWidth)};
+          .value_dim = usual > 0 ? node.whole_or("v_head_dim", usual, kWidth) : node.whole("v_head_dim", kWidth)};
 }
 
 Experts read_routed(const Node& node, std::int64_t layers) {
@@ -41,12 +44,16 @@ Experts read_routed(const Node& node, std::int64_t layers) {
 }
 
 // Keys and values have as many heads as queries once they are wide.
+void set_latent(const LatentAttention& latent, Transformer& model) {
+  model.kv_heads = model.heads;
+  model.latent = latent;
+  model.head_dim = latent.query_dim();
+}
+
 void read_deepseek_v2(const Node& node, Transformer& model) {
   read_llama(node, model);
   require_switch(node, "attention_bias", false, "no published DeepSeek model has biases");
-  model.kv_heads = model.heads;
-  model.latent = read_latent(node);
-  model.head_dim = model.latent->query_dim();
+  set_latent(read_latent(node), model);
   model.experts = read_routed(node, model.layers);
 }
 
@@ -68,6 +75,20 @@ void read_dots1(const Node& node, Transformer& model) {
   read_deepseek(node, model);
   model.qk_norm = QkNorm::kHead;
   model.experts->router_bias = true;
+}
+
+// DeepSeek-V3's attention beside an MLP
+void read_youtu(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  require_switch(node, "attention_bias", false, "no published Youtu has biases");
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  set_latent(read_latent(node), model);
+}
+
+void read_minicpm3(const Node& node, Transformer& model) {
+  read_minicpm(node, model);
+  require_switch(node, "attention_bias", false, "no published MiniCPM has biases");
+  set_latent(read_latent(node, std::max<std::int64_t>(1, model.hidden / model.heads)), model);
 }
 
 // Later versions list the kind of every layer; the dense ones must be the first.
@@ -113,10 +134,17 @@ std::span<const ModelFamily> latent_families() {
     keys.emplace_back("mlp_layer_types");
     return keys;
   }();
+  static const std::vector<std::string_view> kMinicpm3 =
+      with_llama_keys({"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+                       "qk_head_dim", "scale_emb", "scale_depth", "dim_model_base"});
+  static const std::vector<std::string_view> kYoutu =
+      with_llama_keys({"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+                       "qk_head_dim", "rope_interleave", "embedding_initializer_range"});
   static const ModelFamily kFamiliesWithLatents[] = {
       {"deepseek_v2", kDeepSeek, read_deepseek_v2}, {"deepseek_v3", kDeepSeek, read_deepseek_v3},
       {"kimi_k2", kDeepSeek, read_deepseek_v3},     {"glm4_moe_lite", kGlmLite, read_glm_lite},
-      {"deepseek", kRouted, read_deepseek},         {"dots1", kRouted, read_dots1}};
+      {"deepseek", kRouted, read_deepseek},         {"dots1", kRouted, read_dots1},
+      {"minicpm3", kMinicpm3, read_minicpm3},       {"youtu", kYoutu, read_youtu}};
   return kFamiliesWithLatents;
 }
 

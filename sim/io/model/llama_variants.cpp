@@ -20,13 +20,6 @@ using model::Positions;
 using model::QkNorm;
 using model::Transformer;
 
-/// Reads llama without its biases.
-void read_unbiased(const Node& node, Transformer& model) {
-  read_llama_sizes(node, model);
-  model.norm = Norm::kRmsNorm;
-  model.activation = gated_activation(node, "hidden_act");
-}
-
 // modeling_glm.py: attention_bias adds biases to q, k and v only
 void read_glm(const Node& node, Transformer& model) {
   read_unbiased(node, model);
@@ -73,7 +66,7 @@ void read_arcee(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
   model.norm = Norm::kRmsNorm;
   read_plain_activation(node, "hidden_act", "relu2", model);
-  read_optional_biases(node, model);
+  read_llama_biases(node, false, model);
 }
 
 // One of four layers rotates nothing, which saves less than the time of one small kernel.
@@ -88,14 +81,6 @@ void read_internlm3(const Node& node, Transformer& model) {
   read_unbiased(node, model);
   model.linear_bias = node.boolean_or("bias", false);
   model.qkv_bias = node.boolean_or("qkv_bias", false);
-}
-
-// Multipliers of residuals and logits run inside other kernels.
-void read_minicpm(const Node& node, Transformer& model) {
-  read_llama(node, model);
-  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
-  model.scaled_embedding = node.number_or("scale_emb", 1) != 1;
-  for (const char* key : {"scale_depth", "dim_model_base"}) (void)node.number_or(key, 1);
 }
 
 // EXAONE 3.0 and 3.5
@@ -232,6 +217,14 @@ const KeyList& qwen_keys() {
 }
 
 }  // namespace
+
+// Multipliers of residuals and logits run inside other kernels.
+void read_minicpm(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  model.scaled_embedding = node.number_or("scale_emb", 1) != 1;
+  for (const char* key : {"scale_depth", "dim_model_base"}) (void)node.number_or(key, 1);
+}
 
 void read_ernie(const Node& node, Transformer& model) {
   read_unbiased(node, model);

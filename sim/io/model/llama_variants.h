@@ -11,6 +11,12 @@ namespace foretoken::io {
 /// stablelm, cohere2 and olmo3.
 [[nodiscard]] std::span<const ModelFamily> llama_variants();
 
+/// Lists ministral3, Yi, xverse, orion, internlm, hunyuan_v1_dense, mimo and jais2.
+[[nodiscard]] std::span<const ModelFamily> later_variants();
+
+/// Reads MiniCPM: llama with factors of the embedding, of residuals and of logits.
+void read_minicpm(const Node& node, model::Transformer& model);
+
 /// Reads what ERNIE 4.5 has with and without experts.
 void read_ernie(const Node& node, model::Transformer& model);
 

@@ -43,7 +43,9 @@ void read_gpt_neox(const Node& node, Transformer& model) {
   model.attention_dropout = node.number_or(
       node.has("attention_probs_dropout_prob") ? "attention_probs_dropout_prob" : "attention_dropout", 0, kFraction);
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
-  require_switch(node, "attention_bias", true, "biases in the MLP only are not supported");
+  // modeling_gpt_neox.py, GPTNeoXAttention: attention_bias holds for q, k, v and the projection
+  model.qkv_bias = node.boolean_or("attention_bias", true);
+  set_linear_biases(model.qkv_bias, true, model);
 }
 
 void read_opt(const Node& node, Transformer& model) {
@@ -133,6 +135,12 @@ void read_mpt(const Node& node, Transformer& model) {
   if (model.positions == Positions::kLearned) model.max_positions = positions;
 }
 
+// modeling_llama.py, LlamaAttention and LlamaMLP
+void read_llama_of_meta(const Node& node, Transformer& model) {
+  read_unbiased(node, model);
+  read_llama_biases(node, false, model);
+}
+
 void read_qwen2(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.qkv_bias = true;  // modeling_qwen2.py: q, k and v have biases, o has none
@@ -142,7 +150,7 @@ void read_nemotron(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
   model.norm = Norm::kLayerNorm;
   read_plain_activation(node, "hidden_act", "relu2", model);
-  read_optional_biases(node, model);
+  read_llama_biases(node, false, model);
 }
 
 constexpr std::string_view kGpt2Keys[] = {"n_layer",
@@ -201,7 +209,7 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
                                      {"opt", kOptKeys, read_opt},
                                      {"bloom", kBloomKeys, read_bloom},
                                      {"mpt", kMptKeys, read_mpt},
-                                     {"llama", kLlamaKeys, read_llama},
+                                     {"llama", kLlamaKeys, read_llama_of_meta},
                                      {"mistral", kLlamaKeys, read_llama},
                                      {"qwen2", kLlamaKeys, read_qwen2},
                                      {"nemotron", kLlamaKeys, read_nemotron}};
@@ -211,8 +219,8 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
 std::span<const ModelFamily> model_families() {
   static const std::vector<ModelFamily> kAll = [] {
     std::vector<ModelFamily> all(std::begin(kFamilies), std::end(kFamilies));
-    for (const auto& more : {newer_families(), llama_variants(), expert_families(), latent_families(),
-                             encoder_families(), encoder_decoder_families(), megatron_families()})
+    for (const auto& more : {newer_families(), llama_variants(), later_variants(), expert_families(), later_experts(),
+                             latent_families(), encoder_families(), encoder_decoder_families(), megatron_families()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -6,12 +6,14 @@
 #include "sim/io/model/model_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/text.h"
+#include "sim/io/model/other_keys.h"
 
 namespace foretoken::io {
 namespace {
@@ -128,31 +130,6 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "use_flash_attention",
                                          "use_bidirectional_attention"};
 
-bool holds_one_of(const std::vector<std::string>& words, std::span<const std::string_view> wanted) {
-  return std::ranges::any_of(words,
-                             [&](const std::string& word) { return std::ranges::find(wanted, word) != wanted.end(); });
-}
-
-/// Returns true for a key about generated text, versions or names of files, no word of which is about sizes or layers:
-/// eval_beams, output_past, unsloth_version. Sources: facebook/bart and xlm-roberta on the Hub, 2020 (transformers 2);
-/// unslothai/unsloth, unsloth/models/_utils.py.
-bool is_beside_the_shape(std::string_view key) {
-  constexpr std::string_view kFree[] = {"beam",       "beams",   "decoding", "eval",    "generate",
-                                        "generation", "output",  "outputs",  "penalty", "sampling",
-                                        "tokenizer",  "version", "versions"};
-  constexpr std::string_view kShape[] = {
-      "attention", "attn",         "bias",   "block",        "blocks", "channels",  "conv",       "d",
-      "depth",     "dim",          "dims",   "embd",         "embed",  "embedding", "embeddings", "expert",
-      "experts",   "features",     "ffn",    "gate",         "gating", "head",      "heads",      "hidden",
-      "inner",     "intermediate", "kernel", "latent",       "layer",  "layers",    "len",        "length",
-      "linear",    "lora",         "mamba",  "mlp",          "moe",    "n",         "norm",       "num",
-      "proj",      "projection",   "quant",  "quantization", "rank",   "router",    "size",       "sizes",
-      "ssm",       "state",        "stride", "tie",          "tied",   "units",     "vocab",      "vocabulary",
-      "weight",    "weights",      "width",  "window"};
-  const std::vector<std::string> words = words_of_name(key);
-  return holds_one_of(words, kFree) && !holds_one_of(words, kShape);
-}
-
 /// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
 struct Refused {
   std::string_view key, what;
@@ -200,12 +177,6 @@ constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
                                 {"mamba_d_state", kStateSpace},
                                 {"hybrid_override_pattern", kStateSpace}};
 
-bool is_off(const nlohmann::json& value) {
-  if (value.is_number()) return value.get<double>() == 0;
-  if (value.is_boolean()) return !value.get<bool>();
-  return value.is_null() || value.empty();
-}
-
 bool is_window_stated(const Node& node) { return node.has("sliding_window") || node.has("sliding_window_size"); }
 
 void refuse_hybrid_layers(const Node& node) {
@@ -242,14 +213,22 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
                          key.ends_with("_token_ids") || is_beside_the_shape(key);
     if (by_rule) known.push_back(key);
   }
+  std::vector<std::string> left_out;
   for (const std::string& key : node.keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    if (key == "moe_frequency" && node.child(key).value() == 1) continue;  // neuronx-distributed: in every layer
+    const nlohmann::json& value = node.child(key).value();
+    if (key == "moe_frequency" && value == 1) continue;  // neuronx-distributed: in every layer
     const std::string meant = did_you_mean(key, read);
-    node.complain(
-        key,
-        "unknown key" + (meant.empty() ? std::string("; remove it if it does not change the model's shape") : meant));
+    if (value.is_null() || (meant.empty() && changes_no_shape(key, value)))
+      left_out.push_back(printable(key, 40));
+    else
+      node.complain(
+          key,
+          "unknown key" + (meant.empty() ? std::string("; remove it if it does not change the model's shape") : meant));
   }
+  if (!left_out.empty())
+    node.findings().notes.assumptions.push_back(
+        fmt::format("unknown keys of the model that change no shape are left out: {}", fmt::join(left_out, ", ")));
 }
 
 std::int64_t attention_window(const Node& node) {

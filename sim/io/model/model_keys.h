@@ -9,7 +9,8 @@
 
 namespace foretoken::io {
 
-/// Complains about every unknown key: not in `read_keys`, not known to be harmless, and not refused below.
+/// Complains about every unknown key: not in `read_keys`, not known to be harmless, and not refused below. Notes those
+/// that change no shape (other_keys.h).
 void allow_model_keys(const Node& node, std::span<const std::string_view> read_keys);
 
 /// Complains about keys of architectures that the model's family does not have, or that we do not model. Keys that the

@@ -4,6 +4,7 @@
 // biases come from the modeling_*.py beside them.
 #include "sim/io/model/newer_families.h"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -157,6 +158,15 @@ void read_phi(const Node& node, Transformer& model) {
   require_switch(node, "qk_layernorm", false, "layer norms of queries and keys are not supported");
 }
 
+// Phi-1.5 and Phi-2 of 2023 under GPT-2's names (mlc-ai/mlc-llm@24ab415, python/mlc_llm/model/phi/phi_model.py,
+// PhiConfig): the model is Phi's. The head has a bias of its own.
+void read_phi_msft(const Node& node, Transformer& model) {
+  read_gptj(node, model);
+  model.kv_heads = node.whole_or("n_head_kv", model.heads, kWidth);
+  model.linear_bias = model.qkv_bias = model.projection_bias = true;
+  require_switch(node, "tie_word_embeddings", false, "no published Phi has tied embeddings");
+}
+
 // Three of four layers see a window, where the config has one. The others rotate nothing, which saves less than the
 // time of one small kernel.
 void read_exaone4(const Node& node, Transformer& model) {
@@ -238,28 +248,33 @@ constexpr std::string_view kBigcodeKeys[] = {"n_layer",
                                              "max_batch_size",
                                              "pad_key_length"};
 
+// The last three choose kernels.
+std::vector<std::string_view> phi_msft_keys() {
+  std::vector<std::string_view> keys(std::begin(kGptjKeys), std::end(kGptjKeys));
+  for (const std::string_view key : {"n_head_kv", "flash_attn", "flash_rotary", "fused_dense"}) keys.push_back(key);
+  return keys;
+}
+
 }  // namespace
 
 std::span<const ModelFamily> newer_families() {
-  static const std::vector<std::string_view> kPhi3 = with_llama_keys({"resid_pdrop", "embd_pdrop"}),
-                                             kGemma = with_llama_keys({"hidden_activation", "sliding_window_size"}),
-                                             kGemma3 = with_llama_keys({"hidden_activation", "sliding_window_size",
-                                                                        "sliding_window", "layer_types"}),
-                                             kStarcoder2 =
-                                                 with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout",
-                                                                  "norm_type", "mlp_type"}),
-                                             kGranite = granite_keys(), kOlmo = with_llama_keys({"clip_qkv"}),
-                                             kInternlm2 = with_llama_keys({"bias"}),
-                                             kCohere = with_llama_keys({"use_qk_norm"}),
-                                             kPhi = with_llama_keys({"resid_pdrop", "embd_pdrop", "qk_layernorm"}),
-                                             kExaone4 = with_llama_keys({"layer_types", "sliding_window"});
+  static const std::vector<std::string_view>
+      kPhi3 = with_llama_keys({"resid_pdrop", "embd_pdrop"}),
+      kGemma = with_llama_keys({"hidden_activation", "sliding_window_size"}),
+      kGemma3 = with_llama_keys({"hidden_activation", "sliding_window_size", "sliding_window", "layer_types"}),
+      kStarcoder2 = with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout", "norm_type", "mlp_type"}),
+      kGranite = granite_keys(), kOlmo = with_llama_keys({"clip_qkv"}), kInternlm2 = with_llama_keys({"bias"}),
+      kCohere = with_llama_keys({"use_qk_norm"}), kPhi = with_llama_keys({"resid_pdrop", "embd_pdrop", "qk_layernorm"}),
+      kPhiMsft = phi_msft_keys(), kExaone4 = with_llama_keys({"layer_types", "sliding_window"});
   static const ModelFamily kFamiliesSince2021[] = {
       {"qwen3", kLlamaKeys, read_qwen3},
       {"phi3", kPhi3, read_phi3},
       {"phi", kPhi, read_phi},
+      {"phi-msft", kPhiMsft, read_phi_msft},
       {"exaone4", kExaone4, read_exaone4},
       {"gemma", kGemma, read_gemma},
       {"gemma2", kGemma, read_gemma2},
+      {"vaultgemma", kGemma, read_gemma},  // modular_vaultgemma.py: Gemma 2 without norms behind
       {"gemma3_text", kGemma3, read_gemma3},
       {"falcon", kFalconKeys, read_falcon},
       {"starcoder2", kStarcoder2, read_starcoder2},

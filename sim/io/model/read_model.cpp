@@ -14,6 +14,7 @@
 #include "sim/base/text.h"
 #include "sim/io/model/model_families.h"
 #include "sim/io/model/model_keys.h"
+#include "sim/io/model/model_type.h"
 #include "sim/io/model/second_names.h"
 #include "sim/io/model/text_model.h"
 #include "sim/io/model/unmodelled_families.h"
@@ -80,7 +81,7 @@ void check_heads(const Node& node, Transformer& model) {
         fmt::format("the {} attention heads are not divisible by the {} key-value heads", model.heads, model.kv_heads));
 }
 
-void read_config(const Node& node, Transformer& model) {
+void read_typed_config(const Node& node, Transformer& model) {
   const ModelFamily* const family = find_family(node);
   if (family == nullptr) return;
   const std::vector<std::string_view> keys = keys_with_second_names(node, *family);
@@ -92,6 +93,11 @@ void read_config(const Node& node, Transformer& model) {
   family->read(node, model);
   if (node.findings().complaints.size() == complaints) check_heads(node, model);
   model.head_dim = std::max<std::int64_t>(1, model.head_dim);
+}
+
+void read_config(const Node& node, Transformer& model) {
+  const std::optional<nlohmann::json> typed = with_model_type(node);
+  read_typed_config(typed ? Node(*typed, node.source(), node.findings(), node.pointer()) : node, model);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ const WrongModel kWrongModels[] = {
     {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
     {"no family like it", R"({"model_type": "perceptron"})",
      "/model_type: \"perceptron\" is not supported; there are gpt, gpt2, gpt_neox, opt, bloom, mpt, llama, mistral and "
-     "66 more (docs/user/scenarios.md)"},
+     "84 more (docs/user/scenarios.md)"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",
@@ -156,7 +156,7 @@ const WrongModel kWrongModels[] = {
     {"key-value heads", R"({"num_key_value_heads": 5})",
      "the 32 attention heads are not divisible by the 5 key-value heads"},
     {"hidden size", R"({"hidden_size": 4097})", "the hidden size 4097 is not divisible by the 32 attention heads"},
-    {"biases in one place", R"({"attention_bias": true})",
+    {"biases in one place", R"({"model_type": "mistral", "attention_bias": true})",
      "/mlp_bias: expected the same as attention_bias: biases in one of them only are not supported"},
     {"activation", R"({"hidden_act": "relu3"})",
      "/hidden_act: expected \"silu\", \"swish\", \"gelu\", \"gelu_new\" or \"gelu_pytorch_tanh\", found \"relu3\""},
@@ -189,6 +189,24 @@ TEST(ReadModel, KeysOfGenerationAndVersionsDoNotCount) {
   const std::string refused = complaints_of(value.dump(), [](const Node& root) { (void)read_model(root); });
   for (const char* key : {"/output_size", "/layer_version", "/generation_heads"})
     EXPECT_NE(refused.find(std::string(key) + ": unknown key"), std::string::npos) << refused;
+}
+
+TEST(ReadModel, BiasesOfLlamaStandInAttentionOrInTheMlp) {
+  Findings findings;
+  const auto fixture = document_from_file(kFixtures + "llama-3-8b.json", findings);
+  ASSERT_TRUE(fixture);
+  const auto count = [&](const char* patch) {
+    nlohmann::json value = fixture->value;
+    value.merge_patch(nlohmann::json::parse(patch));
+    model::Transformer model;
+    EXPECT_EQ(complaints_of(value.dump(), [&](const Node& root) { model = read_model(root); }), "");
+    return model::total_parameters(model);
+  };
+  const double plain = count("{}"), layers = 32, hidden = 4096, keys = 1024, ffn = 14336;
+  const double attention = layers * (2 * hidden + 2 * keys), mlp = layers * (2 * ffn + hidden);
+  EXPECT_EQ(count(R"({"attention_bias": true})") - plain, attention);
+  EXPECT_EQ(count(R"({"mlp_bias": true})") - plain, mlp);
+  EXPECT_EQ(count(R"({"attention_bias": true, "mlp_bias": true})") - plain, attention + mlp);
 }
 
 TEST(ReadModel, Opt350mIsRefused) {

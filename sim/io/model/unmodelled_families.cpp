@@ -1,7 +1,9 @@
 // Says which part of a known model is not modelled.
 //
 // Names: transformers, src/transformers/models/auto/configuration_auto.py and modeling_auto.py. Those of
-// minimax_text_01, minimax_m1 and minicpmv come from the configs beside the models of MiniMaxAI and openbmb.
+// minimax_text_01, minimax_m1 and minicpmv come from the configs beside the models of MiniMaxAI and openbmb. Parts of
+// laguna, afmoe and longcat_flash: their modular_*.py; of step3p5: vllm, vllm/model_executor/models/step3p5.py.
+// step3p7 reads images and has the text model of step3p5 (vllm, step3p7.py).
 #include "sim/io/model/unmodelled_families.h"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ constexpr std::string_view kLinear = "layers of linear attention",
                            kOfImages = "an encoder of images", kOfSound = "an encoder or a decoder of sound",
                            kBehindImages = "layers that read from an encoder of images",
                            kHybridLayers = "layers of state spaces, of linear attention or of convolution",
-                           kProjectionBias = "biases of the attention's projection only";
+                           kUnevenHeads = "gates of attention heads, whose number differs from layer to layer";
 constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"qwen3_5", kLinear},
                                         {"qwen3_5_text", kLinear},
@@ -63,7 +65,6 @@ constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"apertus", "an activation of its own (xIELU)"},
                                         {"persimmon", "layer norms of queries and keys"},
                                         {"xglm", "fixed positions"},
-                                        {"internlm", kProjectionBias},
                                         {"deberta", kDisentangled},
                                         {"deberta-v2", kDisentangled},
                                         {"umt5", "relative positions of each layer's own"},
@@ -73,7 +74,11 @@ constexpr NotModelled kNotModelled[] = {{"qwen3_next", kLinear},
                                         {"m2m_100", kFixedPositions},
                                         {"albert", "layers that share their weights"},
                                         {"modernbert", "encoder layers of two kinds, global and local"},
-                                        {"phimoe", kProjectionBias}};
+                                        {"laguna", kUnevenHeads},
+                                        {"step3p5", kUnevenHeads},
+                                        {"step3p7", kUnevenHeads},
+                                        {"afmoe", "gates of the attention's output"},
+                                        {"longcat_flash", "two attentions in a layer, and experts without weights"}};
 
 /// Words of a `model_type` whose family reads images, where no word says so.
 /// MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.

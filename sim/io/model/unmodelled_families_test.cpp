@@ -36,6 +36,7 @@ TEST(UnmodelledFamilies, ModelsOfOtherKindsAreRefusedByName) {
                                       "blip-2"}},
         Kind{"layers that read from an encoder of images", {"qwen3_vl_text", "glm4v_moe_text"}},
         Kind{"an encoder or a decoder of sound", {"qwen2_audio", "whisper", "granite_speech", "voxtral", "moshi"}},
+        Kind{"gates of attention heads, whose number differs from layer to layer", {"laguna", "step3p5", "step3p7"}},
         Kind{"layers of linear attention", {"minimax_m1", "qwen3_next"}}, Kind{"recurrent layers", {"rwkv"}},
         Kind{"layers of state spaces, of linear attention or of convolution", {"rwkv7", "retnet", "Mamba3", "kda_3b"}}})
     for (const char* type : types)
@@ -49,7 +50,7 @@ TEST(UnmodelledFamilies, NoModelledFamilyIsOfAnotherKind) {
 }
 
 TEST(UnmodelledFamilies, AnotherVersionIsNotAdvised) {
-  for (const char* type : {"gemma4", "glm5", "deepseek_v5", "minimax_m4", "ministral3"})
+  for (const char* type : {"gemma4", "glm5", "deepseek_v5", "minimax_m4", "ministral4"})
     EXPECT_NE(complaint_of_type(type).find("is not supported; there are gpt, gpt2"), std::string::npos)
         << complaint_of_type(type);
   EXPECT_NE(complaint_of_type("qwen_2").find("did you mean \"qwen2\"?"), std::string::npos)

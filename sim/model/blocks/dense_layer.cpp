@@ -57,7 +57,7 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
   const TensorId attended = norm_behind(kBehind1, attention(first));
   const TensorId sum = add_residual(block, model, cut,
                                     {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
-                                     "residual between attention and MLP", model.linear_bias && model.projection_bias},
+                                     "residual between attention and MLP", model.biased_projection()},
                                     attended, input, kNoModule, parallel);
   const bool crosses = kind.half == Half::kDecoder;
   const TensorId self = norm_sum(kNorm1, sum, crosses ? kNoModule : mlp);
@@ -68,7 +68,7 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
   const TensorId widened = norm_behind(kBehind2, feed_forward(second));
   const TensorId output = add_residual(
       block, model, cut,
-      {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.linear_bias},
+      {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.biased_mlp()},
       widened, between, mlp, false);
   return norm_sum(kNorm2, output, kNoModule);
 }

@@ -77,7 +77,7 @@ void add_grouped(const Mixture& mix, const ExpertProduct& product, TensorId inpu
         .saves = {input},
         .repeated_by = kMixture,
         .working_bytes = product.working_bytes};
-  if (mix.model.linear_bias) op.weights.add(mix.block.add(expert_weight(mix, product.bias)));
+  if (mix.model.biased_mlp()) op.weights.add(mix.block.add(expert_weight(mix, product.bias)));
   mix.block.add(std::move(op));
 }
 

@@ -51,7 +51,7 @@ bool splits_activation(const Transformer& model, const Cut& cut) {
 // power (2 + 2 + 4), two products (6) and ReLU (6).
 MemoryBound activation_kernels(const Transformer& model, const Cut& cut) {
   const auto f = static_cast<double>(model.ffn_hidden / cut.context.tensor);
-  const double bias = model.linear_bias ? 2 * ((model.mlp_matrices() - 1) * f) : 0;
+  const double bias = model.biased_mlp() ? 2 * ((model.mlp_matrices() - 1) * f) : 0;
   const bool splits = splits_activation(model, cut);
   const GeluNew gelu = gelu_new_kernels(model, cut);
   const double forward = (model.gated() ? 6 : 4) + (splits ? 4 : 0) + gelu.forward;
@@ -67,7 +67,7 @@ void add_product(BlockOps& block, const Transformer& model, Op op, Weight weight
   op.role = OpRole::kLinear;
   op.repeated_by = kMlp;
   op.weights.add(block.add(weight));
-  if (model.linear_bias) op.weights.add(block.add(bias));
+  if (model.biased_mlp()) op.weights.add(block.add(bias));
   op.saves = op.reads;
   block.add(op);
 }

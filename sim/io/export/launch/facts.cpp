@@ -118,6 +118,7 @@ void add_layer(const model::Transformer& m, Facts& facts) {
   facts.add("model.norm_bias", m.norm_bias && m.norm == model::Norm::kLayerNorm);
   facts.add("model.norm_scale", m.norm_scale);
   facts.add("model.projection_bias", m.projection_bias);
+  facts.add("model.mlp_bias", m.mlp_bias);
   facts.add("model.head_bias", m.head_bias);
   facts.add("model.scaled_embedding", m.scaled_embedding);
   facts.add("model.qk_norm", word_of(m.qk_norm));

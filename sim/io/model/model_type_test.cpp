@@ -1,0 +1,83 @@
+// Tests families of configs without model_type.
+#include "sim/io/model/model_type.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/json/test_text.h"
+#include "sim/io/model/read_model.h"
+
+namespace foretoken::io {
+namespace {
+
+struct Typed {
+  std::string type;  ///< empty: none was found
+  std::string note;
+};
+
+Typed type_of(const std::string& config) {
+  Findings findings;
+  const auto document = document_from_text(config, "t.json", findings);
+  const std::optional<nlohmann::json> typed = with_model_type(document->root(findings));
+  const auto& notes = findings.notes.assumptions;
+  return {typed ? typed->at("model_type").get<std::string>() : "", notes.empty() ? "" : notes.front()};
+}
+
+struct ClassOfFamily {
+  const char *name, *type;
+};
+
+constexpr ClassOfFamily kClassesOfFamilies[] = {{"LlamaForCausalLM", "llama"},
+                                                {"Qwen3MoeForCausalLM", "qwen3_moe"},
+                                                {"GPT2LMHeadModel", "gpt2"},
+                                                {"GPTNeoXForCausalLM", "gpt_neox"},
+                                                {"GPTBigCodeForCausalLM", "gpt_bigcode"},
+                                                {"DeepseekV3ForCausalLM", "deepseek_v3"},
+                                                {"Gemma3ForCausalLM", "gemma3_text"},
+                                                {"XLMRobertaForMaskedLM", "xlm-roberta"},
+                                                {"RobertaModel", "roberta"},
+                                                {"T5ForConditionalGeneration", "t5"},
+                                                {"Ernie4_5_MoeForCausalLM", "ernie4_5_moe"},
+                                                {"PerceptronForCausalLM", ""},
+                                                {"GPTModel", ""},
+                                                {"Llama", ""},
+                                                {"", ""}};
+
+TEST(ModelType, ArchitecturesNameTheFamily) {
+  for (const auto& [name, type] : kClassesOfFamilies)
+    EXPECT_EQ(type_of(std::string(R"({"architectures": [")") + name + "\"]}").type, type) << name;
+  EXPECT_EQ(type_of(R"({"architectures": ["LlamaForCausalLM"]})").note,
+            "model_type is \"llama\", as architectures says");
+}
+
+constexpr const char* kUntypedLlama =
+    R"("attention_bias": false, "hidden_act": "silu", "hidden_size": 64, "intermediate_size": 128, "mlp_bias": false,
+       "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2, "pretraining_tp": 1,
+       "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000.0, "vocab_size": 1000)";
+
+TEST(ModelType, TheKeysOfLlamaNameIt) {
+  const std::string config = std::string("{") + kUntypedLlama + "}";
+  EXPECT_EQ(type_of(config).type, "llama");
+  EXPECT_EQ(type_of(config).note, "model_type is \"llama\", because the config has the keys of that family alone");
+  EXPECT_EQ(complaints_of(config, [](const Node& root) { EXPECT_EQ(read_model(root, "m").layers, 2); }), "");
+  // SmolLM3 was made of llama, and adds a key.
+  EXPECT_NE(complaints_of(std::string("{") + kUntypedLlama + R"(, "no_rope_layers": [1, 0]})",
+                          [](const Node& root) { (void)read_model(root, "m"); })
+                .find("/no_rope_layers: unknown key"),
+            std::string::npos);
+}
+
+TEST(ModelType, IsAskedForWhereNothingNamesIt) {
+  for (const char* config : {R"({"hidden_size": 64, "num_hidden_layers": 2})", R"({"architectures": []})",
+                             R"({"architectures": ["PerceptronForCausalLM"]})", R"({"architectures": [8]})"})
+    EXPECT_NE(complaints_of(config, [](const Node& root) { (void)read_model(root, "m"); })
+                  .find("/model_type: missing; expected a string"),
+              std::string::npos)
+        << config;
+  EXPECT_EQ(type_of(R"({"model_type": "gpt2", "architectures": ["LlamaForCausalLM"]})").type, "")
+      << "a stated one stays";
+}
+
+}  // namespace
+}  // namespace foretoken::io
