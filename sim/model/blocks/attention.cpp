@@ -204,8 +204,7 @@ TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cu
     op.writes.add(read);
   }
   op.saves.add(read);
-  if (model.biased_projection())
-    op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
+  if (model.biased_projection()) op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
   block.add(op);
   return output;
 }
