@@ -80,7 +80,7 @@ constexpr PublishedConfig kLaterConfigs[] = {
          "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 960, "vocab_size": 32064,
          "num_local_experts": 16, "num_experts_per_tok": 2, "attention_bias": true, "lm_head_bias": true,
          "input_jitter_noise": 0.01, "expert_dropout": 0.0, "sliding_window": 2047})",
-     7'647'600'640},
+     7'647'632'704},
     {"tencent/Hunyuan-A13B-Instruct",
      R"({"model_type": "hunyuan_v1_moe", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
          "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 3072, "vocab_size": 128167,

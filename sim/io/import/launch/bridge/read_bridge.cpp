@@ -68,7 +68,8 @@ constexpr KeyRule kKeys[] = {
     {"mixed_precision.fp8_multi_head_attention", "attention runs in bf16 but for its products"},
     {"mixed_precision.dtype", "MixedPrecisionConfig has no such key; bf16 and fp16 are its switches"},
     {"model.window_size model.window_attn_skip_freq model.softmax_type",
-     "attention to a window of the sequence is taken as attention to the whole"}};
+     "attention to a window of the sequence is taken as attention to the whole"},
+    {"model.make_vocab_size_divisible_by", "the vocabulary is padded to a multiple of 128 x tensor"}};
 
 // Fused activations have a switch and a function.
 void add_activation(const Settings& settings, std::vector<Argument>& arguments) {

@@ -7,6 +7,7 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/json/document.h"
+#include "sim/io/model/other_keys.h"
 #include "sim/io/model/read_model.h"
 
 namespace foretoken::io::launch {
@@ -27,10 +28,12 @@ std::string wrong_in_model(const Json& config, const std::string& name) {
   return wrong.complaints.empty() ? "" : wrong.complaints.listed().front().line();
 }
 
-// A switch that the model does not know chooses kernels: "use_fused_loss".
+// A switch that the model does not know, and that changes no shape, chooses kernels: "use_fused_loss".
 bool is_other_switch(const std::string& key, const Json& value, Json config) {
+  if (!value.is_boolean()) return false;
+  if (!config.contains(key) && changes_no_shape(key, value)) return true;
   config[key] = value;
-  return value.is_boolean() && !wrong_in_model(config, "").empty();
+  return !wrong_in_model(config, "").empty();
 }
 
 // Members of a section count where the model states the same section and member. The others choose kernels.
