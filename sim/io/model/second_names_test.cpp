@@ -20,7 +20,7 @@ constexpr const char *kFalcon =
        "num_attention_heads": 8, "num_kv_heads": 2, "new_decoder_architecture": true, "vocab_size": 1000)",
                      *kGpt2 = R"("model_type": "gpt2", "n_layer": 6, "n_embd": 512, "n_head": 8, "n_positions": 1024,
        "vocab_size": 1000)",
-                     *kMixtral = R"("model_type": "mixtral", "num_hidden_layers": 6, "hidden_size": 512,
+                     *kSmallMixtral = R"("model_type": "mixtral", "num_hidden_layers": 6, "hidden_size": 512,
        "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000, "num_local_experts": 8,
        "num_experts_per_tok": 2)",
                      *kErnie = R"("model_type": "ernie4_5_moe", "num_hidden_layers": 6, "hidden_size": 512,
@@ -32,14 +32,14 @@ TEST(SecondNames, OfTheSameValueStandBesideTheNames) {
   EXPECT_EQ(wrong_with(kGpt2, R"(, "num_hidden_layers": 6, "hidden_size": 512, "num_attention_heads": 8,
                                    "max_position_embeddings": 1024)"),
             "");
-  EXPECT_EQ(wrong_with(kMixtral, R"(, "num_experts": 8)"), "");
+  EXPECT_EQ(wrong_with(kSmallMixtral, R"(, "num_experts": 8)"), "");
   EXPECT_EQ(wrong_with(kErnie, R"(, "num_experts": 8, "num_experts_per_tok": 2)"), "");
 }
 
 TEST(SecondNames, OfAnotherValueAreWrong) {
   EXPECT_EQ(wrong_with(kFalcon, R"(, "n_layer": 7)"), "t.json: /n_layer: expected 6 as num_hidden_layers, found 7\n");
   EXPECT_EQ(wrong_with(kGpt2, R"(, "hidden_size": 768)"), "t.json: /hidden_size: expected 512 as n_embd, found 768\n");
-  EXPECT_EQ(wrong_with(kMixtral, R"(, "num_experts": 4)"),
+  EXPECT_EQ(wrong_with(kSmallMixtral, R"(, "num_experts": 4)"),
             "t.json: /num_experts: expected 8 as num_local_experts, found 4\n");
 }
 
