@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -534,12 +534,14 @@ TEST(Serve, ALayerOfExpertsIsTakenOutWhole) {
   const model::OpList ops = served_layer(runs.front().ops, context, service.model, service.pool.degrees);
   const WithoutExperts layer = without_experts(ops);
   EXPECT_EQ(layer.products.size(), 2);
-  const auto has = [&](std::string_view name) {
-    return std::any_of(layer.others.begin(), layer.others.end(), [&](const auto& op) { return op.name == name; });
+  const auto has = [](const model::OpList& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& op) { return op.name == name; });
   };
-  EXPECT_TRUE(has("router"));
-  for (const std::string_view name : {"choose experts", "permute tokens", "expert activation", "sum over experts"})
-    EXPECT_FALSE(has(name)) << name;
+  EXPECT_TRUE(has(layer.others, "router"));
+  for (const std::string_view name : {"choose experts", "permute tokens", "expert activation", "sum over experts"}) {
+    EXPECT_TRUE(has(ops, name)) << name;
+    EXPECT_FALSE(has(layer.others, name)) << name;
+  }
 }
 
 TEST(Serve, LatentAttentionKeepsSixteenBitsBesideNvfp4) {
@@ -548,9 +550,17 @@ TEST(Serve, LatentAttentionKeepsSixteenBitsBesideNvfp4) {
   const model::LayerOp projection{.name = "projection", .role = model::OpRole::kLinear, .work = GemmShape{}};
   const model::LayerOp mlp{.name = "fc1", .role = model::OpRole::kLinear, .work = GemmShape{}};
   EXPECT_EQ(precision_of(projection, service), WeightPrecision::kNvfp4);
-  service.model.latent = model::LatentAttention{};
+  service.model.latent =
+      model::LatentAttention{.query_rank = 64, .kv_rank = 32, .nope_dim = 32, .rope_dim = 16, .value_dim = 32};
   EXPECT_EQ(precision_of(projection, service), WeightPrecision::kBf16);
   EXPECT_EQ(precision_of(mlp, service), WeightPrecision::kNvfp4);
+  const model::LayerContext context = job_of(service, service.pool.degrees).layer_context();
+  const auto runs = model::decoder_layers(service.model, context);
+  const model::OpList ops = served_layer(runs.front().ops, context, service.model, service.pool.degrees);
+  const auto of_attention = [](const model::LayerOp& op) {
+    return std::holds_alternative<GemmShape>(op.work) && is_of_attention(op.name);
+  };
+  EXPECT_EQ(std::count_if(ops.begin(), ops.end(), of_attention), 5) << "down and up twice, and the projection";
   service.precision = WeightPrecision::kFp8;
   EXPECT_EQ(precision_of(projection, service), WeightPrecision::kFp8);
 }

@@ -1,7 +1,4 @@
 // Fits four numbers of decode attention: launch, bandwidth, step and sharpness.
-//
-// The fit makes the median of the absolute error in logarithms small, with a third of its mean: tables have shapes that
-// a kernel was not made for, and the median does not follow them.
 #include "calibration/fit/laws/fit_decode.h"
 
 #include <algorithm>
@@ -11,12 +8,13 @@
 #include <string_view>
 
 #include "calibration/fit/numerics/minimise.h"
+#include "calibration/fit/numerics/residuals.h"
 
 namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kFewestDecodes = 100, kMostDecodes = 700;  // of a fit
-constexpr double kMeanWeight = 0.3, kSharpest = 8;
+constexpr double kSharpest = 8;
 constexpr std::int64_t kShortestCache = 1024, kWidestHead = 256;
 
 struct DecodeRow {
@@ -69,12 +67,8 @@ double decode_quantile(std::vector<double> values, double share) {
 
 double decode_misfit(const std::vector<DecodeRow>& rows, const cost::DecodeLaw& law) {
   std::vector<double> errors;
-  double sum = 0;
-  for (const DecodeRow& row : rows) {
-    errors.push_back(std::abs(std::log(decode_error(row, law))));
-    sum += std::min(1.0, errors.back());
-  }
-  return decode_quantile(std::move(errors), 0.5) + kMeanWeight * sum / static_cast<double>(rows.size());
+  for (const DecodeRow& row : rows) errors.push_back(std::abs(std::log(decode_error(row, law))));
+  return median_misfit(std::move(errors));
 }
 
 /// A law of the median has several valleys. The search starts from three launches, and takes the deepest.
@@ -88,14 +82,6 @@ Arguments best_of_starts(const Misfit& misfit, BytesPerSecond bandwidth) {
   return best;
 }
 
-/// Rows at equal distances, at most kMostDecodes.
-std::vector<DecodeRow> thinned(const std::vector<DecodeRow>& rows) {
-  const std::size_t stride = (rows.size() + kMostDecodes - 1) / kMostDecodes;
-  std::vector<DecodeRow> few;
-  for (std::size_t i = 0; i < rows.size(); i += stride) few.push_back(rows[i]);
-  return few;
-}
-
 }  // namespace
 
 std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, const DecodeChoice& choice,
@@ -107,7 +93,7 @@ std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, cons
     rows.push_back({sample.shape, sample.time.median.value()});
   }
   if (fitted.size() + left_out.size() < kFewestDecodes) return std::nullopt;
-  const std::vector<DecodeRow> few = thinned(fitted);
+  const std::vector<DecodeRow> few = thinned(fitted, kMostDecodes);
   const auto misfit = [&](const Arguments& logs) { return decode_misfit(few, decode_law(logs)); };
   cost::DecodeLaw law = decode_law(best_of_starts(misfit, bandwidth));
   std::vector<double> errors;

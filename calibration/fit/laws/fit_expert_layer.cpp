@@ -1,13 +1,11 @@
 // Fits seven numbers of a layer of experts in log space.
-//
-// The fit makes the median of the absolute error in logarithms small, with a third of its mean: tables have shapes that
-// a kernel was not tuned for, and the median does not follow them.
 #include "calibration/fit/laws/fit_expert_layer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit/numerics/residuals.h"
@@ -18,7 +16,7 @@ namespace {
 using measured::ExpertSample;
 
 constexpr std::size_t kFewestSamples = 100, kMostSamples = 1500;  // of a fit
-constexpr double kPartOfMean = 0.3, kMostSharp = 8;
+constexpr double kMostSharp = 8;
 
 struct LayerRow {
   cost::ExpertLayer layer;
@@ -41,29 +39,15 @@ double ratio(const LayerRow& row, const cost::ExpertLayerLaw& law) {
   return cost::expert_layer_time(row.layer, law).value() / row.time;
 }
 
-double misfit(const std::vector<LayerRow>& rows, const cost::ExpertLayerLaw& law) {
+double layer_misfit(const std::vector<LayerRow>& rows, const cost::ExpertLayerLaw& law) {
   std::vector<double> errors;
-  double sum = 0;
-  for (const LayerRow& row : rows) {
-    errors.push_back(std::abs(std::log(ratio(row, law))));
-    sum += std::min(1.0, errors.back());
-  }
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
-  return *middle + kPartOfMean * sum / static_cast<double>(rows.size());
-}
-
-/// Returns rows at equal distances, at most kMostSamples.
-std::vector<LayerRow> at_most(const std::vector<LayerRow>& rows) {
-  const std::size_t stride = (rows.size() + kMostSamples - 1) / kMostSamples;
-  std::vector<LayerRow> few;
-  for (std::size_t i = 0; i < rows.size(); i += stride) few.push_back(rows[i]);
-  return few;
+  for (const LayerRow& row : rows) errors.push_back(std::abs(std::log(ratio(row, law))));
+  return median_misfit(std::move(errors));
 }
 
 /// The search starts from two launches and three ratios of operations to bytes, and takes the deepest valley.
 cost::ExpertLayerLaw best_law(const std::vector<LayerRow>& rows, BytesPerSecond bandwidth, FlopPerSecond peak) {
-  const Objective objective = [&](const Arguments& logs) { return misfit(rows, law_at(logs, bandwidth, peak)); };
+  const Objective objective = [&](const Arguments& logs) { return layer_misfit(rows, law_at(logs, bandwidth, peak)); };
   Arguments best;
   for (const double launch : {10e-6, 40e-6})
     for (const double intensity : {100.0, 300.0, 700.0}) {
@@ -104,7 +88,7 @@ std::optional<cost::ExpertLayerLaw> fit_expert_layer(const std::vector<ExpertSam
     (held_out(key) ? left_out : fitted).push_back({expert_layer_of(s), s.time.value()});
   }
   if (samples.size() < kFewestSamples || left_out.empty()) return std::nullopt;
-  cost::ExpertLayerLaw law = best_law(at_most(fitted), bandwidth, peak);
+  cost::ExpertLayerLaw law = best_law(thinned(fitted, kMostSamples), bandwidth, peak);
   std::vector<Outcome> outcomes;
   for (const LayerRow& row : left_out) outcomes.push_back({ratio(row, law) * row.time, row.time});
   law.evidence = evidence("", fitted.size(), outcomes);

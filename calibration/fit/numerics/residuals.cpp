@@ -2,6 +2,7 @@
 #include "calibration/fit/numerics/residuals.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/base/parse_number.h"
@@ -20,6 +21,16 @@ double mean_log_error(const std::vector<Outcome>& outcomes) {
   double sum = 0;
   for (const Outcome& outcome : outcomes) sum += outcome.log_error();
   return sum / static_cast<double>(outcomes.size());
+}
+
+double median_misfit(std::vector<double> log_errors) {
+  constexpr double kPartOfMean = 0.3;
+  if (log_errors.empty()) return 0;
+  double sum = 0;
+  for (const double error : log_errors) sum += std::min(1.0, error);
+  const auto middle = log_errors.begin() + static_cast<std::ptrdiff_t>(log_errors.size() / 2);
+  std::nth_element(log_errors.begin(), middle, log_errors.end());
+  return *middle + kPartOfMean * sum / static_cast<double>(log_errors.size());
 }
 
 cost::Evidence evidence(std::string source, std::size_t samples, const std::vector<Outcome>& left_out) {

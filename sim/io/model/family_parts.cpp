@@ -89,6 +89,11 @@ void set_linear_biases(bool projection, bool mlp, Transformer& model) {
   model.mlp_bias = mlp || !projection;
 }
 
+void read_attention_biases(const Node& node, std::string_view key, bool usual, Transformer& model) {
+  model.qkv_bias = node.boolean_or(key, usual);
+  set_linear_biases(model.qkv_bias, false, model);
+}
+
 void read_llama_biases(const Node& node, bool usual, Transformer& model) {
   model.qkv_bias = node.boolean_or("attention_bias", usual);
   set_linear_biases(model.qkv_bias, node.boolean_or("mlp_bias", usual), model);

@@ -50,6 +50,9 @@ void read_unbiased(const Node& node, model::Transformer& model, std::string_view
 /// Sets the biases of the attention's projection and of the MLP.
 void set_linear_biases(bool projection, bool mlp, model::Transformer& model);
 
+/// Reads `key`, the biases of queries, keys, values and the projection. The MLP has none. An absent key means `usual`.
+void read_attention_biases(const Node& node, std::string_view key, bool usual, model::Transformer& model);
+
 /// Reads attention_bias, for queries, keys, values and the projection, and mlp_bias. An absent key means `usual`.
 void read_llama_biases(const Node& node, bool usual, model::Transformer& model);
 

@@ -2,7 +2,7 @@
 //
 // Names and defaults of phimoe, hunyuan_v1_moe, flex_olmo and solar_open come from transformers,
 // src/transformers/models/*/configuration_*.py; the weights come from the modeling_*.py and modular_*.py beside them.
-// Those of bailing_moe come from inclusionAI/Ling, models/configuration_bailing_moe.py, and vllm,
+// Names and defaults of bailing_moe come from inclusionAI/Ling, models/configuration_bailing_moe.py, and vllm,
 // vllm/model_executor/models/bailing_moe.py.
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 
 #include "sim/io/model/expert_families.h"
 #include "sim/io/model/family_parts.h"
+#include "sim/io/model/llama_variants.h"
 
 namespace foretoken::io {
 namespace {
@@ -28,8 +29,7 @@ void read_phimoe(const Node& node, Transformer& model) {
   read_llama_sizes(node, model);
   model.norm = Norm::kLayerNorm;
   model.activation = gated_activation(node, "hidden_act");
-  model.qkv_bias = node.boolean_or("attention_bias", false);
-  set_linear_biases(model.qkv_bias, false, model);
+  read_attention_biases(node, "attention_bias", false, model);
   model.head_bias = node.boolean_or("lm_head_bias", false);
   require_switch(node, "mlp_bias", false, "transformers has no Phi-MoE with biases in its experts");
   if (node.number_or("expert_dropout", 0, kFraction) != 0)
@@ -62,14 +62,8 @@ std::int64_t same_in_layers(const Node& node, std::string_view key, WholeRange r
 void read_hunyuan_moe(const Node& node, Transformer& model) {
   constexpr const char *kOwnWidth = "moe_intermediate_size", *kShared = "num_shared_expert", *kCount = "num_experts",
                        *kChosen = "moe_topk", *kDense = "moe_layer_num_skipped";
-  read_unbiased(node, model);
-  model.qkv_bias = node.boolean_or("attention_bias", false);
-  set_linear_biases(model.qkv_bias, false, model);
-  model.qk_norm = QkNorm::kHead;
-  require_switch(node, "use_qk_norm", true, "transformers has no HunYuan without norms of queries and keys");
-  require_switch(node, "use_cla", false, "layers that share keys and values are not supported");
+  read_hunyuan_layer(node, model);
   require_switch(node, "use_mla", false, "latent attention of HunYuan is not supported");
-  require_switch(node, "mlp_bias", false, "transformers has no HunYuan with biases in its experts");
   (void)node.find_boolean("use_mixed_mlp_moe");
   const std::size_t wrong = node.findings().complaints.size();
   Experts& experts = model.experts.emplace();

@@ -30,20 +30,12 @@ void read_orion(const Node& node, Transformer& model) {
 // InternLM of 2023: `bias` holds for q, k, v and the projection; the MLP has none
 void read_internlm(const Node& node, Transformer& model) {
   read_unbiased(node, model);
-  model.qkv_bias = node.boolean_or("bias", true);
-  set_linear_biases(model.qkv_bias, false, model);
+  read_attention_biases(node, "bias", true, model);
 }
 
-// modular_hunyuan_v1_dense.py: norms of each head behind the rotation, and no biases in the MLP
 void read_hunyuan(const Node& node, Transformer& model) {
   constexpr const char *kWidthOfHead = "attention_head_dim", *kExpertCount = "num_experts";
-  read_unbiased(node, model);
-  model.qkv_bias = node.boolean_or("attention_bias", false);
-  set_linear_biases(model.qkv_bias, false, model);
-  model.qk_norm = QkNorm::kHead;
-  require_switch(node, "use_qk_norm", true, "transformers has no HunYuan without norms of queries and keys");
-  require_switch(node, "use_cla", false, "layers that share keys and values are not supported");
-  require_switch(node, "mlp_bias", false, "transformers has no HunYuan with biases in the MLP");
+  read_hunyuan_layer(node, model);
   if (node.has(kWidthOfHead) && node.has("head_dim")) (void)name_of_size(node, "head_dim", kWidthOfHead);
   if (node.whole_or(kExpertCount, 1, {.low = 0}) > 1)
     node.complain(kExpertCount, "expected 1: models with experts are hunyuan_v1_moe");
@@ -67,6 +59,15 @@ void read_jais2(const Node& node, Transformer& model) {
 }
 
 }  // namespace
+
+void read_hunyuan_layer(const Node& node, Transformer& model) {
+  read_unbiased(node, model);
+  read_attention_biases(node, "attention_bias", false, model);
+  model.qk_norm = QkNorm::kHead;
+  require_switch(node, "use_qk_norm", true, "transformers has no HunYuan without norms of queries and keys");
+  require_switch(node, "use_cla", false, "layers that share keys and values are not supported");
+  require_switch(node, "mlp_bias", false, "transformers has no HunYuan with biases in MLPs or experts");
+}
 
 std::span<const ModelFamily> later_variants() {
   using Keys = std::vector<std::string_view>;

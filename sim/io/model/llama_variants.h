@@ -14,6 +14,10 @@ namespace foretoken::io {
 /// Lists ministral3, Yi, xverse, orion, internlm, hunyuan_v1_dense, mimo and jais2.
 [[nodiscard]] std::span<const ModelFamily> later_variants();
 
+/// Reads what HunYuan's dense layers and layers of experts share: norms of each head behind the rotation, biases in
+/// attention alone. Source: transformers, modular_hunyuan_v1_dense.py and modeling_hunyuan_v1_moe.py.
+void read_hunyuan_layer(const Node& node, model::Transformer& model);
+
 /// Reads MiniCPM: llama with factors of the embedding, of residuals and of logits.
 void read_minicpm(const Node& node, model::Transformer& model);
 

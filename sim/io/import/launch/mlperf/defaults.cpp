@@ -83,7 +83,7 @@ void add_script_defaults(const fs::path& run, const shell::Script& script, Defau
   }
 }
 
-// What NVIDIA's conf/megatron_gpt_peft_tuning_config.yaml takes for a variable that no script sets.
+// A value that NVIDIA's conf/megatron_gpt_peft_tuning_config.yaml takes for a variable that no script sets.
 struct RoundDefault {
   std::string_view rounds, name, value;
 };
