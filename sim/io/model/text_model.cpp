@@ -20,12 +20,11 @@ namespace {
 constexpr const char *kText = "text_config", *kTied = "tie_word_embeddings", *kType = "model_type";
 
 /// Text models whose layers are those of a family of text. Image features come in from outside: modeling_qwen3_vl.py
-/// adds them to the states between layers. modeling_ministral3.py is Mistral with a factor of the queries.
+/// adds them to the states between layers.
 constexpr std::pair<std::string_view, std::string_view> kFamilyOfText[] = {{"qwen2_vl_text", "qwen2"},
                                                                            {"qwen2_5_vl_text", "qwen2"},
                                                                            {"qwen3_vl_text", "qwen3"},
-                                                                           {"qwen3_vl_moe_text", "qwen3_moe"},
-                                                                           {"ministral3", "mistral"}};
+                                                                           {"qwen3_vl_moe_text", "qwen3_moe"}};
 
 // Gemma3TextConfig. The configs of gemma-3-4b-it and its sisters state what differs from it.
 void add_sizes_of_gemma3(nlohmann::json& text) {

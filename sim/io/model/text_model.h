@@ -8,7 +8,7 @@
 
 namespace foretoken::io {
 
-/// Returns the config under `text_config` with what the whole config states for it: its name, tied embeddings and, for
+/// Returns the config under `text_config` with what the whole config states for it: tied embeddings and, for
 /// Gemma 3, the sizes that published configs leave out. Notes the parts that are left out. Complains, and returns
 /// nothing, where text_config is no object.
 [[nodiscard]] std::optional<nlohmann::json> text_model_of(const Node& node);

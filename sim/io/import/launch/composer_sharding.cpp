@@ -84,6 +84,9 @@ void map_composer_types(const Settings& settings, const std::string& precision, 
     return report.refuse(kTypesKey,
                          "FULL: weights are gathered and gradients reduced in fp32 while products run in the trainer's "
                          "precision, which is not modelled; DEFAULT comes near");
+  if (!narrow && gathers_narrow)
+    return report.refuse(
+        kTypesKey, "weights are gathered in 16 bits while the trainer's precision is fp32, which is not modelled");
   const bool short_reduce = gathers_narrow && has_16_bits(*types.reduced);
   if (short_reduce) report.map("precision_recipe.reduce", 2, kTypesKey);
   // PyTorch casts each shard of gradients to the type of the gathered weights: fsdp/_flat_param.py,

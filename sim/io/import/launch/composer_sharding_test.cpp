@@ -66,6 +66,8 @@ TEST(ComposerSharding, TypesMayStandInASection) {
   EXPECT_EQ(read("param_dtype: bf16").at("precision_recipe.reduce"), Json(2)) << "PyTorch takes that of the weights";
   EXPECT_FALSE(read("param_dtype: bf16, reduce_dtype: fp32").has("precision_recipe.reduce"));
   EXPECT_THAT(refused_lines(read("reduce_dtype: bf16")), HasSubstr("FULL"));
+  EXPECT_THAT(refused_lines(read_foundry_with("mixed_precision: {param_dtype: bf16}", "precision: fp32\n")),
+              HasSubstr("gathered in 16 bits while the trainer's precision is fp32"));
   EXPECT_THAT(refused_lines(read_foundry_with("mixed_precision: HALF")), HasSubstr("expected DEFAULT, PURE or FULL"));
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
 namespace foretoken::io::launch::megatron {
@@ -95,13 +96,7 @@ void map_moments(const Flags& flags) {
 Json modules_of(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return std::string_view("[],'\"/").find(c) != std::string_view::npos; }, ' ');
-  Json list = Json::array();
-  for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    list.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(' ', end);
-  }
-  return list;
+  return Json(words_of_text(text));
 }
 
 Era era_of(const Flags& flags) {

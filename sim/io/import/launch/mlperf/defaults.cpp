@@ -111,7 +111,7 @@ struct RoundMarks {
 };
 const RoundMarks kRoundMarks[] = {
     {"5.1", {"FP8_PARAM_GATHER", "HEALING_ITER", "PRE_QUANTIZED_MODEL", "FP4", "RECOMPUTE_GRANULARITY"}},
-    {"5.0", {"FP8_ACT", "MCORE_CUDA_GRAPH", "CP_EVAL", "CP_COMM_TYPE", "VAL_MBS", "LOAD_CKPT"}},
+    {"5.0", {"FP8_ACT", "MCORE_CUDA_GRAPH", "CP_EVAL", "VAL_MBS", "LOAD_CKPT"}},
     {"4.0", {"FP8_ACTIVATION", "LORA_A2A", "LORA_DIM", "ACG"}}};
 
 // "5.0" of "training_results_v5.1/A/../XD670_v5.0/config.sh": the nearest folder tells whose code runs.
@@ -140,15 +140,24 @@ void add_lora_defaults(const std::string& path, const shell::Script& script, Def
     return one.second.from.starts_with("conf/") && one.second.from.find("peft") != std::string::npos;
   });
   if (there) return;
-  std::string round = round_in(path);
-  if (round.empty()) round = round_of_variables(script);
-  // Other rounds: 5.1 for later ones, 5.0 where nothing tells. Weights in fp8 are the value of most rounds.
-  if (round.empty()) round = "5.0";
-  if (round > "5.1") round = "5.1";
+  std::string round = round_in(path), known_by = "by its folder";
+  if (round.empty()) {
+    round = round_of_variables(script);
+    known_by = "by its variables";
+  }
+  // Weights in fp8 are the value of most rounds.
+  if (round.empty()) {
+    round = "5.0";
+    known_by = "taken where nothing names the round";
+  }
+  if (round > "5.1") {
+    known_by = "the latest known before " + round;
+    round = "5.1";
+  }
   for (const RoundDefault& one : kLoraDefaults)
     if (one.rounds.find(round) != one.rounds.npos)
-      defaults.emplace(one.name, Default{std::string(one.value),
-                                         "NVIDIA's configuration of round " + round + ", as no conf/ is here"});
+      defaults.emplace(one.name, Default{std::string(one.value), "NVIDIA's configuration of round " + round + " (" +
+                                                                     known_by + "), as no conf/ is here"});
 }
 
 Defaults defaults_beside(const fs::path& path, const shell::Script& script) {

@@ -89,14 +89,15 @@ TEST(ReadMlperf, LoraWithoutItsConfigurationHasTheDefaultsOfItsRound) {
   };
   constexpr const char* kOn = "export FP8=True\n";
   constexpr Case kCases[] = {
-      {"training_results_v4.0", kOn, true, false, 0, "round 4.0"},
+      {"training_results_v4.0", kOn, true, false, 0, "round 4.0 (by its folder)"},
       {"training_results_v4.1", kOn, true, true, 1, "round 4.1"},
       {"training_results_v5.0", kOn, true, false, 1, "round 5.0"},
       {"training_results_v5.0", "", true, false, 1, "round 5.0"},
       {"training_results_v5.1", kOn, false, false, 1, "round 5.1"},
       {"training_results_v5.1/B/XD670_v5.0", kOn, true, false, 1, "round 5.0"},
-      {"training_results_v6.0", kOn, false, false, 1, "round 5.1"},
-      {"runs", "export FP8=True\nexport LORA_A2A=1\n", true, false, 0, "round 4.0"},
+      {"training_results_v6.0", kOn, false, false, 1, "round 5.1 (the latest known before 6.0)"},
+      {"runs", kOn, true, false, 1, "round 5.0 (taken where nothing names the round)"},
+      {"runs", "export FP8=True\nexport LORA_A2A=1\n", true, false, 0, "round 4.0 (by its variables)"},
       {"runs", "export FP8=True\nexport LORA_A2A=1\nexport VAL_MBS=1\n", true, false, 1, "round 5.0"}};
   for (const Case& one : kCases) {
     SCOPED_TRACE(std::string(one.folder) + one.more);

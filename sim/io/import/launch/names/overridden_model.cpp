@@ -31,7 +31,7 @@ std::string wrong_in_model(const Json& config, const std::string& name) {
 // A switch that the model does not know, and that changes no shape, chooses kernels: "use_fused_loss".
 bool is_other_switch(const std::string& key, const Json& value, Json config) {
   if (!value.is_boolean()) return false;
-  if (!config.contains(key) && changes_no_shape(key, value)) return true;
+  if (!config.contains(key) && !is_off(value) && changes_no_shape(key, value)) return true;
   config[key] = value;
   return !wrong_in_model(config, "").empty();
 }

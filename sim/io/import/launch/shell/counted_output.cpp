@@ -81,9 +81,10 @@ bool lists_file_of_hosts(const Texts& words, bool& once) {
   bool named = false;
   for (const std::string& word : words) {
     const std::string name = name_in_word(word);
-    if (name == "PBS_NODEFILE" || name == "SGE_JOB_HOSTLIST" || name == "PE_HOSTFILE")
-      named = !named;
-    else if (word == "-u" || word == "uniq")
+    if (name == "PBS_NODEFILE" || name == "SGE_JOB_HOSTLIST" || name == "PE_HOSTFILE") {
+      if (named) return false;
+      named = true;
+    } else if (word == "-u" || word == "uniq")
       once = true;
     else if (word != "cat" && word != "sort" && word != "|")
       return false;

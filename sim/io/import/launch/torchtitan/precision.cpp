@@ -147,7 +147,7 @@ void map_reduction(const Settings& settings, const Types& types, MixedBy mixed, 
 void map_states(const Settings& settings, const Types& types, Report& report) {
   const Names kStates = {"optimizer.state_dtype"};
   const std::string type = type_of(settings, kStates, types.stored, "optimizer states", report);
-  if (type == "bf16" && types.stored == "fp32") report.map("precision_recipe.moments", type, key_of(settings, kStates));
+  if (type != types.stored) report.map("precision_recipe.moments", type, key_of(settings, kStates));
 }
 
 }  // namespace

@@ -134,6 +134,10 @@ TEST(ReadTorchtitan, KeysOfAForkAboutStatesAndTheAllocator) {
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_EQ(part_of_recipe(report, "moments"), "bf16");
   EXPECT_FALSE(report.has("precision_recipe.weights"));
+  const Report wide = read_test_launch(
+      std::string(kEightBillion) + "dtype = \"bfloat16\"\n[optimizer]\nname = \"AdamW\"\nstate_dtype = \"float32\"\n",
+      "a.toml");
+  EXPECT_EQ(part_of_recipe(wide, "moments"), "fp32") << "beside weights in bf16";
   for (const char* key : {"enable_detailed_memory_tracking", "clear_cache_between_steps"})
     EXPECT_TRUE(report.names(std::string("training.") + key)) << key;
   EXPECT_NE(

@@ -20,7 +20,7 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
-using BatchName = std::pair<std::string_view, const char*>;
+using TrainersName = std::pair<std::string_view, const char*>;
 
 constexpr std::string_view kOwnModels[] = {"model-name-or-path", "model-name",
                                            "model-id",           "model-path",
@@ -30,28 +30,28 @@ constexpr std::string_view kOwnModels[] = {"model-name-or-path", "model-name",
 constexpr const char* kOwnEach = "per-device-train-batch-size";
 constexpr const char* kStage = "zero-stage";
 constexpr const char* kOwnSteps = "gradient-accumulation-steps";
-constexpr BatchName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
-                                   {"per-gpu-train-batch-size", kOwnEach},
-                                   {"per-gpu-batch-size", kOwnEach},
-                                   {"train-micro-batch-size-per-gpu", kOwnEach},
-                                   {"micro-batch-size-per-gpu", kOwnEach},
-                                   {"train-batch-size-per-gpu", kOwnEach},
-                                   {"batch-size-per-gpu", kOwnEach},
-                                   {"batch-size-per-device", kOwnEach},
-                                   {"micro-batch-size", kOwnEach},
-                                   {"global-batch-size", "global-train-batch-size"},
-                                   {"optimizer", "optim"},
-                                   {"accumulation-steps", kOwnSteps},
-                                   {"grad-accumulation-steps", kOwnSteps},
-                                   {"grad-accum-steps", kOwnSteps},
-                                   {"grad-accum", kOwnSteps},
-                                   {"accum-steps", kOwnSteps},
-                                   {"gradient-accumulation", kOwnSteps},
-                                   {"gradient-accumulate-every", kOwnSteps},
-                                   {"seq-length", "max-seq-length"},
-                                   {"seq-len", "max-seq-length"},
-                                   {"sequence-length", "max-seq-length"},
-                                   {"max-sequence-length", "max-seq-length"}};
+constexpr TrainersName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
+                                      {"per-gpu-train-batch-size", kOwnEach},
+                                      {"per-gpu-batch-size", kOwnEach},
+                                      {"train-micro-batch-size-per-gpu", kOwnEach},
+                                      {"micro-batch-size-per-gpu", kOwnEach},
+                                      {"train-batch-size-per-gpu", kOwnEach},
+                                      {"batch-size-per-gpu", kOwnEach},
+                                      {"batch-size-per-device", kOwnEach},
+                                      {"micro-batch-size", kOwnEach},
+                                      {"global-batch-size", "global-train-batch-size"},
+                                      {"optimizer", "optim"},
+                                      {"accumulation-steps", kOwnSteps},
+                                      {"grad-accumulation-steps", kOwnSteps},
+                                      {"grad-accum-steps", kOwnSteps},
+                                      {"grad-accum", kOwnSteps},
+                                      {"accum-steps", kOwnSteps},
+                                      {"gradient-accumulation", kOwnSteps},
+                                      {"gradient-accumulate-every", kOwnSteps},
+                                      {"seq-length", "max-seq-length"},
+                                      {"seq-len", "max-seq-length"},
+                                      {"sequence-length", "max-seq-length"},
+                                      {"max-sequence-length", "max-seq-length"}};
 /// Beside these a model of any name is one of language.
 constexpr std::string_view kOwnLengths[] = {"max-seq-length",  "max-seq-len",        "model-max-length", "block-size",
                                             "context-length",  "cutoff-len",         "seq-length",       "seq-len",
@@ -86,7 +86,7 @@ std::string flag_of(std::string name) {
 
 // Returns the Trainer's name of an argument.
 std::string_view trainers_name(const Argument& argument) {
-  const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &BatchName::first);
+  const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &TrainersName::first);
   return found == std::end(kOwnNames) ? std::string_view(argument.name) : found->second;
 }
 
@@ -144,7 +144,7 @@ bool is_own_program(const std::vector<Argument>& arguments) {
       has_any_of(arguments, megatron::kIterations) && !has_any_of(arguments, megatron::kWeights);
   const bool megatrons = has_any_of(arguments, megatron::kSizes) || has_any_of(arguments, megatron::kOnlyMegatrons);
   if (!model || megatrons || counts_iterations) return false;
-  const bool each = std::ranges::any_of(kOwnNames, [&](const BatchName& one) {
+  const bool each = std::ranges::any_of(kOwnNames, [&](const TrainersName& one) {
     return std::string_view(one.second) == kOwnEach && last_of(arguments, one.first) != nullptr;
   });
   const bool runs = has_any_of(arguments, kOwnRuns) ||
@@ -155,9 +155,9 @@ bool is_own_program(const std::vector<Argument>& arguments) {
 namespace {
 
 /// Keys of DeepSpeed's file and the Trainer's arguments.
-constexpr BatchName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
-                                 {"gradient_accumulation_steps", kOwnSteps},
-                                 {"train_batch_size", "global-train-batch-size"}};
+constexpr TrainersName kOfFile[] = {{"train_micro_batch_size_per_gpu", kOwnEach},
+                                    {"gradient_accumulation_steps", kOwnSteps},
+                                    {"train_batch_size", "global-train-batch-size"}};
 
 // Adds an argument that DeepSpeed's file states.
 void take_key_of_deepspeed(const std::string& name, const std::string& value, const std::string& key,
@@ -248,7 +248,7 @@ void take_own_names(std::vector<Argument>& arguments, Origins& origins, Report& 
   for (const Fixed& fixed : kFixed) ask_for_one_value(fixed, arguments, report);
   take_stage(arguments, report);
   for (Argument& argument : arguments) {
-    const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &BatchName::first);
+    const auto* const found = std::ranges::find(kOwnNames, std::string_view(argument.name), &TrainersName::first);
     if (found == std::end(kOwnNames)) continue;
     origins.names.emplace_back(found->second, argument.name);
     argument.name = found->second;

@@ -66,7 +66,7 @@ constexpr KeyRule kTrainerKeys[] = {
      "model.aux_loss_coef ds.ring_attn_head_stride ring_head_stride ds.lora.alpha ds.lora.dropout "
      "ds.use_universal_ckpt"},
     {"line_by_line mlm_probability"},  // every token has its logits, masked or not
-    {"fsdp_config", "of its file the recomputing counts, where a script names it"},
+    {"fsdp_config", "only its recomputation is read, from the file that a script names"},
     {kFsdpKeysWithoutEffect},
     {kNoEffectKeys}};
 
