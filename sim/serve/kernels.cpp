@@ -62,8 +62,9 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
   const std::string_view kernels =
       reading == CacheReading::kShared ? std::string_view(service.engine.decode_attention) : std::string_view();
   const std::int64_t shared = shape.latent ? 1 : shape.heads / readers;
-  const cost::DecodeLaw* const law =
-      cost::decode_law(*service.laws, {.engine = kernels, .kind = cache_kind(shape, service), .shared = shared});
+  const cost::DecodeLaw* const law = cost::decode_law(
+      *service.laws,
+      {.engine = kernels, .kind = cache_kind(shape, service), .shared = shared, .head_dim = shape.head_dim});
   return law == nullptr ? roofline : cost::decode_attention_time(read_once, *law);
 }
 

@@ -1,4 +1,4 @@
-// Fits four numbers of decode attention: launch, bandwidth, step and sharpness.
+// Fits the numbers of decode attention: launch, bandwidth, step and sharpness, and in some laws the two of the fill.
 #include "calibration/fit/laws/fit_decode.h"
 
 #include <algorithm>
@@ -13,14 +13,12 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr std::size_t kFewestDecodes = 100, kMostDecodes = 700;  // of a fit
 constexpr double kSharpest = 8;
+constexpr double kFirstFill = 10e-6, kFirstFillBytes = 50e6;  // seconds and bytes where the fit begins
+/// No kernel reads memory faster than the datasheet says, but for small caches that stay in the L2 cache. Heads that
+/// read by themselves share the L2 cache, which gives about twice as much on Hopper (l2_cache in calibration/serving).
+constexpr double kMostOfMemory = 1.1, kMostOfL2 = 3;
 constexpr std::int64_t kShortestCache = 1024, kWidestHead = 256;
-
-struct DecodeRow {
-  cost::DecodeShape shape;
-  double time = 0;
-};
 
 /// FNV-1a, 32 bits.
 std::uint32_t fnv(std::string_view text) {
@@ -38,19 +36,23 @@ bool is_left_out(const cost::DecodeShape& shape, bool latent) {
 }
 
 bool counts(const measured::DecodeSample& sample, const DecodeChoice& choice) {
-  const bool plain = sample.latent || sample.shape.key_dim <= kWidestHead;
-  const std::int64_t shared = sample.shared();
-  const bool shares = sample.latent || (choice.fewest_shared <= shared && shared <= choice.most_shared);
   const bool of_engine = choice.engine.empty() || sample.engine == choice.engine;
-  return sample.kind() == choice.kind && of_engine && plain && shares && !sample.windowed &&
+  return sample.kind() == choice.kind && of_engine && !sample.windowed &&
          sample.shape.cached_tokens >= real(kShortestCache) * real(sample.shape.sequences);
 }
 
-cost::DecodeLaw decode_law(const Arguments& logs) {
-  return {.launch = Seconds(std::exp(logs[0])),
-          .bandwidth = BytesPerSecond(std::exp(logs[1])),
-          .step = Seconds(std::exp(logs[2])),
-          .sharpness = std::min(kSharpest, 1 + std::exp(logs[3]))};
+cost::DecodeLaw decode_law(const Arguments& logs, DecodeForm form, BytesPerSecond bandwidth) {
+  const BytesPerSecond most = (form.each_head ? kMostOfL2 : kMostOfMemory) * bandwidth;
+  cost::DecodeLaw law{.launch = Seconds(std::exp(logs[0])),
+                      .bandwidth = std::min(BytesPerSecond(std::exp(logs[1])), most),
+                      .step = Seconds(std::exp(logs[2])),
+                      .sharpness = std::min(kSharpest, 1 + std::exp(logs[3])),
+                      .each_head = form.each_head};
+  if (form.fills) {
+    law.fill = Seconds(std::exp(logs[4]));
+    law.fill_bytes = Bytes(std::exp(logs[5]));
+  }
+  return law;
 }
 
 double decode_error(const DecodeRow& row, const cost::DecodeLaw& law) {
@@ -65,45 +67,65 @@ double decode_quantile(std::vector<double> values, double share) {
   return values[place];
 }
 
-double decode_misfit(const std::vector<DecodeRow>& rows, const cost::DecodeLaw& law) {
-  std::vector<double> errors;
-  for (const DecodeRow& row : rows) errors.push_back(std::abs(std::log(decode_error(row, law))));
-  return median_misfit(std::move(errors));
-}
-
-/// A law of the median has several valleys. The search starts from three launches, and takes the deepest.
-template <typename Misfit>
-Arguments best_of_starts(const Misfit& misfit, BytesPerSecond bandwidth) {
-  Arguments best;
-  for (const double launch : {4e-6, 8e-6, 16e-6}) {
-    Arguments found = minimise(misfit, {std::log(launch), std::log(0.8 * bandwidth.value()), std::log(0.5e-6), 0}, 0.3);
-    if (best.empty() || misfit(found) < misfit(best)) best = std::move(found);
-  }
-  return best;
+/// The rows that a law is fitted on.
+DecodeRows of_the_fit(const DecodeRows& rows) {
+  DecodeRows fitted;
+  for (const DecodeRow& row : rows)
+    if (!row.held_out) fitted.push_back(row);
+  return fitted;
 }
 
 }  // namespace
 
-std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, const DecodeChoice& choice,
-                                          BytesPerSecond bandwidth) {
-  std::vector<DecodeRow> fitted, left_out;
-  for (const measured::DecodeSample& sample : samples.decodes) {
-    if (!counts(sample, choice)) continue;
-    std::vector<DecodeRow>& rows = is_left_out(sample.shape, sample.latent) ? left_out : fitted;
-    rows.push_back({sample.shape, sample.time.median.value()});
-  }
-  if (fitted.size() + left_out.size() < kFewestDecodes) return std::nullopt;
-  const std::vector<DecodeRow> few = thinned(fitted, kMostDecodes);
-  const auto misfit = [&](const Arguments& logs) { return decode_misfit(few, decode_law(logs)); };
-  cost::DecodeLaw law = decode_law(best_of_starts(misfit, bandwidth));
+DecodeRows decode_rows(const measured::Samples& samples, const DecodeChoice& choice) {
+  DecodeRows rows;
+  for (const measured::From<measured::DecodeSample>& sample : samples.decodes)
+    if (counts(sample, choice))
+      rows.push_back({.shape = sample.shape,
+                      .time = sample.time.median.value(),
+                      .shared = sample.shared(),
+                      .held_out = is_left_out(sample.shape, sample.latent),
+                      .origin = sample.origin});
+  return rows;
+}
+
+double decode_misfit(const DecodeRows& rows, const cost::DecodeLaw& law) {
   std::vector<double> errors;
-  for (const DecodeRow& row : left_out) errors.push_back(std::abs(decode_error(row, law) - 1));
+  for (const DecodeRow& row : rows)
+    if (!row.held_out) errors.push_back(std::abs(std::log(decode_error(row, law))));
+  return median_misfit(std::move(errors));
+}
+
+// A law of the median has several valleys. The search begins at several launches, and takes the deepest.
+cost::DecodeLaw fit_decode_rows(const DecodeRows& rows, DecodeForm form, BytesPerSecond bandwidth,
+                                const DecodeSearch& search) {
+  const DecodeRows few = thinned(of_the_fit(rows), search.most_rows);
+  const auto misfit = [&](const Arguments& logs) { return decode_misfit(few, decode_law(logs, form, bandwidth)); };
+  Arguments best;
+  for (const double launch : search.launches) {
+    Arguments start{std::log(launch), std::log(0.8 * bandwidth.value()), std::log(0.5e-6), 0};
+    if (form.fills) start.insert(start.end(), {std::log(kFirstFill), std::log(kFirstFillBytes)});
+    Arguments found = minimise(misfit, std::move(start), 0.3, search.evaluations);
+    if (best.empty() || misfit(found) < misfit(best)) best = std::move(found);
+  }
+  cost::DecodeLaw law = decode_law(best, form, bandwidth);
+  std::vector<double> errors;
+  for (const DecodeRow& row : rows)
+    if (row.held_out) errors.push_back(std::abs(decode_error(row, law) - 1));
   law.evidence = {.provenance = cost::Provenance::kFitted,
-                  .samples = static_cast<int>(fitted.size()),
-                  .held_out = static_cast<int>(left_out.size()),
+                  .samples = static_cast<int>(rows.size() - errors.size()),
+                  .held_out = static_cast<int>(errors.size()),
                   .median_error = decode_quantile(errors, 0.5),
                   .p90_error = decode_quantile(errors, 0.9)};
   return law;
+}
+
+std::optional<cost::DecodeLaw> fit_decode(const measured::Samples& samples, const DecodeChoice& choice,
+                                          BytesPerSecond bandwidth) {
+  DecodeRows rows = decode_rows(samples, choice);
+  std::erase_if(rows, [](const DecodeRow& row) { return row.shape.value_dim > kWidestHead; });
+  if (rows.size() < kFewestDecodes) return std::nullopt;
+  return fit_decode_rows(rows, {}, bandwidth, {});
 }
 
 }  // namespace foretoken::fit

@@ -128,10 +128,12 @@ struct Checking {
     const std::string dim = sample.latent ? "" : fmt::format(" d{}", shape.key_dim);
     const std::string kind = fmt::format("{}decode attention{} {}{}", sample.latent ? "latent " : "",
                                          sample.windowed ? " in a window" : "", name_of(sample.cache), dim);
-    const cost::DecodeLaw* const law =
-        serving == nullptr
-            ? nullptr
-            : cost::decode_law(*serving, {.engine = sample.engine, .kind = sample.kind(), .shared = sample.shared()});
+    const cost::DecodeLaw* const law = serving == nullptr
+                                           ? nullptr
+                                           : cost::decode_law(*serving, {.engine = sample.engine,
+                                                                         .kind = sample.kind(),
+                                                                         .shared = sample.shared(),
+                                                                         .head_dim = sample.shape.key_dim});
     if (law == nullptr) {
       left_out.insert(kind);
       return;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
@@ -18,16 +19,20 @@ namespace foretoken::cost {
 
 /// One law of a GPU's decode kernels.
 ///
-///   t = launch + (memory^p + walk^p + l2^p)^(1/p)
+///   t = launch + fill bytes / (bytes + fill_bytes) + (memory^p + walk^p + l2^p)^(1/p)
 ///   memory = bytes / bandwidth,  walk = step log2(1 + keys / 256)
 ///
 /// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts. `l2` is
 /// the time of reading keys and values through the L2 cache, where each query head reads those of its group by itself.
+/// `fill` is the time that the first bytes take beyond their share: a small cache has too few parts to fill the memory.
 struct DecodeLaw {
   Seconds launch{};
   BytesPerSecond bandwidth{};  ///< its efficiency is included
   Seconds step{};
-  double sharpness = 1;  ///< p
+  double sharpness = 1;    ///< p
+  Seconds fill{};          ///< 0: none
+  Bytes fill_bytes{};      ///< that take half of `fill`
+  bool each_head = false;  ///< every query head reads keys and values by itself, so `bytes` counts them for each
   Evidence evidence{};
 };
 
@@ -39,12 +44,21 @@ enum class CacheKind : std::uint8_t {
   kLatentNarrow  ///< latent vectors of 8 bits
 };
 
-/// The laws of one engine's decode kernels on one kind of GPU, as far as they were fitted.
-struct EngineDecode {
-  std::map<CacheKind, DecodeLaw> laws{};
-  /// Query heads for each key-value head in the fitted tables. Other numbers have the law of the GPU.
-  std::int64_t fewest_shared = 1, most_shared = 128;
+/// The lowest and the highest value of fitted rows.
+struct FittedRange {
+  std::int64_t low = 1, high = 1;
+  friend bool operator==(const FittedRange&, const FittedRange&) = default;
 };
+
+/// One law of an engine's own kernels, and the rows that it was fitted on.
+struct EngineDecodeLaw {
+  FittedRange shared{1, 128};      ///< query heads for each key-value head
+  FittedRange head_dims{64, 576};  ///< of a key
+  DecodeLaw law{};
+};
+
+/// The laws of one engine's decode kernels on one kind of GPU.
+using EngineDecode = std::map<CacheKind, std::vector<EngineDecodeLaw>>;
 
 /// Laws of one kind of GPU that only serving needs: calibration/serving/GPU.json.
 struct ServingLaws {
@@ -72,11 +86,13 @@ struct DecodeShape {
 struct DecodeKernels {
   std::string_view engine;  ///< trt-llm, vllm or sglang; empty: those of the GPU's laws
   CacheKind kind = CacheKind::kWide;
-  std::int64_t shared = 1;  ///< query heads for each key-value head
+  std::int64_t shared = 1;      ///< query heads for each key-value head
+  std::int64_t head_dim = 128;  ///< of a key
 };
 
-/// Returns the engine's own law of such a cache, or else the GPU's. Where neither was fitted for 8 bits, it returns
-/// that of 16 bits: the engine's own, or else the GPU's. Null: no law.
+/// Returns the engine's own law of such a cache, or else the GPU's. The first of the engine's laws counts whose ranges
+/// hold the heads. Where none holds them, the nearest counts, by the ratios of head dimensions and of query heads.
+/// Where neither the engine nor the GPU has a law of 8 bits, it returns that of 16 bits. Null: no law.
 [[nodiscard]] const DecodeLaw* decode_law(const ServingLaws& laws, const DecodeKernels& kernels);
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.

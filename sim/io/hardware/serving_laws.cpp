@@ -14,7 +14,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr WholeRange kSharedHeads{.low = 1, .high = 1 << 10};
+constexpr WholeRange kHeads{.low = 1, .high = 1 << 10};  // of a group, and numbers of a head
 
 cost::Provenance read_provenance(const Node& node) {
   return node.one_of<cost::Provenance>("provenance", {{"measured", cost::Provenance::kMeasured},
@@ -35,15 +35,44 @@ cost::Evidence read_law_evidence(const Node& node) {
   return evidence;
 }
 
-cost::DecodeLaw read_decode_law(const Node& node) {
-  node.allow_only({"launch_us", "gb_per_s", "step_us", "sharpness", "provenance", "scaled_from", "source", "samples",
-                   "held_out", "median_error", "p90_error"});
+cost::DecodeLaw read_decode_law(const Node& node, const std::vector<std::string>& more_keys = {}) {
+  std::vector<std::string> keys{"launch_us", "gb_per_s",  "step_us",      "sharpness",   "fill_us",
+                                "fill_mb",   "each_head", "provenance",   "scaled_from", "source",
+                                "samples",   "held_out",  "median_error", "p90_error"};
+  keys.insert(keys.end(), more_keys.begin(), more_keys.end());
+  node.allow_only(keys);
   cost::DecodeLaw law{.launch = microseconds(node.number("launch_us", kMicroseconds)),
                       .bandwidth = gigabytes_per_second(node.number("gb_per_s", kPositive)),
                       .step = microseconds(node.number("step_us", kMicroseconds)),
                       .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
+  law.fill = microseconds(node.number_or("fill_us", 0, kMicroseconds));
+  law.fill_bytes = Bytes(node.number_or("fill_mb", 0, kNonNegative) * 1e6);
+  law.each_head = node.boolean_or("each_head", false);
   law.evidence = read_law_evidence(node);
   return law;
+}
+
+cost::FittedRange read_fitted_range(const Node& node, std::string_view key) {
+  const std::vector<Node> bounds = node.array(key);
+  if (bounds.size() != 2) {
+    node.complain(key, fmt::format("expected the lowest and the highest value, found {}", bounds.size()));
+    return {};
+  }
+  const cost::FittedRange range{bounds[0].as_whole(kHeads), bounds[1].as_whole(kHeads)};
+  if (range.low > range.high)
+    node.complain(key, fmt::format("expected the lowest value first, found {} and {}", range.low, range.high));
+  return range;
+}
+
+std::vector<cost::EngineDecodeLaw> read_engine_laws(const Node& node, std::string_view key) {
+  std::vector<cost::EngineDecodeLaw> laws;
+  for (const Node& item : node.array(key)) {
+    const Node law = item.as_object();
+    laws.push_back({.shared = read_fitted_range(law, "shared"),
+                    .head_dims = read_fitted_range(law, "head_dims"),
+                    .law = read_decode_law(law, {"shared", "head_dims"})});
+  }
+  return laws;
 }
 
 /// The keys of caches in decode_attention.
@@ -72,14 +101,9 @@ void read_decode(const Node& node, cost::ServingLaws& laws) {
     const std::string_view name = name_of(kernels);
     const auto engine = engines.find_object(name);
     if (!engine) continue;
-    engine->allow_only({"fewest_shared", "most_shared", "cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
-    cost::EngineDecode& own = laws.engine_decode[std::string(name)];
-    own.fewest_shared = engine->whole_or("fewest_shared", own.fewest_shared, kSharedHeads);
-    own.most_shared = engine->whole_or("most_shared", own.most_shared, kSharedHeads);
-    if (own.fewest_shared > own.most_shared)
-      engine->complain("most_shared", fmt::format("expected fewest_shared ({}) or more, found {}", own.fewest_shared,
-                                                  own.most_shared));
-    own.laws = read_decode_laws(*engine);
+    engine->allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
+    for (const auto& [key, kind] : kCaches)
+      if (engine->has(key)) laws.engine_decode[std::string(name)][kind] = read_engine_laws(*engine, key);
   }
 }
 
