@@ -105,7 +105,7 @@ struct WrongLawCase {
   const char* complaint;  // a part of it
 };
 
-std::string complaints_about(const std::string& engines) {
+std::string complaints_of_laws(const std::string& engines) {
   const std::string numbers = R"("launch_us": 9, "gb_per_s": 900, "step_us": 1, "sharpness": 1, )"
                               R"("provenance": "fitted", "source": "s")";
   std::string text = R"({"gpu": "g", "decode_attention": {"cache_16_bit": {NUMBERS}, "engines": )" + engines + "}}";
@@ -114,7 +114,7 @@ std::string complaints_about(const std::string& engines) {
 }
 
 TEST(ServingLaws, AnEnginesLawsNameTheirRanges) {
-  EXPECT_EQ(complaints_about(R"({"vllm": {"latent": [{"shared": [1, 1], "head_dims": [576, 576], NUMBERS}]}})"), "");
+  EXPECT_EQ(complaints_of_laws(R"({"vllm": {"latent": [{"shared": [1, 1], "head_dims": [576, 576], NUMBERS}]}})"), "");
   const WrongLawCase cases[] = {
       {"no range", R"({"vllm": {"cache_16_bit": [{"shared": [1, 8], NUMBERS}]}})", "0/head_dims"},
       {"one bound", R"({"vllm": {"cache_16_bit": [{"shared": [8], "head_dims": [64, 128], NUMBERS}]}})",
@@ -126,7 +126,8 @@ TEST(ServingLaws, AnEnginesLawsNameTheirRanges) {
       {"an engine that has no kernels", R"({"mine": {}})", "mine"}};
   for (const WrongLawCase& each : cases) {
     SCOPED_TRACE(each.name);
-    EXPECT_NE(complaints_about(each.engines).find(each.complaint), std::string::npos) << complaints_about(each.engines);
+    EXPECT_NE(complaints_of_laws(each.engines).find(each.complaint), std::string::npos)
+        << complaints_of_laws(each.engines);
   }
 }
 
