@@ -69,7 +69,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"vllm-qwen3-h100", trust::Served::kTtft, 23, 0.18, 0.16, 0.53},
                                      {"vllm-qwen3-h100", trust::Served::kTpot, 23, 0.032, 0.025, 0.16},
                                      {"sglang-qwen3-h100", trust::Served::kTtft, 16, 0.14, 0.12, 0.38},
-                                     {"sglang-qwen3-h100", trust::Served::kTpot, 16, 0.046, 0.041, 0.145},
+                                     {"sglang-qwen3-h100", trust::Served::kTpot, 16, 0.051, 0.041, 0.15},
                                      {"sglang-llama3-h200", trust::Served::kTtft, 23, 0.32, 0.23, 1.3},
                                      {"sglang-llama3-h200", trust::Served::kTpot, 23, 0.095, 0.092, 0.44},
                                      {"trt-llm-qwen3-h100", trust::Served::kTtft, 18, 0.19, 0.18, 0.55},
