@@ -101,8 +101,8 @@ double length_walked(const AttentionRate& rate, double keys, const AttentionShap
 
 }  // namespace
 
-// Jobs without a law in 8 bits are refused (sim/job/rules/hardware.cpp). A table's kernels are compared with the 16-bit
-// law.
+// Training without a law in 8 bits is refused (sim/job/rules/hardware.cpp). Services in 8 bits take the law of 16 bits
+// for a mask that was not measured. A table's kernels are compared with it, too.
 const std::vector<AttentionLaw>& laws_of(const AttentionLaws& attention, const AttentionShape& shape) {
   const bool serving = shape.kernel == FlashKernel::kServing;
   if (!serving && shape.kernel != FlashKernel::kFastest) {
@@ -131,6 +131,43 @@ NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int
   return found;
 }
 
+namespace {
+
+/// Returns the time by the laws of the shape's kernel, precision and mask.
+Seconds time_by_laws(const AttentionShape& shape, const Profile& profile) {
+  const AttentionLaws& attention = profile.attention;
+  const LawsAround laws = laws_around(laws_of(attention, shape), shape);
+  const AttentionRate rate = rate_for(laws, shape.backward);
+  const double overhang = laws.between([](const AttentionLaw& law) { return law.window_overhang; });
+  const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
+  const double flop = shape.flop(overhang).value() * padded / static_cast<double>(shape.head_dim);
+  const double keys = shape.keys_per_query(overhang) * (shape.causal ? 2 : 1);
+  const double length =
+      laws.between([&](const AttentionLaw& law) { return length_walked(half_of(law, shape.backward), keys, shape); });
+  const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
+  const RowsToCut rows{static_cast<double>(shape.batch * shape.heads), static_cast<double>(cut)};
+  const double tail =
+      laws.between([&](const AttentionLaw& law) { return tail_factor(half_of(law, shape.backward), rows, attention); });
+  const double slowdown = attention.sustained_factor * short_sequence_factor(rate, length) * tail;
+  return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
+}
+
+/// Returns the part of the 16-bit time that a causal kernel takes in 8 bits, with as many queries as keys.
+double part_of_wide_time(AttentionShape shape, const Profile& profile) {
+  shape.causal = true;
+  shape.q_length = shape.kv_length;
+  AttentionShape wide = shape;
+  wide.precision = Precision::kBf16;
+  return time_by_laws(shape, profile) / time_by_laws(wide, profile);
+}
+
+}  // namespace
+
+bool is_mask_assumed(const AttentionLaws& attention, const AttentionShape& shape) {
+  return shape.kernel == FlashKernel::kFastest && bytes_per_element(shape.precision) < 2 && !shape.causal &&
+         has_mask(attention.fp8, true) && !has_mask(attention.fp8, false);
+}
+
 /// Time of one fused attention kernel.
 ///
 ///   t = launch + flop / peak (1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks) sustained_factor slower
@@ -149,27 +186,17 @@ NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int
 ///
 /// Kernels cut the keys where blocks fill less than a wave. So time falls there, too, down to c.
 ///
+/// No table has kernels in 8 bits without a mask. Such a kernel of training takes the part of its 16-bit time that a
+/// causal one takes: an assumption.
+///
 /// Source: series of the flash-attention repository, arXiv:2307.08691 and 2407.08608; c from SimuMax's operator tables.
 /// Holds for: sequences >= 512; head dimensions 32 to 256.
 /// Error: the profile's attention residuals.
 Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   expects(shape.batch >= 1 && shape.heads >= 1 && shape.q_length >= 1 && shape.kv_length >= 1 && shape.head_dim >= 1,
           "attention has positive dimensions");
-  const AttentionLaws& attention = profile.attention;
-  const LawsAround laws = laws_around(laws_of(attention, shape), shape);
-  const AttentionRate rate = rate_for(laws, shape.backward);
-  const double overhang = laws.between([](const AttentionLaw& law) { return law.window_overhang; });
-  const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
-  const double flop = shape.flop(overhang).value() * padded / static_cast<double>(shape.head_dim);
-  const double keys = shape.keys_per_query(overhang) * (shape.causal ? 2 : 1);
-  const double length =
-      laws.between([&](const AttentionLaw& law) { return length_walked(half_of(law, shape.backward), keys, shape); });
-  const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
-  const RowsToCut rows{static_cast<double>(shape.batch * shape.heads), static_cast<double>(cut)};
-  const double tail =
-      laws.between([&](const AttentionLaw& law) { return tail_factor(half_of(law, shape.backward), rows, attention); });
-  const double slowdown = attention.sustained_factor * short_sequence_factor(rate, length) * tail;
-  return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
+  const double part = is_mask_assumed(profile.attention, shape) ? part_of_wide_time(shape, profile) : 1;
+  return part * time_by_laws(shape, profile);
 }
 
 }  // namespace foretoken::cost

@@ -21,6 +21,10 @@ struct NearestLaws {
 /// Returns true when some law has this mask.
 [[nodiscard]] bool has_mask(const std::vector<AttentionLaw>& laws, bool causal);
 
+/// Returns true where training runs the shape in 8 bits without a mask, and the profile has causal laws of 8 bits
+/// alone. Its time then has the proportion to 16 bits that causal kernels have.
+[[nodiscard]] bool is_mask_assumed(const AttentionLaws& attention, const AttentionShape& shape);
+
 /// Precondition: `laws` has a law with this mask.
 [[nodiscard]] NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int head_dim);
 

@@ -1,4 +1,6 @@
 // Checks fused attention: one case by hand, the rule between head dimensions, and rules that hold for every shape.
+#include "sim/cost/kernels/attention.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -84,7 +86,33 @@ TEST(Attention, EightBitKernelsHaveLawsOfTheirOwn) {
   shape.precision = Precision::kBf16;
   const double full = seconds(shape, profile);
   shape.precision = Precision::kFp8;
-  EXPECT_DOUBLE_EQ(seconds(shape, profile), full) << "without one for this mask";
+  shape.kernel = FlashKernel::kServing;
+  EXPECT_DOUBLE_EQ(seconds(shape, profile), full) << "services, without one for this mask";
+}
+
+TEST(Attention, AMaskThatWasNotMeasuredInEightBitsHasTheProportionOfCausalKernels) {
+  Profile profile = simple_profile();
+  profile.attention.fp8 = {{128, true, simple(400, 600, 0), simple(100, 600, 0), 0, {}}};
+  for (const bool backward : {false, true}) {
+    const auto time = [&](bool causal, Precision precision, std::int64_t queries) {
+      return seconds({.heads = 16,
+                      .kv_heads = 16,
+                      .q_length = queries,
+                      .kv_length = 4096,
+                      .causal = causal,
+                      .backward = backward,
+                      .precision = precision},
+                     profile);
+    };
+    const double part = time(true, Precision::kFp8, 4096) / time(true, Precision::kBf16, 4096);
+    EXPECT_DOUBLE_EQ(time(false, Precision::kFp8, 2048), part * time(false, Precision::kBf16, 2048));
+  }
+  const AttentionShape full{.causal = false, .precision = Precision::kFp8};
+  EXPECT_TRUE(is_mask_assumed(profile.attention, full));
+  const double assumed = seconds(full, profile);
+  profile.attention.fp8.push_back({128, false, simple(300, 600, 0), simple(100, 600, 0), 0, {}});
+  EXPECT_FALSE(is_mask_assumed(profile.attention, full));
+  EXPECT_NE(seconds(full, profile), assumed) << "a law of its own counts";
 }
 
 TEST(Attention, EnginesOfInferenceMayHaveSlowerKernels) {

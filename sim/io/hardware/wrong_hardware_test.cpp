@@ -44,11 +44,6 @@ TEST(WrongScenario, Hardware) {
        R"({"attention": "flash-2", "precision": "fp8", "cluster": "dgx-h100-ndr", "profile": null,
            "precision_recipe": {"attention": "fp8"}})",
        {"/precision_recipe/attention: expected \"bf16\" with attention \"flash-2\": only \"flash\" runs in fp8"}},
-      {"attention in fp8 in a ring",
-       R"({"attention": "flash", "precision": "fp8", "cluster": "dgx-h100-ndr", "profile": null,
-           "parallelism": {"context": 2, "data": 8}, "precision_recipe": {"attention": "fp8"}})",
-       {"/precision_recipe/attention: profile \"h100-sxm5-80gb\" has no laws of full attention in fp8, which a ring "
-        "needs; expected \"bf16\", or keys and values gathered whole"}},
   });
 }
 

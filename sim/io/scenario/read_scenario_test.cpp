@@ -158,6 +158,13 @@ TEST(ReadScenario, WarnsOfWhatIsIgnoredOrSlow) {
               Contains(HasSubstr("tensor 16 is wider than the 8 GPUs")));
   EXPECT_THAT(made(kLeast, {"profile=a100-sxm4-80gb"}).notes.warnings,
               Contains(HasSubstr("profile \"a100-sxm4-80gb\" describes GPU \"a100-sxm4-80gb\"")));
+  const std::vector<std::string> narrow{"attention=flash", "precision=fp8", "profile=null", "cluster=dgx-h100-ndr",
+                                        R"(precision_recipe={"attention": "fp8"})"};
+  const auto unmeasured = Contains(HasSubstr("attention in fp8 without a mask, as a ring of context ranks runs it,"));
+  EXPECT_THAT(made(kLeast, narrow).notes.warnings, Not(unmeasured));
+  std::vector<std::string> ring = narrow;
+  ring.emplace_back(R"(parallelism={"context": 2, "data": 4})");
+  EXPECT_THAT(made(kLeast, ring).notes.warnings, unmeasured);
 }
 
 TEST(ReadScenario, WarnsWhereStragglersMayCountTwice) {

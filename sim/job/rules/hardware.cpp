@@ -81,7 +81,7 @@ void check_wide_elements(Draft& draft) {
                                              in_quotes(job.precision_name())));
 }
 
-// Attention in fp8 is one fused kernel, Transformer Engine's. A ring of context ranks runs it with and without a mask.
+// Attention in fp8 is one fused kernel, Transformer Engine's.
 void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
   const Job& job = draft.job;
   if (!job.recipe.fp8_attention) return;
@@ -92,19 +92,24 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
                                in_quotes(job.precision_name())));
     return;
   }
-  const std::vector<cost::AttentionLaw>& laws = profile.attention.fp8;
-  const bool ring = model::runs_without_mask(job.layer_context()) || job.model.encoder_decoder;
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));
-  } else if (!cost::has_mask(laws, /*causal=*/!job.model.encoder)) {
+  } else if (profile.attention.fp8.empty()) {
     draft.complain(
         pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
-  } else if (ring && !cost::has_mask(laws, /*causal=*/false)) {
-    draft.complain(pointer, fmt::format("profile {} has no laws of full attention in fp8, which a ring needs; "
-                                        "expected \"bf16\", or keys and values gathered whole",
-                                        in_quotes(profile.name)));
   }
+}
+
+// Tables have attention in fp8 under a causal mask alone.
+void warn_of_an_assumed_mask(const Job& job, const cost::Profile& profile, std::vector<std::string>& warnings) {
+  const bool ring = model::runs_without_mask(job.layer_context());
+  if (!job.recipe.fp8_attention || !(ring || job.model.encoder || job.model.encoder_decoder)) return;
+  if (!cost::is_mask_assumed(profile.attention, {.causal = false, .precision = Precision::kFp8})) return;
+  warnings.push_back(
+      fmt::format("attention in fp8 without a mask{} was not measured: its time has the proportion to bf16 that causal "
+                  "kernels have",
+                  ring ? ", as a ring of context ranks runs it," : ""));
 }
 
 // Warns of a GPU whose profile was fitted at another rate. Costs stay the profile's.
@@ -198,6 +203,7 @@ void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>
     warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}", in_quotes(profile.name),
                                    in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));
   if (sound.cluster && sound.profile) warn_of_another_rate(job, hardware, warnings);
+  if (sound.parallelism && sound.profile) warn_of_an_assumed_mask(job, profile, warnings);
   if (sound.cluster && sound.parallelism) warn_of_slow_placements(job, hardware, warnings);
   if (sound.cluster && sound.profile && draft.complaints.empty()) check_exchanges(draft, hardware);
   if (sound.cluster && draft.complaints.empty()) check_peer_copies(draft, hardware);
