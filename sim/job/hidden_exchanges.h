@@ -15,6 +15,7 @@ struct ExchangeSetting {
   model::Dispatcher dispatcher = model::Dispatcher::kAllToAll;
   bool recomputes_experts = false;
   bool shared_expert_overlap = false;
+  bool shards_gradients = false;  ///< ZeRO-2 and 3
 };
 
 /// Returns true when the recomputation of a layer repeats its exchanges.
@@ -30,6 +31,9 @@ struct ExchangeSetting {
   if (setting.dispatcher == model::Dispatcher::kAllGather) return "dispatcher \"all-gather\" cannot hide them";
   if (setting.recomputes_experts) return "recomputation repeats the exchanges";
   if (setting.shared_expert_overlap) return "with shared_expert_overlap something else runs beside them";
+  if (setting.shards_gradients)
+    return "beside sharded gradients (ZeRO-2 and 3) passes wait for gathers, and exchanges hidden there are not "
+           "modelled";
   return std::nullopt;
 }
 

@@ -166,6 +166,11 @@ std::string Job::gpu_names() const {
   return names;
 }
 
+bool experts_have_own_grid(const Job& job) {
+  const Parallelism& degrees = job.parallelism;
+  return job.model.experts && (degrees.expert > 1 || degrees.expert_tensor != degrees.tensor);
+}
+
 schedule::PipelineShape pipeline_shape(const Job& job) {
   return {.stages = job.parallelism.pipeline,
           .microbatches = job.microbatches(),

@@ -207,6 +207,9 @@ struct Job {
   [[nodiscard]] int layers_in(Stage stage, Chunk chunk) const;
 };
 
+/// Returns true when other ranks hold the weights of experts than hold all others: expert ranks deal them out, or
+/// tensor ranks do not cut them as the rest. False without experts.
+[[nodiscard]] bool experts_have_own_grid(const Job& job);
 /// Returns the shape that the programs of the job's schedule are built for.
 [[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
 /// Returns the places of the virtual stages of the job.

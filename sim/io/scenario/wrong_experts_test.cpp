@@ -173,10 +173,13 @@ constexpr WrongExperts kOthers[] = {
      "/parallelism/expert: expected 1: model \"llama-3-8b\" is dense, found 4"},
     {"shared experts of a dense model", R"({"model": "llama-3-8b", "parallelism": {"expert": 1, "expert_tensor": 2}})",
      "/parallelism/expert_tensor: expected none: model \"llama-3-8b\" is dense"},
-    {"sharded gradients on a grid of their own",
-     R"({"optimizer": {"zero_stage": 2}, "parallelism": {"pipeline": 1, "data": 16}})",
-     "/optimizer/zero_stage: expected 0 or 1 with expert 4 and expert_tensor 1, found 2: gradients of experts are not "
-     "sharded over a grid of their own"},
+    {"sharded gradients beside a pipeline", R"({"optimizer": {"zero_stage": 2}})",
+     "/optimizer/zero_stage: expected 0 or 1 with pipeline 4, found 2: gradients and parameters are sharded without a "
+     "pipeline only; try 'parallelism.pipeline=1'"},
+    {"hidden exchanges beside sharded gradients",
+     R"({"optimizer": {"zero_stage": 3}, "parallelism": {"pipeline": 1, "data": 16}, "moe": {"overlap": true}})",
+     "/moe/overlap: expected false: beside sharded gradients (ZeRO-2 and 3) passes wait for gathers, and exchanges "
+     "hidden there are not modelled"},
     {"recomputation of ops in compiled layers",
      R"({"runtime": "torchtitan-compiled", "optimizer": {"zero_stage": 1}, "recompute": {"granularity": "selective", "modules": ["op"]}})",
      "/recompute/modules: expected no \"op\": model \"mixtral-8x7b\" has experts, and what compiled parts of its "

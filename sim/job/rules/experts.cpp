@@ -59,13 +59,6 @@ void check_routing(Draft& draft) {
   if (degrees.tensor > 1 && !degrees.sequence_parallel)
     draft.complain("/parallelism/sequence_parallel",
                    fmt::format("expected true: with tensor {}, experts need it", degrees.tensor));
-  const bool own_grid = degrees.expert > 1 || degrees.expert_tensor != degrees.tensor;
-  if (draft.job.optimizer.shards_gradients() && own_grid)
-    draft.complain(
-        "/optimizer/zero_stage",
-        fmt::format("expected 0 or 1 with expert {} and expert_tensor {}, found {}: gradients of experts are "
-                    "not sharded over a grid of their own",
-                    degrees.expert, degrees.expert_tensor, draft.job.optimizer.zero_stage));
 }
 
 void check_hidden_exchanges(Draft& draft) {
@@ -76,7 +69,8 @@ void check_hidden_exchanges(Draft& draft) {
       why_exchanges_stay({.expert = draft.job.parallelism.expert,
                           .dispatcher = draft.job.routing.dispatcher,
                           .recomputes_experts = recomputes_experts(recompute.granularity, recompute.modules),
-                          .shared_expert_overlap = draft.job.routing.shared_expert_overlap});
+                          .shared_expert_overlap = draft.job.routing.shared_expert_overlap,
+                          .shards_gradients = draft.job.optimizer.shards_gradients()});
   if (reason) draft.complain("/moe/overlap", fmt::format("expected false: {}", *reason));
   if (asked.schedule && asked.schedule->pairs_passes)
     draft.complain("/moe/overlap", fmt::format("expected false: schedule {} has pairs of passes that hide exchanges",

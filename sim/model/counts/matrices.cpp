@@ -54,6 +54,11 @@ int stored_matrices(const BlockOps& block) {
   return count_stored(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
 }
 
+int stored_expert_matrices(const BlockOps& block) {
+  return count_stored(block,
+                      [](const Weight& weight) { return weight.kind == WeightKind::kMatrix && is_of_experts(weight); });
+}
+
 int stored_tensors(const BlockOps& block) {
   return count_stored(block, [](const Weight& weight) { return !weight.tied; });
 }

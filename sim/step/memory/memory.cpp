@@ -169,6 +169,13 @@ double JobMemory::weight_bytes(double parameters, double narrow) const {
   return job_.recipe.weight_bytes * (parameters - narrow) + model::kNf4Bytes * narrow;
 }
 
+// Counts the gradients of one bucket, and of a second one where experts have a grid of their own.
+double JobMemory::largest_buckets(double trained, double of_experts) const {
+  const double bucket = gradient_bucket_parameters(replica_group(job_).ranks);
+  if (!job::experts_have_own_grid(job_)) return std::min(bucket, trained);
+  return std::min(bucket, trained - of_experts) + std::min(bucket, of_experts);
+}
+
 JobMemory::Working JobMemory::working_set(Stage stage, const job::StageContents& contents,
                                           const std::vector<model::LayerCount>& layers) const {
   if (job_.optimizer.zero_stage < 2) return {};
@@ -197,7 +204,7 @@ JobMemory::Working JobMemory::working_set(Stage stage, const job::StageContents&
   constexpr double kMaxLive = 1e9;
   const double matrix = largest(layers, [&](const auto& run) { return kind(run).largest_matrix; });
   const double trained_matrix = largest(layers, [&](const auto& run) { return kind(run).largest_trained_matrix; });
-  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(job_).ranks), trained)};
+  if (zero == 2) return {0, gradient * largest_buckets(trained, trained_.experts_of_stage(contents))};
   return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * trained_matrix};
 }
 
@@ -371,7 +378,9 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk, const job::StageContents
 Bytes JobMemory::of_update(Stage stage, const job::StageContents& contents) const {
   const double ranks = job_.optimizer.zero_stage >= 1 ? replicas_ : 1;
   const double shorter = job_.recipe.moment_bytes / 8;  // the runtime's number holds for moments of 4 bytes each
-  return Bytes(job_.runtime.optimizer_working_bytes * shorter * trained_.of_stage(stage, contents) / ranks);
+  const double updated =
+      job::experts_have_own_grid(job_) ? shards_of(stage, contents).states : trained_.of_stage(stage, contents) / ranks;
+  return Bytes(job_.runtime.optimizer_working_bytes * shorter * updated);
 }
 
 // Chunks that hold the same as the chunk before them take the same.

@@ -148,6 +148,7 @@ class JobMemory {
   [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] double weight_bytes(double parameters, double narrow) const;
   [[nodiscard]] double factored_moments(Stage stage) const;
+  [[nodiscard]] double largest_buckets(double trained, double of_experts) const;
   [[nodiscard]] Working working_set(Stage stage, const job::StageContents& contents,
                                     const std::vector<model::LayerCount>& layers) const;
   [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;

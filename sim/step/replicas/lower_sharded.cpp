@@ -9,6 +9,12 @@
 //
 // A gather starts when the compute of the unit two gathers before it has ended: the rate limiter (limit_all_gathers,
 // two in flight) makes the host wait. One unit is therefore gathered while another computes, and three are never alive.
+// Experts on a grid of their own are a part of each unit that other ranks share (sharded_units.h). torchtitan
+// prefetches both parts of the next layer, the experts after the rest, and gradients of the experts are there first
+// (torchtitan@05a6cb3, torchtitan/models/llama4/infra/parallelize.py, apply_fsdp). The experts' collectives share the
+// stream: FSDP2 has one for gathers and one for reductions, whatever the mesh (PyTorch,
+// torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, FSDPCommContext).
+//
 // Gradients are reduced in every micro-batch. ZeRO-2 without FSDP keeps whole parameters and reduces bucket by bucket.
 // DeepSpeed gathers and reduces the matrices of a layer one by one, which a runtime may charge per replica.
 //
@@ -17,19 +23,19 @@
 #include "sim/step/replicas/lower_sharded.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "sim/base/check.h"
-#include "sim/model/counts/matrices.h"
-#include "sim/model/counts/parameters.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/offload/activation_copies.h"
 #include "sim/step/offload/shares.h"
 #include "sim/step/replicas/replicas.h"
+#include "sim/step/replicas/sharded_units.h"
 
 namespace foretoken::step {
 namespace {
@@ -38,16 +44,6 @@ using des::Duration;
 using des::TaskId;
 using schedule::OpKind;
 
-// Parameters of each block, in units of the job's weights: weights in 4 bit travel as they are stored.
-std::vector<double> gathered_parameters(const job::Job& job) {
-  std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
-  if (job.model.tuning.method != model::TuningMethod::kQlora) return all;
-  const std::vector<double> narrow = LocalParameters(job, Counted::kNarrow).of_blocks(Stage{}, Chunk{});
-  for (std::size_t block = 0; block < all.size(); ++block)
-    all[block] -= narrow[block] * (1 - model::kNf4Bytes / job.recipe.weight_bytes);
-  return all;
-}
-
 class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
@@ -55,20 +51,9 @@ class ShardedReplay {
         job_(job),
         emitter_(emitter),
         plan_(sharding_plan(job)),
+        units_(sharded_units(job)),
         copies_(workload, job),
         activations_(copies_, job) {
-    const std::vector<double> all = gathered_parameters(job);
-    const std::vector<double> trained = LocalParameters(job, Counted::kTrained).of_blocks(Stage{}, Chunk{});
-    root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}, kRoot};
-    const auto kinds = model::decoder_layers(job.model, job.layer_context());
-    for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
-      const model::BlockOps& ops = kinds[static_cast<std::size_t>(run.kind)].ops;
-      const int tensors = model::stored_matrices(ops), with_gradient = stored_matrices(model::trained_weights(ops));
-      for (int layer = 0; layer < run.count; ++layer) {
-        const std::size_t block = layers_.size() + 1;
-        layers_.push_back({{all[block], tensors}, {trained[block], with_gradient}, static_cast<int>(layers_.size())});
-      }
-    }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
     if (job.cuda_graphs != job::CudaGraphs::kNone) return;  // the host has nothing to issue kernel by kernel
@@ -79,10 +64,10 @@ class ShardedReplay {
   }
 
   void forward(schedule::StageOp op) {
-    begin(op, layers_.size() + 2);
-    if (plan_.gathers_forward) gather(root_, 0);
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      if (plan_.gathers_forward) gather(unit(layer), layer + 1);
+    begin(op, units_.layers.size() + 2);
+    if (plan_.gathers_forward) gather(units_.root, 0);
+    for (std::size_t layer = 0; layer < units_.layers.size(); ++layer) {
+      if (plan_.gathers_forward) gather(units_.layers[layer], layer + 1);
       activations_.leave(copies(), static_cast<int>(layer), layer + 1);
       issue(host_forward_, layer + 1);
     }
@@ -91,18 +76,18 @@ class ShardedReplay {
 
   // The blocks are the head, the layers from the last to the first, and the embedding.
   void backward(schedule::StageOp op) {
-    const std::size_t count = layers_.size();
+    const std::size_t count = units_.layers.size();
     begin(op, count + 2);
-    if (plan_.gathers_backward) gather(unit(count - 1), 1);
+    if (plan_.gathers_backward) gather(units_.layers[count - 1], 1);
     for (std::size_t block = 1; block <= count; ++block) {
       const std::size_t layer = count - block;
       activations_.come_back(copies(), static_cast<int>(layer), block);
-      if (plan_.gathers_backward && layer > 0) gather(unit(layer - 1), block + 1);
+      if (plan_.gathers_backward && layer > 0) gather(units_.layers[layer - 1], block + 1);
       issue(host_backward_, block);
-      gradient_ready(unit(layer), block);
+      gradient_ready(units_.layers[layer], block);
     }
-    gradient_ready(root_, count + 1);
-    flush(count + 1);
+    gradient_ready(units_.root, count + 1);
+    for (const ShardRanks ranks : kReductionOrder) flush(ranks, count + 1);
     end();
   }
 
@@ -115,25 +100,10 @@ class ShardedReplay {
   }
 
  private:
-  // Parameters that are gathered or reduced at once. Norms and biases are too small to be sharded one by one
-  // (DeepSpeed's stage3_param_persistence_threshold) and do not count as tensors.
-  struct Amount {
-    double parameters = 0;
-    int tensors = 0;
-  };
-  static constexpr int kRoot = -1;
-  struct Unit {
-    Amount gathered, reduced;  // weights that do not train are gathered only
-    int layer = kRoot;
-    // Returns the part of it that stands outside the GPU.
-    [[nodiscard]] double away(const job::Offloaded& part) const {
-      return layer == kRoot ? part.of_ends() : part.of_layer(layer);
-    }
-  };
-  static constexpr int kRootTensors = 1;
-  [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
-  [[nodiscard]] Duration for_tensors(int tensors) const {
-    const int ranks = replica_group(job_).ranks;
+  // The experts of a layer are its last part, and thus the first in a backward pass.
+  static constexpr std::array kReductionOrder{ShardRanks::kExpertData, ShardRanks::kReplicas};
+
+  [[nodiscard]] Duration for_tensors(int tensors, int ranks) const {
     if (ranks == 1 || !plan_.gathers_forward) return {};
     return duration_of(static_cast<double>(tensors) * static_cast<double>(ranks) * job_.runtime.collective_per_rank);
   }
@@ -143,14 +113,24 @@ class ShardedReplay {
     CommunicationId row;
     Duration time;
   };
-  Moved moved(Purpose purpose, Amount one) {
-    const auto [at, is_new] = moved_.try_emplace({purpose, one.parameters, one.tensors});
+  Moved moved(Purpose purpose, ShardRanks ranks, Amount one) {
+    const auto [at, is_new] = moved_.try_emplace({purpose, ranks, one.parameters, one.tensors});
     if (!is_new) return at->second;
-    Communication row = purpose == Purpose::kGradients ? gradient_reduction(job_, Stage{}, one.parameters)
-                                                       : parameter_gather(job_, Stage{}, one.parameters);
-    row.for_tensors = for_tensors(one.tensors);
+    Communication row = communication(purpose, ranks, one.parameters);
+    row.for_tensors = for_tensors(one.tensors, ranks_of(job_, ranks));
     const Duration time = time_of(row, job_);
     return at->second = {workload_.add(std::move(row)), time};
+  }
+  [[nodiscard]] Communication communication(Purpose purpose, ShardRanks ranks, double parameters) const {
+    const bool reduces = purpose == Purpose::kGradients;
+    if (ranks == ShardRanks::kReplicas)
+      return reduces ? gradient_reduction(job_, Stage{}, parameters) : parameter_gather(job_, Stage{}, parameters);
+    return reduces ? expert_gradient_reduction(job_, Stage{}, parameters)
+                   : expert_parameter_gather(job_, Stage{}, parameters);
+  }
+  // Returns true where these ranks have something to exchange. A rank that holds its experts alone has not.
+  [[nodiscard]] bool exchanges(ShardRanks ranks, Amount one) const {
+    return ranks == ShardRanks::kReplicas || (one.parameters > 0 && ranks_of(job_, ranks) > 1);
   }
 
   void begin(schedule::StageOp op, std::size_t blocks) {
@@ -176,11 +156,15 @@ class ShardedReplay {
   // Gathers a unit that `block` of this pass uses.
   void gather(const Unit& one, std::size_t block) {
     const std::optional<TaskId> fetched = fetch(one);
-    const TaskId task = add(moved(Purpose::kParameters, one.gathered));
-    gates_[block].push_back(task);
-    if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
-    if (fetched) workload_.graph.add_dependency(*fetched, task);
-    hold_back(task, in_flight());
+    for (const ShardRanks ranks : kShardRanks) {
+      const Amount part = one.gathered[ranks];
+      if (!exchanges(ranks, part)) continue;
+      const TaskId task = add(moved(Purpose::kParameters, ranks, part));
+      gates_[block].push_back(task);
+      if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
+      if (fetched) workload_.graph.add_dependency(*fetched, task);
+      hold_back(task, in_flight());
+    }
     uses_.push_back({block, false, {}});
   }
 
@@ -190,7 +174,9 @@ class ShardedReplay {
     const job::Offloaded& part = job_.offload.parameters;
     const double away = one.away(part);
     if (away == 0) return std::nullopt;
-    const Bytes bytes(away * one.gathered.parameters * copied_weight_bytes(job_) / replica_group(job_).ranks);
+    Bytes bytes;
+    for (const ShardRanks ranks : kShardRanks)
+      bytes += Bytes(away * one.gathered[ranks].parameters * copied_weight_bytes(job_) / ranks_of(job_, ranks));
     std::vector<TaskId> after;
     if (part.to == job::Tier::kDisk) {
       after.push_back(copies_.add({Stage{}, HostPath::kFromDisk, "parameters from disk", bytes}, op_.microbatch, {}));
@@ -202,15 +188,17 @@ class ShardedReplay {
     return task;
   }
 
-  // Sends the shard of reduced gradients to the host. Those of an earlier micro-batch come back to be added (DeepSpeed,
-  // runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu).
-  void send_gradients(TaskId reduced, double parameters) {
+  // Sends the shard of gradients of `block` to the host, once they are reduced. Those of an earlier micro-batch come
+  // back to be added (DeepSpeed, runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu).
+  void send_gradients(std::optional<TaskId> reduced, ShardRanks ranks, std::size_t block) {
     if (!streams_gradients(job_)) return;
-    const Bytes bytes(parameters * job_.recipe.reduce_bytes / replica_group(job_).ranks);
-    std::vector<TaskId> after = {reduced};
+    const Bytes bytes(filled_of(ranks).away * job_.recipe.reduce_bytes / ranks_of(job_, ranks));
+    std::vector<TaskId> after;
+    if (reduced) after.push_back(*reduced);
     if (op_.microbatch.number() > 0)
       after.push_back(copies_.add({Stage{}, HostPath::kFromHost, "gradients from host", bytes}, op_.microbatch, {}));
     last_to_host_ = copies_.add({Stage{}, HostPath::kToHost, "gradients to host", bytes}, op_.microbatch, after);
+    if (!reduced) after_.push_back({*last_to_host_, block});
   }
 
   [[nodiscard]] std::size_t in_flight() const { return static_cast<std::size_t>(plan_.gathers_in_flight); }
@@ -235,23 +223,27 @@ class ShardedReplay {
   }
 
   // Notes that the gradients of `block` are complete. A full bucket is reduced, or every unit when parameters are
-  // sharded, too.
+  // sharded, too. Experts on a grid of their own fill buckets of their own.
   void gradient_ready(const Unit& one, std::size_t block) {
-    filled_away_ += one.reduced.parameters * one.away(job_.offload.optimizer);
-    filled_.parameters += one.reduced.parameters;
-    filled_.tensors += one.reduced.tensors;
-    if (!plan_.gathers_forward && filled_.parameters < gradient_bucket_parameters(replica_group(job_).ranks)) return;
-    flush(block);
+    for (const ShardRanks ranks : kReductionOrder) {
+      Filled& filled = filled_of(ranks);
+      filled.away += one.reduced[ranks].parameters * one.away(job_.offload.optimizer);
+      filled.amount += one.reduced[ranks];
+      const double full = gradient_bucket_parameters(ranks_of(job_, ShardRanks::kReplicas));
+      if (plan_.gathers_forward || filled.amount.parameters >= full) flush(ranks, block);
+    }
   }
-  void flush(std::size_t block) {
-    if (filled_.parameters == 0) return;
-    const TaskId task = add(moved(Purpose::kGradients, filled_));
-    after_.push_back({task, block});
-    if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
-    last_reduction_ = task;
-    send_gradients(task, filled_away_);
-    filled_away_ = 0;
-    filled_ = {};
+  void flush(ShardRanks ranks, std::size_t block) {
+    Filled& filled = filled_of(ranks);
+    if (filled.amount.parameters == 0) return;
+    std::optional<TaskId> reduced;
+    if (exchanges(ranks, filled.amount)) {
+      reduced = last_reduction_ = add(moved(Purpose::kGradients, ranks, filled.amount));
+      after_.push_back({*reduced, block});
+      if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(*reduced);
+    }
+    send_gradients(reduced, ranks, block);
+    filled = {};
   }
 
   void end() {
@@ -272,15 +264,21 @@ class ShardedReplay {
     TaskId end;
   };
 
+  // Gradients that wait for their bucket to fill, and how many of them go to the host.
+  struct Filled {
+    Amount amount;
+    double away = 0;
+  };
+  [[nodiscard]] Filled& filled_of(ShardRanks ranks) { return filled_[static_cast<std::size_t>(ranks)]; }
+
   Workload& workload_;
   const job::Job& job_;
   PassEmitter& emitter_;
   ShardingPlan plan_;
-  std::vector<Unit> layers_;  // in forward order
-  Unit root_;                 // embedding, final norm and head
+  Units units_;
   Duration host_forward_, host_backward_;
 
-  std::map<std::tuple<Purpose, double, int>, Moved> moved_;
+  std::map<std::tuple<Purpose, ShardRanks, double, int>, Moved> moved_;
 
   schedule::StageOp op_{};
   std::vector<std::vector<TaskId>> gates_;  // of this pass
@@ -288,8 +286,7 @@ class ShardedReplay {
   std::vector<Use> uses_;                   // the newest gathered units
   std::vector<TaskId> last_pass_;
   std::optional<TaskId> last_issue_, last_reduction_, last_to_host_;
-  Amount filled_{};         // its gradients wait for their bucket to fill
-  double filled_away_ = 0;  // those of them that go to the host
+  std::array<Filled, kShardRanks.size()> filled_;
   HostCopies copies_;
   ActivationCopies activations_;
 };

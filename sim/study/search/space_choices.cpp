@@ -117,7 +117,8 @@ bool Space::may_overlap_exchanges(const Candidate& candidate) const {
   return !job::why_exchanges_stay({.expert = candidate.degrees[Axis::kExpert],
                                    .dispatcher = *candidate.dispatcher,
                                    .recomputes_experts = job::recomputes_experts(candidate.recompute, modules),
-                                   .shared_expert_overlap = asked.routing && asked.routing->shared_expert_overlap});
+                                   .shared_expert_overlap = asked.routing && asked.routing->shared_expert_overlap,
+                                   .shards_gradients = candidate.zero_stage >= 2});
 }
 
 std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {

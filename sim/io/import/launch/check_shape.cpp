@@ -70,19 +70,9 @@ bool recomputes_by_op(const Report& report) {
 
 // A scenario with everything stated is refused by its own rules: sim/job/rules/experts.cpp. Here facts are missing.
 void check_experts(Report& report) {
-  if (report.asked.empty()) return;
-  const std::int64_t stage = whole_or(report, "optimizer.zero_stage", 0),
-                     tensor = whole_or(report, "parallelism.tensor", 1),
-                     expert = whole_or(report, "parallelism.expert", 1);
-  const bool has_experts = report.has_experts || report.has("model.num_experts") || expert > 1;
-  const bool own_grid = expert > 1 || whole_or(report, "parallelism.expert_tensor", tensor) != tensor;
-  if (has_experts && stage > 1 && own_grid)
-    report.refuse(
-        "/optimizer/zero_stage",
-        fmt::format("expected 0 or 1 beside experts with degrees of their own, found {}: gradients of experts "
-                    "are not sharded over a grid of their own",
-                    stage));
-  if (!recomputes_by_op(report)) return;
+  if (report.asked.empty() || !recomputes_by_op(report)) return;
+  const bool has_experts =
+      report.has_experts || report.has("model.num_experts") || whole_or(report, "parallelism.expert", 1) > 1;
   if (report.has_latent_attention)
     report.refuse("/recompute/modules",
                   "expected no \"op\": it holds for attention over all heads, and this is latent");
@@ -90,6 +80,12 @@ void check_experts(Report& report) {
     report.refuse(
         "/recompute/modules",
         "expected no \"op\" beside experts and the compiler: what compiled parts of a layer keep is not modelled");
+}
+
+// DeepSpeed shards no weights of its own class of experts: deepspeed/runtime/engine.py, _configure_zero_optimizer.
+void check_deepspeed_experts(Report& report) {
+  if (report.deepspeed_experts && report.whole("optimizer.zero_stage") == 3)
+    report.refuse("optimizer.zero_stage", "DeepSpeed stops with stage 3 beside its layers with experts");
 }
 
 // The rule of sim/job/rules/shards.cpp, before all facts are known.
@@ -161,6 +157,7 @@ void complete_scenario(Report& report) {
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();
   check_experts(report);
+  check_deepspeed_experts(report);
   check_sharded_pipeline(report);
 }
 

@@ -48,10 +48,11 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
-  std::int64_t accumulation = 1;  ///< micro-batches of a step, where a flag states them in the place of a global batch
-  bool uneven_stages = false;     ///< the software deals layers out to stages as evenly as it can
-  std::string unknown_model{};    ///< the name of a model that is asked for
-  bool has_experts = false;       ///< the model has experts, where its name says so and its sizes are elsewhere
+  std::int64_t accumulation = 1;   ///< micro-batches of a step, where a flag states them in the place of a global batch
+  bool uneven_stages = false;      ///< the software deals layers out to stages as evenly as it can
+  std::string unknown_model{};     ///< the name of a model that is asked for
+  bool has_experts = false;        ///< the model has experts, where its name says so and its sizes are elsewhere
+  bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
   bool has_latent_attention = false;  ///< in the same way
   bool unread = false;                ///< refused before any of its settings is read: no fact would help
 

@@ -625,16 +625,35 @@ TEST(Experts, OfOldCodeGetATokenOneByOne) {
   EXPECT_EQ(with_flags_of_fork("--num-experts 8 --deepspeed --zero-stage 1").whole(kKey), 1);
 }
 
-// Nothing else is refused before the facts are there.
-TEST(Experts, BesideShardedGradientsAreRefusedBeforeTheGpusAreKnown) {
+// Megatron-FSDP has ranks of experts of their own: NVIDIA/Megatron-LM, megatron/core/distributed/fsdp/
+// mcore_fsdp_adapter.py, _init_dist_index.
+TEST(Experts, OfMegatronFsdpAreShardedOverTheirOwnRanks) {
   const std::string flags = std::string(kFlagsOfForks).substr(std::string("pretrain_gpt.py ").size()) +
                             "--bf16 --num-experts 8 --moe-router-topk 2 --use-megatron-fsdp "
                             "--data-parallel-sharding-strategy optim_grads_params ";
   const auto refused = [&](const std::string& more) {
     return refused_lines(read_text_of_fork("ARGS=\"" + flags + more + "\""));
   };
-  EXPECT_THAT(refused("--expert-model-parallel-size 2"), HasSubstr("not sharded over a grid of their own"));
+  EXPECT_EQ(refused("--expert-model-parallel-size 2"), "");
   EXPECT_EQ(refused("--expert-model-parallel-size 1 --expert-tensor-parallel-size 1"), "");
+}
+
+// NVIDIA/Megatron-LM, megatron/training/arguments.py, validate_args.
+TEST(Experts, OnRanksOfTheirOwnStopFsdp2) {
+  const std::string flags = "--num-experts 8 --moe-router-topk 2 --use-torch-fsdp2 --expert-model-parallel-size ";
+  EXPECT_THAT(refused_lines(with_flags_of_fork(flags + "2")),
+              HasSubstr("--use-torch-fsdp2: Megatron-LM stops with it beside expert parallelism"));
+  EXPECT_EQ(refused_lines(with_flags_of_fork(flags + "1")), "");
+}
+
+// deepspeed/runtime/engine.py, _configure_zero_optimizer.
+TEST(Experts, OfDeepSpeedStopWithStageThree) {
+  const auto refused = [](const std::string& stage) {
+    return refused_lines(
+        with_flags_of_fork("--num-experts 8 --topk 2 --moe-expert-parallel-size 2 --deepspeed --zero-stage " + stage));
+  };
+  EXPECT_THAT(refused("3"), HasSubstr("optimizer.zero_stage: DeepSpeed stops with stage 3 beside its layers"));
+  EXPECT_EQ(refused("2"), "");
 }
 
 // NVIDIA/Megatron-LM, megatron/core/distributed/distributed_data_parallel_config.py, megatron_fsdp_version.

@@ -223,8 +223,9 @@ bool asks_for_misspelt_size(const Flags& flags) {
 
 void map_expert_degrees(const Flags& flags, Era era) {
   map_degree(flags, {"expert-model-parallel-size", "moe-expert-parallel-size"}, "parallelism.expert");
-  if (asks_for_misspelt_size(flags)) return;
   Report& report = flags.report();
+  report.deepspeed_experts = era == Era::kDeepSpeed && report.has("model.num_experts");
+  if (asks_for_misspelt_size(flags)) return;
   const char *const kSize = "expert-tensor-parallel-size", *const kCut = "enable-expert-tensor-parallelism";
   if (flags.find(kSize) != nullptr)
     flags.map_whole(kSize, "parallelism.expert_tensor");

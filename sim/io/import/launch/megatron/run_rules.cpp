@@ -193,6 +193,15 @@ void refuse_other_states(const Flags& flags) {
   }
 }
 
+// Megatron-LM, megatron/training/arguments.py, validate_args: FSDP2 would shard all weights over the data ranks.
+void map_torch_fsdp(const Flags& flags) {
+  const char* const kFlag = "use-torch-fsdp2";
+  Report& report = flags.report();
+  report.map("optimizer.zero_stage", 3, flags.from(kFlag));
+  if (report.whole("parallelism.expert").value_or(1) > 1)
+    report.refuse(std::string("--") + kFlag, "Megatron-LM stops with it beside expert parallelism", flags.from(kFlag));
+}
+
 }  // namespace
 
 void map_optimizer(const Flags& flags, Era era) {
@@ -207,7 +216,7 @@ void map_optimizer(const Flags& flags, Era era) {
     report.assume("optimizer.name", "adam", kDefault);
   refuse_other_states(flags);
   const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
-  if (era == Era::kTorchFsdp) return report.map("optimizer.zero_stage", 3, flags.from("use-torch-fsdp2"));
+  if (era == Era::kTorchFsdp) return map_torch_fsdp(flags);
   const char* const kVersion = "megatron-fsdp-version";
   if (const auto version = flags.text(kVersion, ""); era == Era::kMegatronFsdp && version && *version != "1")
     report.refuse(std::string("--") + kVersion,

@@ -256,6 +256,21 @@ Json merged_neox(const std::vector<Json>& documents) {
   return merged;
 }
 
+namespace {
+
+// GPT-NeoX has experts of MegaBlocks, which are no class of DeepSpeed's: EleutherAI/gpt-neox, megatron/model/moe.py,
+// ParallelDroplessMoE.
+void refuse_sharded_experts(Report& report) {
+  report.deepspeed_experts = false;
+  const std::int64_t expert = report.whole("parallelism.expert").value_or(1),
+                     stage = report.whole("optimizer.zero_stage").value_or(0);
+  if (expert > 1 && stage >= 2)
+    report.refuse("moe_expert_parallel_size",
+                  fmt::format("what DeepSpeed's stage {} shards of experts on {} ranks is not known", stage, expert));
+}
+
+}  // namespace
+
 void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& report) {
   const Settings settings(document, report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNeoxWords);
@@ -274,6 +289,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   const bool whole = settings.has({"optimizer"}) || settings.has({"train_micro_batch_size_per_gpu"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "GPT-NeoX";
+  refuse_sharded_experts(report);
   map_overlap(settings, report);
   deepspeed::map_kept_gradients(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");

@@ -32,6 +32,17 @@ TEST(ReadNeox, NormsOfQueriesAndKeysHaveTwoNames) {
   EXPECT_THAT(refused_lines(neox_with("\"post_norm\": true")), HasSubstr("post_norm: an unknown key"));
 }
 
+TEST(ReadNeox, ExpertsOnRanksOfTheirOwnHaveNoShardedGradients) {
+  const auto refused = [](const std::string& expert, const std::string& stage) {
+    return refused_lines(neox_with("\"moe_num_experts\": 8, \"moe_expert_parallel_size\": " + expert +
+                                   ", \"zero_optimization\": {\"stage\": " + stage + "}"));
+  };
+  EXPECT_THAT(refused("2", "3"), HasSubstr("what DeepSpeed's stage 3 shards of experts on 2 ranks is not known"));
+  EXPECT_THAT(refused("2", "2"), HasSubstr("moe_expert_parallel_size"));
+  EXPECT_EQ(refused("2", "1"), "");
+  EXPECT_EQ(refused("1", "3"), "");
+}
+
 // deepspeed/runtime/engine.py, get_data_types and _do_optimizer_sanity_check.
 TEST(ReadNeox, TheTypeOfItsGradientsIsDeepSpeeds) {
   const std::string wide = ", \"data_types\": {\"grad_accum_dtype\": \"fp32\"}";
