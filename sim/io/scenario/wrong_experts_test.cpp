@@ -175,7 +175,7 @@ constexpr WrongExperts kOthers[] = {
      "/parallelism/expert_tensor: expected none: model \"llama-3-8b\" is dense"},
     {"sharded gradients beside a pipeline", R"({"optimizer": {"zero_stage": 2}})",
      "/optimizer/zero_stage: expected 0 or 1 with pipeline 4, found 2: gradients and parameters are sharded without a "
-     "pipeline only; try 'parallelism.pipeline=1'"},
+     "pipeline only; try parallelism.pipeline 1 with parallelism.data 16"},
     {"hidden exchanges beside sharded gradients",
      R"({"optimizer": {"zero_stage": 3}, "parallelism": {"pipeline": 1, "data": 16}, "moe": {"overlap": true}})",
      "/moe/overlap: expected false: beside sharded gradients (ZeRO-2 and 3) passes wait for gathers, and exchanges "
