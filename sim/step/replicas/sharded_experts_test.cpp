@@ -82,7 +82,9 @@ TEST(ShardedExperts, EveryByteIsGatheredTwiceAndReducedOnceByItsOwnRanks) {
     EXPECT_DOUBLE_EQ(reduced.bytes, kRepeats * 4 * experts) << "fp32";
     EXPECT_DOUBLE_EQ(moved_in(step, Purpose::kGradients, net::kReplicaAxes).bytes, kRepeats * 4 * (all - experts));
     for (const Communication& row : step.workload.communications)
-      if (row.axes == AxisSet(Axis::kExpertData)) EXPECT_EQ(row.site.group.ranks, 16 / expert);
+      if (row.axes == AxisSet(Axis::kExpertData)) {
+        EXPECT_EQ(row.site.group.ranks, 16 / expert);
+      }
   }
 }
 
@@ -115,6 +117,35 @@ TEST(ShardedExperts, BothPartsOfALayerMakeUpTheWhole) {
   }
   EXPECT_EQ(cut.layers.front().gathered[ShardRanks::kExpertData].tensors, 0) << "a dense layer";
   EXPECT_EQ(cut.layers.back().gathered[ShardRanks::kExpertData].tensors, 2 * kAllExperts / 4);
+}
+
+TEST(ShardedExperts, ExpertsOfPredictedTokensStandInTheRoot) {
+  job::Job s = sharded_experts(4);
+  s.model.prediction_layers = 1;
+  const double layers = kSparse * 4 * weights_of_expert(), of_head = 4 * weights_of_expert();
+  EXPECT_EQ(LocalParameters(s).experts_of_stage(Stage{}), layers + of_head);
+  const MovedSum gathered = moved_in(lower(s, Fidelity::kStage), Purpose::kParameters, Axis::kExpertData);
+  EXPECT_DOUBLE_EQ(gathered.bytes, kRepeats * 2 * (2 * layers + of_head)) << "the root is gathered once";
+}
+
+// 4 experts of two matrices in each of 5 layers, over 4 ranks.
+TEST(ShardedExperts, EachOfTheirTensorsIsChargedByItsOwnRanks) {
+  job::Job s = sharded_experts(4);
+  s.runtime.fully_sharded = false;
+  const auto charged = [&](Purpose purpose) {
+    const LoweredStep step = lower(s, Fidelity::kStage);
+    std::int64_t ps = 0;
+    for (const Meaning& meaning : step.workload.meaning)
+      if (const Communication* row = step.workload.communication_of(meaning);
+          row != nullptr && row->purpose == purpose && row->axes == AxisSet(Axis::kExpertData))
+        ps += row->for_tensors.ps;
+    return ps;
+  };
+  EXPECT_EQ(charged(Purpose::kParameters), 0);
+  s.runtime.collective_per_rank = microseconds(10);
+  const std::int64_t once = std::int64_t{kRepeats} * kSparse * 4 * 2 * 4 * 10'000'000;
+  EXPECT_EQ(charged(Purpose::kParameters), 2 * once);
+  EXPECT_EQ(charged(Purpose::kGradients), once);
 }
 
 TEST(ShardedExperts, MoreExpertRanksGatherFewerBytesAndNeedNoMoreMemory) {
@@ -243,8 +274,12 @@ TEST(ShardedExperts, TensorRanksMayShareExpertsOrHoldTheirOwn) {
     s.parallelism.expert_tensor = expert_tensor;
     const LoweredStep step = lower(s, Fidelity::kStage);
     for (const Communication& row : step.workload.communications) {
-      if (row.axes == AxisSet(Axis::kExpertData)) EXPECT_EQ(row.site.group.ranks, 16 / (4 * expert_tensor));
-      if (row.purpose == Purpose::kParameters && row.axes == net::kReplicaAxes) EXPECT_EQ(row.site.group.ranks, 8);
+      if (row.axes == AxisSet(Axis::kExpertData)) {
+        EXPECT_EQ(row.site.group.ranks, 16 / (4 * expert_tensor));
+      }
+      if (row.purpose == Purpose::kParameters && row.axes == net::kReplicaAxes) {
+        EXPECT_EQ(row.site.group.ranks, 8);
+      }
     }
     EXPECT_EQ(sharded_step_ps(s), sharded_step_ps(s, Fidelity::kKernel));
   }

@@ -12,15 +12,15 @@ namespace {
 
 using OfBlocks = std::vector<double> (LocalParameters::*)(Stage, Chunk) const;
 
-std::vector<double> count(const job::Job& job, Counted counted, OfBlocks of_blocks) {
+std::vector<double> counted_blocks(const job::Job& job, Counted counted, OfBlocks of_blocks) {
   return (LocalParameters(job, counted).*of_blocks)(Stage{}, Chunk{});
 }
 
 // Counts parameters of each block in units of the job's weights: weights in 4 bit travel as they are stored.
 std::vector<double> gathered_parameters(const job::Job& job, OfBlocks of_blocks) {
-  std::vector<double> all = count(job, Counted::kAll, of_blocks);
+  std::vector<double> all = counted_blocks(job, Counted::kAll, of_blocks);
   if (job.model.tuning.method != model::TuningMethod::kQlora) return all;
-  const std::vector<double> narrow = count(job, Counted::kNarrow, of_blocks);
+  const std::vector<double> narrow = counted_blocks(job, Counted::kNarrow, of_blocks);
   for (std::size_t block = 0; block < narrow.size(); ++block)
     all[block] -= narrow[block] * (1 - model::kNf4Bytes / job.recipe.weight_bytes);
   return all;
@@ -31,10 +31,10 @@ class UnitCounter {
   explicit UnitCounter(const job::Job& job) : job_(job), own_grid_(job::experts_have_own_grid(job)) {
     const OfBlocks shared = own_grid_ ? &LocalParameters::without_experts_of_blocks : &LocalParameters::of_blocks;
     gathered_ = gathered_parameters(job, shared);
-    reduced_ = count(job, Counted::kTrained, shared);
+    reduced_ = counted_blocks(job, Counted::kTrained, shared);
     if (!own_grid_) return;
     gathered_experts_ = gathered_parameters(job, &LocalParameters::experts_of_blocks);
-    reduced_experts_ = count(job, Counted::kTrained, &LocalParameters::experts_of_blocks);
+    reduced_experts_ = counted_blocks(job, Counted::kTrained, &LocalParameters::experts_of_blocks);
   }
 
   [[nodiscard]] Unit root() const {
@@ -43,8 +43,10 @@ class UnitCounter {
     unit.gathered[ShardRanks::kReplicas] = {gathered_.front() + gathered_.back(), kRootTensors};
     unit.reduced[ShardRanks::kReplicas] = {reduced_.front() + reduced_.back(), kRootTensors};
     if (!own_grid_) return unit;
-    unit.gathered[ShardRanks::kExpertData] = {gathered_experts_.back(), kRootTensors};  // layers of several tokens
-    unit.reduced[ShardRanks::kExpertData] = {reduced_experts_.back(), kRootTensors};
+    // The head may have layers of multi-token prediction.
+    const auto of_head = [](double parameters) { return Amount{parameters, parameters > 0 ? kRootTensors : 0}; };
+    unit.gathered[ShardRanks::kExpertData] = of_head(gathered_experts_.back());
+    unit.reduced[ShardRanks::kExpertData] = of_head(reduced_experts_.back());
     return unit;
   }
 

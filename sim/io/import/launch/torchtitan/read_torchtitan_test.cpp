@@ -173,8 +173,8 @@ TEST(ReadTorchtitan, ExpertsAreJudgedBeforeAllFactsAreKnown) {
   for (const char* name : {"qwen3", "llama4", "our_experts"})
     EXPECT_EQ(refused_lines(read(name, "30B-A3B", "[parallelism]\nexpert_parallel_degree = 8\n")), "")
         << name << ": FSDP shards experts over their own ranks";
-  EXPECT_NE(refused_lines(read("qwen3", "30B-A3B",
-                               "[parallelism]\nexpert_parallel_degree = 8\npipeline_parallel_degree = 2\n"))
+  EXPECT_NE(refused_lines(
+                read("qwen3", "30B-A3B", "[parallelism]\nexpert_parallel_degree = 8\npipeline_parallel_degree = 2\n"))
                 .find("/optimizer/zero_stage: expected 0 or 1 with pipeline 2"),
             std::string::npos);
   EXPECT_EQ(read("qwen3", "30B-A3B", "[parallelism]\ntensor_parallel_degree = 2\n").whole("parallelism.expert_tensor"),
