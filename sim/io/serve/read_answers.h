@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sim/base/parse_count.h"
 #include "sim/io/json/node.h"
 #include "sim/serve/service.h"
 

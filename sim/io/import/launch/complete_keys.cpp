@@ -7,6 +7,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/model_names.h"
@@ -177,22 +178,8 @@ void map_stated_defaults(const NamedFile& named, Report& report) {
     report.map("optimizer.zero_stage", 0, "model.optim.name");
 }
 
-// Asks for the facts that a scenario needs and for those that change its memory or time most. The scenario's own
-// defaults stand for the rest.
-void ask_for_configuration(bool model_known, Report& report) {
-  constexpr std::string_view kAsked[] = {"model.num_layers",
-                                         "model.hidden_size",
-                                         "model.ffn_hidden_size",
-                                         "model.activation",
-                                         "parallelism.tensor",
-                                         "parallelism.pipeline",
-                                         "optimizer.zero_stage",
-                                         "recompute.granularity",
-                                         "precision",
-                                         "batch.micro",
-                                         "batch.global",
-                                         "model.vocab_size",
-                                         "model.num_attention_heads"};
+// The scenario's own defaults stand for what is not asked for.
+void note_own_defaults(bool model_known, Report& report) {
   constexpr std::string_view kDefaults[] = {"model.normalization",
                                             "model.num_query_groups",
                                             "model.add_bias_linear",
@@ -207,18 +194,10 @@ void ask_for_configuration(bool model_known, Report& report) {
                                             "overlap.param_gather",
                                             "overlap.p2p",
                                             "attention"};
-  constexpr const char* kNoWord = "no word behind the program states it";
-  const auto is_known = [&](std::string_view key) {
-    return report.has(key) || (model_known && key.starts_with("model."));
-  };
-  for (const std::string_view key : kAsked)
-    if (!is_known(key)) report.ask(key, kNoWord);
-  const Json positions = report.at("model.position_embedding_type");
-  if (!is_known("model.max_position_embeddings") && (positions.is_null() || positions == "learned_absolute"))
-    report.ask("model.max_position_embeddings", kNoWord);
   std::string rest;
   for (const std::string_view key : kDefaults)
-    if (!is_known(key)) rest += (rest.empty() ? "" : ", ") + std::string(key);
+    if (!report.has(key) && !(model_known && key.starts_with("model.")))
+      rest += (rest.empty() ? "" : ", ") + std::string(key);
   if (!rest.empty()) report.approximate("the scenario's own defaults", "no word behind the program states " + rest);
 }
 
@@ -270,7 +249,9 @@ void complete_keys(const NamedFile& named, Report& report) {
   ask_for_adapter("no word behind the program states it; NeMo's default is rank 32 beside attention_qkv",
                   "megatron-lora", report);
   ask_for_method(named, report);
-  ask_for_configuration(map_model_of_recipe(named, report), report);
+  const bool model_known = map_model_of_recipe(named, report);
+  ask_for_configuration(model_known, "no word behind the program states it", report);
+  note_own_defaults(model_known, report);
   for (const std::string& word : named.command.words)
     if (word.find("neuronx") != word.npos)
       return report.refuse("neuronx", "a program for AWS Trainium, whose kernels and memory are others", named.place);

@@ -22,6 +22,15 @@ std::string_view next_part(std::string_view& key) {
   return part;
 }
 
+// Returns one spelling of a setting: "--recompute-foo" without its dashes, and "/recompute/layers" with dots.
+std::string common_spelling(std::string_view setting) {
+  if (setting.starts_with("--")) return std::string(setting.substr(2));
+  if (!setting.starts_with('/')) return std::string(setting);
+  std::string key(setting.substr(1));
+  std::ranges::replace(key, '/', '.');
+  return key;
+}
+
 }  // namespace
 
 void Report::set(std::string_view key, Json value) {
@@ -105,7 +114,7 @@ void Report::ask_for_flag(std::string_view key, std::string because) {
 void Report::allow(const std::vector<std::string>& allow) {
   for (Refused& one : refused)
     for (const std::string& name : allow)
-      if (name == "all" || one.setting == name || one.setting == "--" + name) one.allowed = true;
+      if (name == "all" || common_spelling(one.setting) == common_spelling(name)) one.allowed = true;
 }
 
 bool Report::names(std::string_view setting) const {

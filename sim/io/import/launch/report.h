@@ -79,7 +79,8 @@ class Report {
   /// Takes a key, or a section, back with its lines.
   void forget(std::string_view key);
 
-  /// Goes on without the refused settings named in `allow`; "all" stands for every one.
+  /// Goes on without the refused settings named in `allow`; "all" stands for every one. "/batch/micro" and
+  /// "batch.micro" name one setting, as "--seed" and "seed" do.
   void allow(const std::vector<std::string>& allow);
 
   /// Returns true when a line of the report is about the setting: "--recompute-foo" or "recompute-foo".

@@ -9,6 +9,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/bridge/bridge_words.h"
 #include "sim/io/import/launch/bridge/perf_matrix.h"
+#include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
@@ -18,7 +19,8 @@
 namespace foretoken::io::launch::bridge {
 namespace {
 
-constexpr const char* kFused = "kernels are fused as the runtime has them";
+constexpr const char *kFused = "kernels are fused as the runtime has them",
+                     *kRecipeDecides = "the recipe that the overrides belong to decides";
 
 /// Keys that no flag stands for.
 constexpr KeyRule kKeys[] = {
@@ -290,10 +292,11 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
     report.map("precision_recipe.attention", "fp8", attention);
   settings.sort_rest(kKeys);
   if (whole) return;
-  report.drop_assumptions("the recipe that the overrides belong to decides");
+  report.drop_assumptions(kRecipeDecides);
   ask_for_adapter("the recipe decides; the default of LoRA is rank 32 beside all linear products", "megatron-lora",
                   report);
   map_switched_off(settings);
+  ask_for_configuration(report.at("model").is_string(), kRecipeDecides, report);
 }
 
 }  // namespace foretoken::io::launch::bridge

@@ -126,5 +126,31 @@ TEST(ReadBridge, AdaptersAreThoseOfItsLora) {
   EXPECT_FALSE(read_overrides("peft: null\n").has("training"));
 }
 
+TEST(ReadBridge, ABlockOfNoLayersRecomputesNothing) {
+  const Report report = read_test_launch(
+      "train: {micro_batch_size: 1, global_batch_size: 8}\nmodel: {seq_length: 2048, recompute_granularity: full, "
+      "recompute_method: block, recompute_num_layers: 0}\n",
+      "overrides.yaml");
+  EXPECT_EQ(report.at("recompute"), Json({{"granularity", "none"}}));
+}
+
+// No degree of the tensor ranks is taken for the experts: recipes state one of their own.
+TEST(ReadBridge, WhatTheRecipeDecidesIsAskedForAtOnce) {
+  const auto asks = [](const Report& report, const std::string& key) {
+    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+  };
+  const std::string run = "train: {micro_batch_size: 1, global_batch_size: 16}\nmodel: {num_layers: 6, ",
+                    experts = "num_moe_experts: 32, expert_model_parallel_size: 4, tensor_model_parallel_size: 2}\n";
+  const Report report = read_test_launch(run + experts, "proxy.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  for (const char* key :
+       {"model.num_attention_heads", "model.ffn_hidden_size", "model.moe_router_topk", "model.max_position_embeddings",
+        "recompute.granularity", "optimizer.zero_stage", "parallelism.expert_tensor"})
+    EXPECT_TRUE(asks(report, key)) << key;
+  EXPECT_FALSE(asks(read_test_launch(run + "expert_tensor_parallel_size: 1, " + experts, "proxy.yaml"),
+                    "parallelism.expert_tensor"));
+  EXPECT_FALSE(asks(read_test_launch(run + "seq_length: 2048}\n", "proxy.yaml"), "model.moe_router_topk"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::bridge

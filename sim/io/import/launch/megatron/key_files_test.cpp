@@ -229,5 +229,12 @@ TEST(KeyFiles, TurboOfPrimusExchangesTokensByDeepEp) {
   EXPECT_EQ(dispatcher("      use_turbo_deepep: true\n", "1"), Json("all-to-all")) << "the library is off";
 }
 
+TEST(KeyFiles, ABlockOfNoLayersRecomputesNothing) {
+  const Report report = read_post_trainer(
+      "      recompute_granularity: full\n      recompute_method: block\n      recompute_num_layers: 0\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("recompute"), Json({{"granularity", "none"}}));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

@@ -198,6 +198,35 @@ TEST(ReadMegatron, AllowGoesOnWithoutASetting) {
   EXPECT_TRUE(report.complete());
 }
 
+TEST(ReadMegatron, BothSpellingsOfASettingAllowIt) {
+  for (const char* name : {"precision_recipe.attention", "/precision_recipe/attention", "all"}) {
+    Report report;
+    report.refuse("/precision_recipe/attention", "no laws");
+    report.refuse("--brand-new-thing", "an unknown flag");
+    report.allow({name, "--brand-new-thing"});
+    EXPECT_TRUE(report.complete()) << name;
+  }
+  Report report;
+  report.refuse("model.qk_clip", "not modelled");
+  report.allow({"/model/qk_clip"});
+  EXPECT_TRUE(report.complete());
+  report.refuse("model.other", "not modelled");
+  report.allow({"other"});
+  EXPECT_FALSE(report.complete());
+}
+
+TEST(ReadMegatron, ABlockOfNoLayersRecomputesNothing) {
+  for (const char* block : {"--recompute-granularity full --recompute-method block --recompute-num-layers 0",
+                            "--activations-checkpoint-method block --activations-checkpoint-num-layers 0"}) {
+    const Report none = with(block);
+    EXPECT_TRUE(none.refused.empty()) << none.json().dump();
+    EXPECT_EQ(none.at("recompute"), Json({{"granularity", "none"}})) << block;
+    EXPECT_THAT(none.json().at("mapped").dump(), HasSubstr("recomputes the first 0 layers")) << block;
+  }
+  const Report uniform = with("--recompute-granularity full --recompute-method uniform --recompute-num-layers 0");
+  EXPECT_EQ(uniform.whole("recompute.layers"), 0) << "no scenario takes it";
+}
+
 TEST(ReadMegatron, AScriptBecomesAScenario) {
   const Report report = read_file("train.sh");
   EXPECT_EQ(refusals(report), "");

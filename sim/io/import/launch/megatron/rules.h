@@ -64,6 +64,13 @@ void map_gpus(const Flags& flags);
 /// Returns the list of recompute.modules: "[core_attn,mlp]", "core_attn mlp" and "core_attn/mlp" have two.
 [[nodiscard]] Json modules_of(std::string text);
 
+/// Returns true for full recomputation of the first 0 layers of each chunk: NVIDIA/Megatron-LM,
+/// megatron/core/transformer/transformer_block.py, _checkpointed_forward. "uniform" divides the layers by the number.
+[[nodiscard]] inline bool recomputes_nothing(std::string_view method, std::optional<std::int64_t> layers) {
+  return method == "block" && layers == 0;
+}
+inline constexpr const char* kNoBlock = "the method block recomputes the first 0 layers of each chunk, which are none";
+
 /// Returns the exchange of context parallelism of a --cp-comm-type: "all-to-all" for a2a. Nothing for other words.
 [[nodiscard]] std::optional<std::string_view> exchange_of_type(std::string_view type);
 

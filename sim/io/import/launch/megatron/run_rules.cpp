@@ -63,14 +63,16 @@ void map_modules(const Flags& flags) {
 void set_full(const Flags& flags, const std::string& from, std::initializer_list<const char*> methods,
               std::initializer_list<const char*> counts) {
   Report& report = flags.report();
-  report.map("recompute.granularity", "full", from);
   std::optional<std::string> method = "uniform";
   for (const char* name : methods)
     if (flags.find(name) != nullptr) method = flags.text(name, "recompute.method");
-  if (method) report.map("recompute.method", *method, from);
   std::optional<std::int64_t> layers = 1;
   for (const char* name : counts)
     if (flags.find(name) != nullptr) layers = flags.whole(name, "recompute.layers");
+  if (recomputes_nothing(method.value_or(""), layers))
+    return report.map("recompute.granularity", "none", from + "; " + kNoBlock);
+  report.map("recompute.granularity", "full", from);
+  if (method) report.map("recompute.method", *method, from);
   if (layers) report.map("recompute.layers", *layers, from);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/io/import/launch/mlperf/defaults.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "sim/base/text.h"
@@ -133,13 +134,29 @@ std::string round_of_variables(const shell::Script& script) {
   return "";
 }
 
+// Source: mlcommons/training_results_v5.0, AMD/benchmarks/llama2_70b_lora/implementations/MI300X_EPYC_9575F_pytorch,
+// src/conf/megatron_gpt_peft_tuning_config.yaml.
+void add_defaults_of_amd(Defaults& defaults) {
+  constexpr const char* kFrom = "AMD's configuration of round 5.0, as no conf/ is here";
+  defaults.emplace("optim.name", Default{"fused_adam", kFrom});
+  defaults.emplace("fp8_params", Default{"FP8", kFrom});
+}
+
 }  // namespace
+
+std::string_view amd_gpu_in(const fs::path& file) {
+  constexpr std::string_view kGpus[] = {"MI250", "MI300", "MI325", "MI350", "MI355"};
+  const std::string name = file.filename().string();
+  const auto found = std::ranges::find_if(kGpus, [&](auto gpu) { return name.find(gpu) != name.npos; });
+  return found == std::end(kGpus) ? std::string_view() : *found;
+}
 
 void add_lora_defaults(const std::string& path, const shell::Script& script, Defaults& defaults) {
   const bool there = std::ranges::any_of(defaults, [](const auto& one) {
     return one.second.from.starts_with("conf/") && one.second.from.find("peft") != std::string::npos;
   });
   if (there) return;
+  if (!amd_gpu_in(path).empty()) return add_defaults_of_amd(defaults);
   std::string round = round_in(path), known_by = "by its folder";
   if (round.empty()) {
     round = round_of_variables(script);

@@ -26,8 +26,12 @@ using Defaults = std::map<std::string, Default, std::less<>>;
 /// `path` or up to two folders above it.
 [[nodiscard]] Defaults defaults_beside(const std::filesystem::path& path, const shell::Script& script);
 
+/// Returns the GPU of AMD that the name of a submission's file says: "MI300"; empty for none.
+[[nodiscard]] std::string_view amd_gpu_in(const std::filesystem::path& file);
+
 /// Adds the defaults of NVIDIA's conf/megatron_gpt_peft_tuning_config.yaml where no such file is there. The last round
-/// in `path` tells which: "training_results_v5.0". Without one the variables of the script do.
+/// in `path` tells which: "training_results_v5.0". Without one the variables of the script do. A file for GPUs of AMD
+/// has those of AMD's configuration.
 void add_lora_defaults(const std::string& path, const shell::Script& script, Defaults& defaults);
 
 }  // namespace foretoken::io::launch::mlperf

@@ -17,7 +17,7 @@ namespace foretoken::io::launch::mlperf {
 namespace {
 
 constexpr const char *kWithoutFp8 = "FP8 is off", *kDefaultOfRecipe = "default of NeMo's recipe",
-                     *kGradientsOfRecipe = "NVIDIA's submissions reduce gradients in bf16";
+                     *kGradientsOfRecipe = "taken as in NVIDIA's submissions, which reduce gradients in bf16";
 
 std::int64_t map_degree(const Settings& settings, Report& report, std::string_view key,
                         std::initializer_list<std::string_view> names) {
@@ -52,8 +52,10 @@ void map_machine(const std::string& file, Report& report) {
   for (const Machine& machine : kMachines)
     if (file.find(machine.name) != file.npos)
       return report.assume("cluster", machine.cluster, fmt::format("the name of the file says {}", machine.name));
-  for (const char* amd : {"MI300", "MI325", "MI355"})
-    if (file.find(amd) != file.npos) return report.refuse(amd, "GPUs of AMD are not modelled", printable(file));
+  if (const std::string_view amd = amd_gpu_in(file); !amd.empty())
+    report.ask("cluster", fmt::format("the name of the file says {}, and GPUs of AMD have no profile here; state a "
+                                      "cluster with --cluster NAME or FILE",
+                                      amd));
 }
 
 // Names: Cisco/benchmarks/gpt_oss_20b of round 6.0, config_common.sh.
@@ -239,17 +241,19 @@ void map_recompute(const Settings& settings, Report& report) {
   const bool none =
       !granularity || granularity->value.empty() || granularity->value == "null" || granularity->value == "None";
   if (none) return report.assume("recompute.granularity", "none", "ACT_CKPT_GRANULARITY is not set");
+  const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD", "ACM"});
+  const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS", "ACL"});
+  const auto count = layers ? whole_of(layers->value) : std::nullopt;
+  if (granularity->value == "full" && megatron::recomputes_nothing(method ? method->value : "", count))
+    return report.map("recompute.granularity", "none", granularity->from + "; " + megatron::kNoBlock);
   write(report, "recompute.granularity", granularity->value, *granularity);
   const auto modules = settings.find({"RECOMPUTE_MODULES"});
   if (granularity->value == "selective" && modules && !modules->value.empty() && modules->value != "null")
     report.map("recompute.modules", megatron::modules_of(modules->value), modules->from);
   if (granularity->value != "full") return;
-  const auto method = settings.find({"ACT_CKPT_METHOD", "RECOMPUTE_METHOD", "ACM"});
-  const auto layers = settings.find({"ACT_CKPT_NUM_LAYERS", "RECOMPUTE_NUM_LAYERS", "ACL"});
   if (method && (method->value == "block" || method->value == "uniform"))
     write(report, "recompute.method", method->value, *method);
-  if (const auto count = layers ? whole_of(layers->value) : std::nullopt)
-    write(report, "recompute.layers", *count, *layers);
+  if (count) write(report, "recompute.layers", *count, *layers);
 }
 
 // The rounds of the benchmark belong to software of 2023, 2024 and 2025 (validate/cases/mlperf-*.json).

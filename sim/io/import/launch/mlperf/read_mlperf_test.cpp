@@ -307,5 +307,24 @@ TEST(ReadMlperf, TheSizeOfLlama31TellsTheModelInFoldersOfOtherNames) {
   EXPECT_EQ(model("", "runs/config_XD670_2x8x2.sh"), Json());
 }
 
+TEST(ReadMlperf, GpusOfAmdNeedAStatedCluster) {
+  const std::string run = std::string(kVariables) + "export TP=1\nexport FP8=True\nexport ACG=full ACM=block ACL=";
+  const char* const name = "training_results_v5.1/A/benchmarks/llama2_70b_lora/config_MI325X_2x8x1.sh";
+  Findings findings;
+  const Report open = read_launch_text(run + "4\n", name, {}, findings);
+  EXPECT_EQ(refused_lines(open), "");
+  const auto asked = std::ranges::find(open.asked, "cluster", &Asked::key);
+  ASSERT_NE(asked, open.asked.end());
+  EXPECT_NE(asked->because.find("MI325"), std::string::npos) << asked->because;
+  const Report report = read_test_launch(run + "4\n", name);
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_FALSE(asks(report, "cluster"));
+  EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
+  EXPECT_NE(why_assumed(report, "optimizer.zero_stage").find("AMD's configuration"), std::string::npos);
+  EXPECT_EQ(report.at("precision_recipe.weights"), Json("fp8"));
+  EXPECT_EQ(report.whole("recompute.layers"), 4);
+  EXPECT_EQ(read_test_launch(run + "0\n", name).at("recompute"), Json({{"granularity", "none"}}));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::mlperf

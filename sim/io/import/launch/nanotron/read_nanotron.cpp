@@ -10,6 +10,7 @@
 #include <cctype>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
@@ -117,7 +118,6 @@ constexpr std::string_view kNoEffect[] = {"ddp_bucket_cap_mb",
                                           "z_loss_enabled",
                                           "weight_decay_exclude_named_params",
                                           "optimizer_factory",
-                                          "moe_layer_recompute",
                                           "no_rope_layer",
                                           "dtype",
                                           "seed"};
@@ -147,18 +147,6 @@ void Section::sort_rest(Report& report) const {
     else
       report.refuse(setting, "an unknown key; if it changes neither time nor memory, allow it");
   }
-}
-
-void map_experts(const Section& config, Report& report) {
-  const Section experts(config.values(), "model.model_config.moe_config");
-  const bool has = experts.has("num_experts");
-  if (!has && !config.has("moe_num_experts")) return;
-  const Section& from = has ? experts : config;
-  from.require(report, has ? "num_experts" : "moe_num_experts", "model.num_experts");
-  from.require(report, has ? "top_k" : "num_experts_per_tok", "model.moe_router_topk");
-  if (has && experts.has("moe_intermediate_size"))
-    experts.require(report, "moe_intermediate_size", "model.moe_ffn_hidden_size");
-  report.refuse("experts", "the layers with experts of nanotron are not modelled");
 }
 
 // Keys of the configurations of forks and of GPT-3, which nanotron's llama does not have. Empty for none.
@@ -191,7 +179,65 @@ void map_model(const Section& config, Report& report) {
   if (config.on("attention_bias")) report.map("model.add_qkv_bias", true, config.from("attention_bias"));
   const bool tied = config.on("tie_word_embeddings");
   config.settle(report, "tie_word_embeddings", "model.untie_embeddings_and_output_weights", !tied);
-  map_experts(config, report);
+}
+
+// src/nanotron/config/models_config.py, MoEConfig, and models/qwen.py; later src/nanotron/nn/moe.py, GroupedMLP.
+void map_qwen_experts(const Section& experts, Report& report) {
+  (void)experts.map(report, "num_experts", "model.num_experts", 8);
+  (void)experts.map(report, "top_k", "model.moe_router_topk", 2);
+  const std::int64_t dense = report.whole("model.ffn_hidden_size").value_or(1),
+                     tensor = report.whole("parallelism.tensor").value_or(1);
+  const bool grouped = experts.has("moe_intermediate_size");
+  if (grouped)
+    experts.require(report, "moe_intermediate_size", "model.moe_ffn_hidden_size");
+  else
+    report.assume("model.moe_ffn_hidden_size", dense, "intermediate_size (models/qwen.py, Qwen2MLP)");
+  if (!grouped)
+    report.approximate("experts", "experts run in products of one group; Qwen2MoELayer may run one after another");
+  report.assume("parallelism.expert_tensor", grouped ? 1 : tensor,
+                grouped ? "each tensor rank has its experts whole (nn/moe.py, GroupedMLP)"
+                        : "each expert is split over the tensor ranks (models/qwen.py, Qwen2MLP)");
+  if (experts.on("enable_shared_expert")) {
+    const std::int64_t width = whole_of(experts.text("shared_expert_intermediate_size")).value_or(dense);
+    report.map("model.moe_shared_expert_intermediate_size", width, experts.from("enable_shared_expert"));
+    report.map("model.moe_shared_expert_gate", true, experts.from("enable_shared_expert"));
+  }
+  const auto layers = experts.has("layers") ? experts.values().at("layers") : Document("all");
+  const bool all = layers == "all" || layers == Document::array({"-1"}) ||
+                   (layers.is_array() && std::cmp_equal(layers.size(), report.whole("model.num_layers").value_or(0)));
+  if (!all) report.refuse(experts.from("layers"), "experts in some layers by a list of numbers are not modelled");
+  for (const char* key : {"token_dispatcher_type", "layers", "enable_shared_expert"})
+    if (experts.has(key) && !report.names(experts.from(key))) report.ignore(experts.from(key), "");
+  experts.sort_rest(report);
+}
+
+// examples/moe of nanotron: config_llamoe.py and moe.py (dMoE), whose experts drop no token, whatever the capacity.
+void map_llamoe_experts(const Section& config, Report& report) {
+  (void)config.map(report, "moe_num_experts", "model.num_experts", 1);
+  (void)config.map(report, "num_experts_per_tok", "model.moe_router_topk", 1);
+  report.assume("model.activation", "gelu", "GELU between the two products of an expert (examples/moe/moe.py)");
+  report.assume("parallelism.expert_tensor", report.whole("parallelism.tensor").value_or(1),
+                "each expert is split over the tensor ranks (examples/moe/moe.py)");
+  for (const char* key : {"moe_capacity_factor", "is_llamoe_config"})
+    if (config.has(key)) report.ignore(config.from(key), "");
+}
+
+void map_experts(const Section& config, const Section& parallel, Report& report) {
+  const char *const kQwen = "moe_config", *const kAgain = "moe_layer_recompute", *const kSize = "expert_parallel_size";
+  const bool again = parallel.on(kAgain);
+  const bool qwen = config.values().contains(kQwen) && config.values().at(kQwen).is_object() && config.has(kQwen);
+  const bool llamoe = config.has("moe_num_experts"), has = qwen || llamoe;
+  if (has && again && !parallel.on("recompute_layer"))
+    report.refuse(parallel.from(kAgain), "the layers' experts alone are computed anew");
+  else if (parallel.has(kAgain))
+    report.ignore(parallel.from(kAgain), "");
+  if (qwen) map_qwen_experts(Section(config.values(), "model.model_config.moe_config"), report);
+  if (llamoe) map_llamoe_experts(config, report);
+  // src/nanotron/parallel/context.py: dp_pg, which chooses the sequences (dataloader.py), has one rank of experts.
+  if (has && report.whole("parallelism.expert").value_or(1) > 1)
+    report.refuse(parallel.from(kSize),
+                  "its ranks read the same sequences and repeat all layers but the experts; expert ranks of a scenario "
+                  "have sequences of their own");
 }
 
 // Every layer of nanotron's qwen sees this window alone, whatever the kernel: src/nanotron/models/qwen.py
@@ -282,8 +328,13 @@ void map_software(const Section& model, const Section& parallel, const Section& 
   report.map("precision_recipe.gradients", wide ? "fp32" : "bf16", optimizer.from("accumulate_grad_in_fp32"));
   const bool recomputed = parallel.on("recompute_layer");
   parallel.settle(report, "recompute_layer", "recompute.granularity", recomputed ? "full" : "none");
-  if (parallel.on("tp_linear_async_communication"))
-    report.approximate(parallel.from("tp_linear_async_communication"), "the runtime nanotron was fitted on such runs");
+  const char* const kAsync = "tp_linear_async_communication";
+  if (parallel.on(kAsync))
+    report.approximate(parallel.from(kAsync), "the runtime nanotron was fitted on such runs");
+  else if (parallel.has(kAsync) && report.whole("parallelism.tensor").value_or(1) > 1)
+    report.approximate(parallel.from(kAsync), "the runtime nanotron was fitted on runs that overlap it");
+  else if (parallel.has(kAsync))
+    report.ignore(parallel.from(kAsync), "");
   report.assume("runtime", "nanotron", "the only one of this framework");
 }
 
@@ -327,6 +378,7 @@ void read_nanotron(const Document& document, Report& report) {
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
   }
   map_run(parallel, tokens, report);
+  if (other.empty()) map_experts(config, parallel, report);
   pad_vocabulary(model, report);
   map_software(model, parallel, optimizer, report);
   if (document.contains("doremi") && !document.at("doremi").is_null())

@@ -2,6 +2,7 @@
 #include "sim/io/import/launch/torchtitan/primus.h"
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
@@ -42,6 +43,27 @@ void resolve(Document& value) {
     value = text.substr(colon + 1, text.size() - colon - 2);
 }
 
+// The module file has Primus's own settings of the trainer, beside those of torchtitan.
+void note_module(const Document& trainer, Report& report) {
+  if (const std::string module = text_of(trainer, "config"); !module.empty())
+    report.approximate(printable(module, 80),
+                       "this module file of Primus is not read; torchtitan's defaults are taken");
+}
+
+// Takes the keys out that Primus reads itself. Sections of primus_turbo: AMD-AGI/Primus,
+// primus/configs/modules/torchtitan/pre_trainer.yaml.
+void take_own_keys(Document& sections, Report& report) {
+  for (const char* level : {"sink_level", "file_sink_level", "stderr_sink_level"})
+    if (sections.erase(level) > 0) report.ignore(level, "");
+  const std::string turbo = "primus_turbo", narrow = "enable_attention_float8";
+  const auto found = sections.find(turbo);
+  if (found == sections.end()) return;
+  report.approximate(turbo, "kernels of Primus-Turbo are taken as those of the runtime");
+  if (found->is_object() && switch_of(text_of(*found, narrow.c_str())).value_or(false))
+    report.approximate(turbo + "." + narrow, "attention is taken in 16 bits");
+  sections.erase(turbo);
+}
+
 }  // namespace
 
 bool is_primus(const Document& document) { return framework_of_primus(document) == "torchtitan"; }
@@ -55,8 +77,8 @@ Document unwrapped(const Document& document, const fs::path& path, Report& repor
   Document merged = sections ? *sections : Document::object();
   if (const auto found = trainer.find("overrides"); found != trainer.end() && found->is_object())
     merged.merge_patch(*found);
-  for (const char* own : {"primus_turbo", "sink_level", "file_sink_level", "stderr_sink_level"})
-    if (merged.is_object()) merged.erase(own);
+  note_module(trainer, report);
+  if (merged.is_object()) take_own_keys(merged, report);
   if (merged.is_object() && !merged.contains("training")) merged["training"] = Document::object();
   resolve(merged);
   return merged;

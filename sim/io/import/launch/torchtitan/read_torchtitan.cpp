@@ -83,12 +83,7 @@ Degrees map_degrees(const Settings& settings, Report& report) {
   degrees.context = map_degree(settings, report, "parallelism.context",
                                {"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
   (void)map_degree(settings, report, "parallelism.expert", {"parallelism.expert_parallel_degree"});
-  if (const Names kShared = {"parallelism.expert_tensor_parallel_degree"};
-      number(settings, report, kShared).value_or(1) > 1)
-    report.refuse(settings.find(kShared)->key, "experts that tensor ranks share are not modelled for torchtitan");
-  // torchtitan/models/llama4/infra/parallelize.py, apply_moe_ep_tp.
-  if (report.has_experts && report.whole("parallelism.expert") == 1 && degrees.tensor > 1)
-    report.assume("parallelism.expert_tensor", degrees.tensor, "tensor ranks share experts without expert parallelism");
+  map_experts(settings, degrees.tensor, report);
   degrees.shard = number(settings, report,
                          {"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
                           "training.data_parallel_degree"})
@@ -266,11 +261,6 @@ void map_software(const Settings& settings, const Degrees& degrees, Report& repo
   map_cache_keys(settings, report);
   const Names kHost = {"training.enable_cpu_offload"};
   if (settings.on(kHost)) map_offload("parameters", "cpu", settings.find(kHost)->key, report);
-  const auto exchange = settings.find({"parallelism.expert_parallel_comm_backend"});
-  if (exchange && exchange->text == "deepep")
-    report.map("moe.dispatcher", "deepep", exchange->key);
-  else if (exchange && exchange->text != "standard")
-    report.refuse(exchange->key, "the exchange " + in_quotes(exchange->text) + " is not modelled");
 }
 
 /// Keys of the sections that rules read that change neither time nor memory. dataloading_args is of a fork:

@@ -181,5 +181,31 @@ TEST(ReadTorchtitan, ExpertsAreJudgedBeforeAllFactsAreKnown) {
             2);
 }
 
+TEST(ReadTorchtitan, TensorRanksOfExpertsCountBesideExpertParallelismAlone) {
+  const auto read = [](const std::string& expert) {
+    return read_test_launch(
+        "[model]\nname = \"qwen3\"\nflavor = \"30B-A3B\"\n[training]\nlocal_batch_size = 1\nseq_len = 2048\n"
+        "[parallelism]\ntensor_parallel_degree = 4\nexpert_tensor_parallel_degree = 4\nexpert_parallel_degree = " +
+            expert + "\n",
+        "a.toml");
+  };
+  const Report alone = read("1");
+  EXPECT_EQ(refused_lines(alone), "");
+  EXPECT_TRUE(alone.names("parallelism.expert_tensor_parallel_degree"));
+  EXPECT_EQ(alone.whole("parallelism.expert_tensor"), 4) << "TensorParallel over all tensor ranks";
+  EXPECT_NE(refused_lines(read("2")).find("expert_tensor_parallel_degree: experts that tensor ranks share"),
+            std::string::npos);
+}
+
+TEST(ReadTorchtitan, PrimusNamesTheFilesAndKeysThatAreNotRead) {
+  const Report report = read_test_launch(
+      "modules:\n  pre_trainer:\n    framework: torchtitan\n    config: our_trainer.yaml\n    model: absent.yaml\n"
+      "    overrides:\n      file_sink_level: DEBUG\n      training: {local_batch_size: 1, seq_len: 2048}\n"
+      "      primus_turbo: {enable_primus_turbo: true, enable_attention_float8: true}\n",
+      "a.yaml");
+  for (const char* name : {"our_trainer.yaml", "primus_turbo", "primus_turbo.enable_attention_float8", "file_sink_level"})
+    EXPECT_TRUE(report.names(name)) << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::torchtitan

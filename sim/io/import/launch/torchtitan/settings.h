@@ -69,6 +69,9 @@ enum class MixedBy : std::uint8_t { kFsdp, kAutocast, kNothing };
 /// Maps the precision of products, of weights, states and gradients, and their formats in fp8.
 void map_precision(const Settings& settings, MixedBy mixed, Report& report);
 
+/// Maps the ranks that share experts, and the exchange of tokens. Parallel degrees stand in the report.
+void map_experts(const Settings& settings, std::int64_t tensor, Report& report);
+
 /// Maps activation checkpointing. `layers`: those of the model, or 0 where nobody knows them.
 void map_recompute(const Settings& settings, std::int64_t layers, Report& report);
 

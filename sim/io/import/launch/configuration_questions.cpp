@@ -1,0 +1,35 @@
+// Asks for a configuration that only a program or a recipe holds.
+#include "sim/io/import/launch/configuration_questions.h"
+
+#include <string_view>
+
+namespace foretoken::io::launch {
+
+void ask_for_configuration(bool model_known, const std::string& because, Report& report) {
+  constexpr std::string_view kAsked[] = {"model.num_layers",
+                                         "model.hidden_size",
+                                         "model.ffn_hidden_size",
+                                         "model.activation",
+                                         "parallelism.tensor",
+                                         "parallelism.pipeline",
+                                         "optimizer.zero_stage",
+                                         "recompute.granularity",
+                                         "precision",
+                                         "batch.micro",
+                                         "batch.global",
+                                         "model.vocab_size",
+                                         "model.num_attention_heads"};
+  const auto ask = [&](std::string_view key) {
+    if (!report.has(key) && !(model_known && key.starts_with("model."))) report.ask(key, because);
+  };
+  for (const std::string_view key : kAsked) ask(key);
+  const Json positions = report.at("model.position_embedding_type");
+  if (positions.is_null() || positions == "learned_absolute") ask("model.max_position_embeddings");
+  if (!report.has("model.num_experts")) return;
+  ask("model.moe_router_topk");
+  // Recipes state another degree than the tensor size, which is Megatron-LM's default: NVIDIA-NeMo/Megatron-Bridge,
+  // src/megatron/bridge/recipes, expert_tensor_parallel_size.
+  if (report.whole("parallelism.tensor").value_or(1) > 1) ask("parallelism.expert_tensor");
+}
+
+}  // namespace foretoken::io::launch

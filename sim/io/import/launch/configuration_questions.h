@@ -1,0 +1,14 @@
+// The questions about a configuration that only a program or a recipe holds.
+#pragma once
+
+#include <string>
+
+#include "sim/io/import/launch/report.h"
+
+namespace foretoken::io::launch {
+
+/// Asks for the facts that a scenario needs, and for those that change its memory or time most, where the report has
+/// none. `model_known`: a name stands for the sizes of the model.
+void ask_for_configuration(bool model_known, const std::string& because, Report& report);
+
+}  // namespace foretoken::io::launch
