@@ -175,7 +175,7 @@ TEST(ReadNanotron, UnknownSectionsAreRefused) {
   EXPECT_EQ(with(R"("lighteval": {"tasks": "a"}, "dataset_logs": {"a": "1"})"), "");
 }
 
-Report read_experts(const std::string& experts, const std::string& parallel) {
+Report read_nanotron_experts(const std::string& experts, const std::string& parallel) {
   Findings findings;
   Launch launch;
   launch.sets = {"cluster=dgx-h100-ndr"};
@@ -189,7 +189,7 @@ Report read_experts(const std::string& experts, const std::string& parallel) {
   return report;
 }
 
-std::string refusals_of(const Report& report) {
+std::string refused_settings(const Report& report) {
   std::string refused;
   for (const Refused& one : report.refused) refused += one.setting + ";";
   return refused;
@@ -197,13 +197,13 @@ std::string refusals_of(const Report& report) {
 
 // src/nanotron/config/models_config.py, MoEConfig; src/nanotron/models/qwen.py; src/nanotron/nn/moe.py.
 TEST(ReadNanotron, ExpertsOfItsQwenAreRead) {
-  const Report plain = read_experts("is_qwen2_config: true, moe_config: {num_experts: 8, top_k: 2}", "");
+  const Report plain = read_nanotron_experts("is_qwen2_config: true, moe_config: {num_experts: 8, top_k: 2}", "");
   EXPECT_TRUE(plain.complete()) << plain.json().dump();
   EXPECT_EQ(plain.whole("model.num_experts"), 8);
   EXPECT_EQ(plain.whole("model.moe_router_topk"), 2);
   EXPECT_EQ(plain.whole("model.moe_ffn_hidden_size"), 1024);
   EXPECT_EQ(plain.whole("parallelism.expert_tensor"), 2) << "each expert is split";
-  const Report grouped = read_experts(
+  const Report grouped = read_nanotron_experts(
       "is_qwen2_config: true, moe_config: {num_experts: 8, top_k: 2, moe_intermediate_size: 512, "
       "enable_shared_expert: true, shared_expert_intermediate_size: 768, layers: [-1], "
       "token_dispatcher_type: alltoall}",
@@ -212,12 +212,13 @@ TEST(ReadNanotron, ExpertsOfItsQwenAreRead) {
   EXPECT_EQ(grouped.whole("model.moe_ffn_hidden_size"), 512);
   EXPECT_EQ(grouped.whole("model.moe_shared_expert_intermediate_size"), 768);
   EXPECT_EQ(grouped.whole("parallelism.expert_tensor"), 1) << "each rank has its experts whole";
-  EXPECT_EQ(refusals_of(read_experts("is_qwen2_config: true, moe_config: {num_experts: 8, layers: [1, 3]}",
-                                     ", moe_layer_recompute: true")),
+  EXPECT_EQ(refused_settings(read_nanotron_experts(
+                "is_qwen2_config: true, moe_config: {num_experts: 8, layers: [1, 3]}", ", moe_layer_recompute: true")),
             "parallelism.moe_layer_recompute;model.model_config.moe_config.layers;");
-  EXPECT_EQ(refusals_of(read_experts("is_qwen2_config: true, moe_config: {num_experts: 8, mystery: 3}", "")),
-            "model.model_config.moe_config.mystery;");
-  EXPECT_FALSE(read_experts("is_qwen2_config: true, moe_config: null", "").has("model.num_experts"));
+  EXPECT_EQ(
+      refused_settings(read_nanotron_experts("is_qwen2_config: true, moe_config: {num_experts: 8, mystery: 3}", "")),
+      "model.model_config.moe_config.mystery;");
+  EXPECT_FALSE(read_nanotron_experts("is_qwen2_config: true, moe_config: null", "").has("model.num_experts"));
 }
 
 // examples/moe/moe.py; ranks of experts: src/nanotron/parallel/context.py.
@@ -225,18 +226,18 @@ TEST(ReadNanotron, ExpertsOfItsExampleHaveTwoProducts) {
   const std::string experts =
       "is_llamoe_config: true, moe_num_experts: 4, num_experts_per_tok: 1, "
       "moe_capacity_factor: 1";
-  const Report report = read_experts(experts, "");
+  const Report report = read_nanotron_experts(experts, "");
   EXPECT_TRUE(report.complete()) << report.json().dump();
   EXPECT_EQ(report.at("model.activation"), Json("gelu"));
   EXPECT_EQ(report.whole("parallelism.expert_tensor"), 2);
-  EXPECT_THAT(refusals_of(read_experts(experts, ", expert_parallel_size: 2")),
+  EXPECT_THAT(refused_settings(read_nanotron_experts(experts, ", expert_parallel_size: 2")),
               HasSubstr("parallelism.expert_parallel_size;"))
       << "they repeat the sequences of their data rank";
 }
 
 TEST(ReadNanotron, EveryKeyAboutCommunicationStandsInTheAnswer) {
   for (const char* value : {"true", "false"})
-    EXPECT_TRUE(read_experts("is_llama_config: true", std::string(", tp_linear_async_communication: ") + value)
+    EXPECT_TRUE(read_nanotron_experts("is_llama_config: true", std::string(", tp_linear_async_communication: ") + value)
                     .names("parallelism.tp_linear_async_communication"))
         << value;
 }

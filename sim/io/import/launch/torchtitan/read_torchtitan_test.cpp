@@ -203,7 +203,8 @@ TEST(ReadTorchtitan, PrimusNamesTheFilesAndKeysThatAreNotRead) {
       "    overrides:\n      file_sink_level: DEBUG\n      training: {local_batch_size: 1, seq_len: 2048}\n"
       "      primus_turbo: {enable_primus_turbo: true, enable_attention_float8: true}\n",
       "a.yaml");
-  for (const char* name : {"our_trainer.yaml", "primus_turbo", "primus_turbo.enable_attention_float8", "file_sink_level"})
+  for (const char* name :
+       {"our_trainer.yaml", "primus_turbo", "primus_turbo.enable_attention_float8", "file_sink_level"})
     EXPECT_TRUE(report.names(name)) << name;
 }
 
