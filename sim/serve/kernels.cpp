@@ -95,6 +95,25 @@ cost::FoundExperts expert_layers(const Service& service) {
   return cost::experts_or_stand_in(service.engine.experts, precision, service.laws->experts);
 }
 
+const cost::EngineProductsLaw* products_law(Precision precision, const Service& service) {
+  if (!service.laws) return nullptr;
+  const auto engine = service.laws->products.find(service.engine.products);
+  if (engine == service.laws->products.end()) return nullptr;
+  const auto law = engine->second.find(precision);
+  return law == engine->second.end() ? nullptr : &law->second;
+}
+
+namespace {
+
+// Products of a batch, as those of experts, are other kernels.
+Seconds gemm_time_of_engine(const GemmShape& shape, const Service& service) {
+  const Seconds time = cost::gemm_time(shape, service.profile);
+  const cost::EngineProductsLaw* const law = shape.batch == 1 ? products_law(shape.precision, service) : nullptr;
+  return law == nullptr ? time : cost::engine_product_time(time, shape.m, *law);
+}
+
+}  // namespace
+
 // Weights of 8 or 4 bits are widened inside the product. It computes as in 16 bits, and reads fewer bytes:
 //
 //   t = max(t16 - (bytes16 - bytes) / rate, bytes / rate, m / 4096 x t16 of 4096 rows)
@@ -112,7 +131,7 @@ Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Se
                                       .choices = service.model.experts ? service.model.experts->count : 0,
                                       .weight_bytes = weight_bytes(precision)},
                                      *experts);
-  const Seconds time = cost::gemm_time(shape, profile);
+  const Seconds time = gemm_time_of_engine(shape, service);
   if (!is_weight_only(precision)) return time;
   const double weights = real(shape.n) * real(shape.k) * real(shape.batch);
   const BytesPerSecond rate = profile.memory_bound.efficiency * profile.memory_bound.bandwidth;

@@ -48,6 +48,9 @@ enum class CacheReading : std::uint8_t {
 /// engine or the GPU has none in the service's precision, or the service chose kernels (moe.backend).
 [[nodiscard]] cost::FoundExperts expert_layers(const Service& service);
 
+/// Returns the law of the engine's own products with such operands; nullptr where the profile's law counts.
+[[nodiscard]] const cost::EngineProductsLaw* products_law(Precision precision, const Service& service);
+
 /// Time of one product whose weights have the service's precision. The shape's own precision is that of its operands.
 [[nodiscard]] Seconds product_time(const GemmShape& shape, WeightPrecision precision, const Service& service);
 

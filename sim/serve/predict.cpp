@@ -213,6 +213,20 @@ void assume_products_and_attention(const Service& service, std::vector<std::stri
                           service.cluster.gpu.name));
 }
 
+/// Says where the engine's products in 8 or 4 bits have no law of their own, or that of another GPU.
+void assume_engine_products(const Service& service, std::vector<std::string>& assumptions) {
+  const Precision computed = computes_in(service.precision, service.profile);
+  const std::string& engine = service.engine.products;
+  if (engine.empty() || bytes_per_element(computed) >= 2) return;
+  const cost::EngineProductsLaw* const law = products_law(computed, service);
+  if (law == nullptr)
+    assumptions.push_back(fmt::format("products in {} take the times of the profile: there is no law of {}'s on {}",
+                                      name_of(service.precision), engine, service.cluster.gpu.name));
+  else if (law->evidence.provenance == cost::Provenance::kScaled)
+    assumptions.push_back(fmt::format("products in {} have {}'s law of {}: {}", name_of(service.precision), engine,
+                                      law->evidence.scaled_from, law->evidence.source));
+}
+
 /// Most expert ranks of the tables that the laws of whole layers were fitted on.
 constexpr int kMostExpertRanks = 8;
 
@@ -253,6 +267,7 @@ void assume_experts(const Service& service, std::vector<std::string>& assumption
     assumptions.emplace_back("products of latent attention have weights of 16 bits, as NVIDIA's checkpoints in nvfp4");
   if (!service.model.experts) return;
   assume_expert_layers(service, assumptions);
+  assume_engine_products(service, assumptions);
   const cost::NarrowExpertsLaw* law = experts_law(service);
   if (service.precision == WeightPrecision::kMxfp4 && law == nullptr)
     assumptions.push_back(

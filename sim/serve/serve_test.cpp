@@ -180,6 +180,24 @@ TEST(Serve, AnEnginesOwnDecodeKernelsAreTakenWhereTheyWereFitted) {
   EXPECT_NEAR(time(), of_gpu / 4, 1e-3 * of_gpu) << "without laws of 8 bits the engine's own of 16";
 }
 
+TEST(Serve, AnEnginesOwnProductsAreTakenInThePrecisionThatTheyWereFittedIn) {
+  Service service = small_service();
+  service.laws.emplace().products["sglang"][Precision::kBf16] = {.knots = {{1, microseconds(5), 2}}};
+  GemmShape shape{.m = 8, .n = 4096, .k = 4096};
+  const auto time = [&] { return product_time(shape, WeightPrecision::kBf16, service).value(); };
+  const double of_profile = time();
+  service.engine.products = "sglang";
+  EXPECT_NEAR(time(), 5e-6 + 2 * of_profile, 1e-12);
+  shape.batch = 4;
+  const double of_experts = time();
+  service.engine.products = "";
+  EXPECT_EQ(of_experts, time()) << "products of a batch are other kernels";
+  shape = {.m = 8, .n = 4096, .k = 4096, .precision = Precision::kFp16};
+  const double other = time();
+  service.engine.products = "sglang";
+  EXPECT_EQ(time(), other) << "no law of fp16";
+}
+
 TEST(Serve, QueryHeadsOfAGroupReadThroughTheL2Cache) {
   Service service = small_service();
   const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};

@@ -189,14 +189,13 @@ struct Checking {
   }
 };
 
-/// Returns the profile of brief runs: without sustained factors.
+}  // namespace
+
 cost::Profile of_brief_runs(cost::Profile profile) {
   for (auto& [precision, gemm] : profile.gemm) std::visit([](auto& law) { law.sustained_factor = 1; }, gemm.law);
   profile.attention.sustained_factor = 1;
   return profile;
 }
-
-}  // namespace
 
 ErrorSummary summarised(const std::vector<double>& predicted_over_measured) {
   if (predicted_over_measured.empty()) return {};

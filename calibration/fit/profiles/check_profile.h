@@ -41,6 +41,9 @@ struct ProfileCheck {
 [[nodiscard]] ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples,
                                          const cost::ServingLaws* serving = nullptr);
 
+/// Returns the profile of brief runs: without sustained factors.
+[[nodiscard]] cost::Profile of_brief_runs(cost::Profile profile);
+
 /// Sums up the errors. Precondition: every number is above 0.
 [[nodiscard]] ErrorSummary summarised(const std::vector<double>& predicted_over_measured);
 

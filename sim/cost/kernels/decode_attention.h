@@ -11,6 +11,7 @@
 
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
+#include "sim/cost/kernels/engine_products.h"
 #include "sim/cost/kernels/expert_layer.h"
 #include "sim/cost/kernels/narrow_experts.h"
 #include "sim/cost/kernels/small_all_reduce.h"
@@ -70,6 +71,7 @@ struct ServingLaws {
   std::optional<NarrowExpertsLaw> mxfp4_experts{};   ///< by the kernels that engines choose on this GPU
   std::optional<NarrowExpertsLaw> marlin_experts{};  ///< the same experts by Marlin's kernels
   EngineExperts experts{};                           ///< whole layers of experts, by the engine
+  EngineProducts products{};                         ///< products that differ from the profile's, by the engine
   EngineAllReduces all_reduces{};                    ///< empty: NCCL is used
 };
 

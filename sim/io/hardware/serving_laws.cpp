@@ -167,6 +167,43 @@ cost::EngineExperts read_expert_layers(const Node& node) {
   return laws;
 }
 
+cost::ProductsOfRows read_products_of_rows(const Node& node) {
+  node.allow_only({"rows", "launch_us", "factor"});
+  return {.rows = node.whole("rows"),
+          .launch = microseconds(node.number("launch_us", kMicroseconds)),
+          .factor = node.number("factor", {.low = 0.01, .high = 100})};
+}
+
+cost::EngineProductsLaw read_engine_products_law(const Node& node) {
+  node.allow_only({"knots", "provenance", "scaled_from", "source", "samples", "held_out", "median_error", "p90_error"});
+  cost::EngineProductsLaw law;
+  for (const Node& knot : node.array("knots")) law.knots.push_back(read_products_of_rows(knot.as_object()));
+  const auto not_rising = [](const cost::ProductsOfRows& one, const cost::ProductsOfRows& next) {
+    return one.rows >= next.rows;
+  };
+  if (law.knots.empty() || std::ranges::adjacent_find(law.knots, not_rising) != law.knots.end()) {
+    node.complain("knots", "expected one knot or more, with rising rows");
+    law.knots = {cost::ProductsOfRows{}};
+  }
+  law.evidence = read_law_evidence(node);
+  return law;
+}
+
+/// Reads the laws of products: by the engine, by the precision.
+cost::EngineProducts read_engine_products(const Node& node) {
+  node.allow_only({"trt-llm", "vllm", "sglang"});
+  cost::EngineProducts laws;
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
+    const auto engine = node.find_object(name_of(kernels));
+    if (!engine) continue;
+    engine->allow_only({"bf16", "fp8", "fp8_block", "nvfp4"});
+    for (const Precision precision : {Precision::kBf16, Precision::kFp8, Precision::kFp8Block, Precision::kNvfp4})
+      if (const auto law = engine->find_object(name_of(precision)))
+        laws[std::string(name_of(kernels))][precision] = read_engine_products_law(*law);
+  }
+  return laws;
+}
+
 cost::SmallAllReduce read_small_all_reduce(const Node& node) {
   node.allow_only({"ranks", "bytes", "us"});
   cost::SmallAllReduce table{.ranks = static_cast<int>(node.whole("ranks", {.low = 2, .high = 1024}))};
@@ -187,8 +224,8 @@ std::string read_decode_engine(const Node& node, std::string_view key, const std
 }
 
 cost::ServingLaws read_serving_laws(const Node& node) {
-  node.allow_only(
-      {"gpu", "decode_attention", "l2_cache", "experts", "mxfp4_experts", "marlin_experts", "small_all_reduce"});
+  node.allow_only({"gpu", "decode_attention", "l2_cache", "experts", "products", "mxfp4_experts", "marlin_experts",
+                   "small_all_reduce"});
   cost::ServingLaws laws{.gpu = node.text("gpu")};
   read_decode(node.object("decode_attention"), laws);
   if (const auto cache = node.find_object("l2_cache")) {
@@ -197,6 +234,7 @@ cost::ServingLaws read_serving_laws(const Node& node) {
     (void)cache->text("source");
   }
   if (const auto experts = node.find_object("experts")) laws.experts = read_expert_layers(*experts);
+  if (const auto products = node.find_object("products")) laws.products = read_engine_products(*products);
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
   if (const auto sums = node.find_object("small_all_reduce")) {

@@ -157,14 +157,44 @@ TEST(ServingLaws, LayersOfExpertsAreWithinFifteenPercentOfHeldOutRows) {
   EXPECT_GE(fitted, 70);
 }
 
-TEST(ServingLaws, WrongLayersOfExpertsAreNamed) {
-  const auto complaints = [](std::string_view experts) {
-    return complaints_of(
-        std::string(R"({"gpu": "g", "decode_attention": {"cache_16_bit": {"launch_us": 1, "gb_per_s": 1, "step_us": 1,
-          "sharpness": 1, "provenance": "assumed", "source": "s"}}, "experts": )") +
-            std::string(experts) + "}",
-        [](const Node& root) { (void)read_serving_laws(root); });
+/// Complaints about a file with this value of one more key.
+std::string complaints_with(std::string_view key, std::string_view value) {
+  return complaints_of(
+      std::string(R"({"gpu": "g", "decode_attention": {"cache_16_bit": {"launch_us": 1, "gb_per_s": 1, "step_us": 1,
+        "sharpness": 1, "provenance": "assumed", "source": "s"}}, ")") +
+          std::string(key) + "\": " + std::string(value) + "}",
+      [](const Node& root) { (void)read_serving_laws(root); });
+}
+
+TEST(ServingLaws, ProductsOfAnEngineAreWithinFifteenPercentOfHeldOutOnes) {
+  int fitted = 0;
+  for (const std::string& name : list_names(kServingLaws))
+    for (const auto& [engine, laws] : shipped_laws(name).products)
+      for (const auto& [precision, law] : laws) {
+        SCOPED_TRACE(name + ", " + engine);
+        if (law.evidence.provenance != cost::Provenance::kFitted) continue;
+        ++fitted;
+        EXPECT_LE(law.evidence.median_error, 0.15);
+        EXPECT_GT(law.evidence.held_out, 1000);
+      }
+  EXPECT_EQ(fitted, 14) << "three precisions on four GPUs, and fp8 on two";
+}
+
+TEST(ServingLaws, WrongProductsAreNamed) {
+  const auto complaints = [](std::string_view knots) {
+    return complaints_with("products", R"({"sglang": {"fp8": {"provenance": "assumed", "source": "s", "knots": )" +
+                                           std::string(knots) + "}}}");
   };
+  EXPECT_EQ(complaints(R"([{"rows": 1, "launch_us": 0, "factor": 1}])"), "");
+  EXPECT_EQ(complaints("[]"), "t.json: /products/sglang/fp8/knots: expected one knot or more, with rising rows\n");
+  EXPECT_NE(complaints(R"([{"rows": 9, "launch_us": 0, "factor": 1}, {"rows": 9, "launch_us": 0, "factor": 1}])"), "");
+  EXPECT_NE(complaints(R"([{"rows": 0, "launch_us": 0, "factor": 1}])"), "");
+  EXPECT_NE(complaints(R"([{"rows": 1, "launch_us": 0, "factor": 0}])"), "");
+  EXPECT_NE(complaints_with("products", R"({"sglang": {"int8": {}}})"), "");
+}
+
+TEST(ServingLaws, WrongLayersOfExpertsAreNamed) {
+  const auto complaints = [](std::string_view experts) { return complaints_with("experts", experts); };
   EXPECT_EQ(complaints(R"({"vllm": {"bf16": {}}})"),
             "t.json: /experts/vllm/bf16/one_rank: expected one_rank or spread, found neither\n");
   EXPECT_NE(complaints(R"({"tgi": {}})"), "");

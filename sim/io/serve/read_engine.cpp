@@ -178,7 +178,8 @@ serve::Engine read_engine(const Node& node) {
   engine.name = node.text("name");
   if (!has_old_all_reduce(node, engine.name))
     node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "decode_attention", "experts",
-                     "xqa_group_sizes", "fused_head_dims", "int8_mode", "numbers", "no_interval", "assumptions"});
+                     "products", "xqa_group_sizes", "fused_head_dims", "int8_mode", "numbers", "no_interval",
+                     "assumptions"});
   engine.description = node.find_text("description").value_or("");
   engine.source = node.find_text("source").value_or("");
   read_batching(node.object_or_empty("batching"), engine);
@@ -186,6 +187,7 @@ serve::Engine read_engine(const Node& node) {
   engine.all_reduce = read_all_reduce(node, engine.all_reduce);
   engine.decode_attention = read_decode_engine(node, "decode_attention", engine.decode_attention);
   engine.experts = read_decode_engine(node, "experts", engine.experts);
+  engine.products = read_decode_engine(node, "products", engine.products);
   engine.xqa_group_sizes = read_kernel_sizes(node, "xqa_group_sizes", "XQA kernels");
   engine.fused_head_dims = read_kernel_sizes(node, "fused_head_dims", "fused attention");
   engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));
