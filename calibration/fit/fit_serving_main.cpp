@@ -19,6 +19,7 @@
 #include "calibration/fit/laws/split_decode.h"
 #include "calibration/fit/run_main.h"
 #include "calibration/import/import.h"
+#include "sim/base/error.h"
 
 namespace foretoken::fit {
 namespace {
@@ -223,15 +224,20 @@ int run(int argc, char** argv) {
   std::vector<std::string> files;
   app.add_option("--gpu", gpu, "name of the GPU")->required();
   app.add_option("--gb-per-s", bandwidth, "memory bandwidth of the datasheet")->required();
-  app.add_option("--source", source, "address and revision of the tables");
+  CLI::Option* const address = app.add_option("--source", source, "address and revision of the tables");
   app.add_option("--gpu-law", gpu_law, "engine whose decode kernels give the laws of the GPU: trt-llm, vllm or sglang")
       ->check(CLI::IsMember(engine_names()));
   app.add_option("--others", others, "file of the GPU; its laws of the GPU and parts that no table gives stay");
   CLI::Option* const scale =
       app.add_option("--scale", same_chip, "file of a GPU with the same chip; scales its decode attention");
-  app.add_option("--scale-gb-per-s", chip_bandwidth, "memory bandwidth of that GPU")->needs(scale);
-  app.add_option("TABLES", files, "CSV, or CSV in gzip");
+  CLI::Option* const scale_rate =
+      app.add_option("--scale-gb-per-s", chip_bandwidth, "memory bandwidth of that GPU")->check(CLI::PositiveNumber);
+  CLI::Option* const rows = app.add_option("TABLES", files, "CSV, or CSV in gzip")->needs(address);
+  scale->needs(scale_rate)->excludes(rows);
+  scale_rate->needs(scale);
   CLI11_PARSE(app, argc, argv);
+  if (files.empty() && same_chip.empty())
+    throw ConfigError({{"TABLES", "", "expected tables and --source, or --scale"}});
 
   Json json{{"gpu", gpu}};
   if (!others.empty()) json = json_from(others);

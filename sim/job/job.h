@@ -207,8 +207,8 @@ struct Job {
   [[nodiscard]] int layers_in(Stage stage, Chunk chunk) const;
 };
 
-/// Returns true when other ranks hold the weights of experts than hold all others: expert ranks deal them out, or
-/// tensor ranks do not cut them as the rest. False without experts.
+/// Returns true when experts are sharded over other ranks than the rest: they have expert ranks, or other tensor ranks.
+/// False without experts.
 [[nodiscard]] bool experts_have_own_grid(const Job& job);
 /// Returns the shape that the programs of the job's schedule are built for.
 [[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);

@@ -37,6 +37,15 @@ CacheReading cache_reading(std::int64_t heads, std::int64_t kv_heads, const Serv
   return has_rate && service.cache_bytes == 2 ? CacheReading::kThroughL2 : CacheReading::kFromMemory;
 }
 
+cost::DecodeKernels decode_kernels(const CacheAttention& shape, const Service& service) {
+  const CacheReading reading = cache_reading(shape.heads, shape.kv_heads, service);
+  const std::int64_t readers = reading == CacheReading::kFromMemory ? shape.heads : shape.kv_heads;
+  return {.engine = reading == CacheReading::kShared ? std::string_view(service.engine.decode_attention) : "",
+          .kind = cache_kind(shape, service),
+          .shared = shape.latent ? 1 : shape.heads / readers,
+          .head_dim = shape.head_dim};
+}
+
 // A kernel without shared readings has a block of threads for each query head, which reads the keys and values of its
 // head. The blocks of a group run side by side: the first reads from memory, and all through the L2 cache. Where its
 // rate is not known, all are taken to read from memory. So are those of a cache of 8 bits, which each block widens by
@@ -59,12 +68,7 @@ Seconds cache_attention_time(const CacheAttention& shape, const Service& service
       .value_dim = shape.latent ? 0 : shape.value_dim,
       .cache_bytes = service.cache_bytes,
       .l2 = through_l2 ? Bytes(once * real(shape.heads) / real(shape.kv_heads)) / *service.laws->l2_rate : Seconds(0)};
-  const std::string_view kernels =
-      reading == CacheReading::kShared ? std::string_view(service.engine.decode_attention) : std::string_view();
-  const std::int64_t shared = shape.latent ? 1 : shape.heads / readers;
-  const cost::DecodeLaw* const law = cost::decode_law(
-      *service.laws,
-      {.engine = kernels, .kind = cache_kind(shape, service), .shared = shared, .head_dim = shape.head_dim});
+  const cost::DecodeLaw* const law = cost::decode_law(*service.laws, decode_kernels(shape, service));
   return law == nullptr ? roofline : cost::decode_attention_time(read_once, *law);
 }
 

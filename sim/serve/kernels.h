@@ -30,6 +30,9 @@ enum class CacheReading : std::uint8_t {
 /// Returns the reading of a model's decode kernels, `kv_heads` of them for `heads` query heads.
 [[nodiscard]] CacheReading cache_reading(std::int64_t heads, std::int64_t kv_heads, const Service& service);
 
+/// Returns the kernels of the engine's law of such attention. Only sizes of heads and the kind of cache count.
+[[nodiscard]] cost::DecodeKernels decode_kernels(const CacheAttention& shape, const Service& service);
+
 /// Time of one kernel of attention over the cache, by the law of the GPU where there is one. Otherwise it reads keys
 /// and values once at the rate of other memory-bound kernels.
 [[nodiscard]] Seconds cache_attention_time(const CacheAttention& shape, const Service& service);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/noun.h"
 #include "sim/serve/kernels.h"
 #include "sim/serve/run/simulate.h"
 #include "sim/serve/run/static_batch.h"
@@ -293,11 +294,30 @@ void assume_experts(const Service& service, std::vector<std::string>& assumption
                                           : ""));
 }
 
-/// Says where the decode kernels of the engine have no law of their own.
+/// Returns the heads of decode attention on one GPU of the pool.
+CacheAttention heads_of(const Pool& pool, const model::Transformer& model) {
+  const std::int64_t tensor = pool.degrees.tensor;
+  return {.heads = std::max<std::int64_t>(1, model.heads / tensor),
+          .kv_heads = std::max<std::int64_t>(1, model.kv_heads / tensor),
+          .head_dim = model.head_dim,
+          .latent = model.latent.has_value()};
+}
+
+/// Says where the decode kernels of the engine have no law of their own, or none that was fitted on such heads.
 void assume_decode(const Service& service, std::vector<std::string>& assumptions) {
   const std::string& engine = service.engine.decode_attention;
-  if (!service.laws || engine.empty() || engine == service.laws->decode_kernels) return;
-  if (service.laws->engine_decode.contains(engine)) return;
+  if (!service.laws || engine.empty()) return;
+  for (const Pool& pool : pools_of(service)) {
+    if (service.model.latent) break;  // all heads share one vector
+    const cost::DecodeKernels kernels = decode_kernels(heads_of(pool, service.model), service);
+    if (!cost::is_beyond_engine_laws(*service.laws, kernels)) continue;
+    assumptions.push_back(fmt::format(
+        "attention over the cache takes the nearest law of {}'s kernels: none was fitted on heads of {} with {} "
+        "for each key-value head",
+        engine, kernels.head_dim, with_noun(kernels.shared, "query head")));
+    return;
+  }
+  if (engine == service.laws->decode_kernels || service.laws->engine_decode.contains(engine)) return;
   assumptions.push_back(
       fmt::format("attention over the cache takes the time of {} kernels: no table of {} has those of {}",
                   service.laws->decode_kernels.empty() ? "other" : fmt::format("{}'s", service.laws->decode_kernels),

@@ -15,8 +15,9 @@ namespace {
 
 constexpr double kSharpest = 8;
 constexpr double kFirstFill = 10e-6, kFirstFillBytes = 50e6;  // seconds and bytes where the fit begins
-/// No kernel reads memory faster than the datasheet says, but for small caches that stay in the L2 cache. Heads that
-/// read by themselves share the L2 cache, which gives about twice as much on Hopper (l2_cache in calibration/serving).
+/// The fit may take at most these multiples of the datasheet's bandwidth. Small caches stay in the L2 cache, so a
+/// little more than memory gives is allowed. Heads that read by themselves share the L2 cache, which gives about twice
+/// as much on Hopper (l2_cache in calibration/serving); no fit reached three times.
 constexpr double kMostOfMemory = 1.1, kMostOfL2 = 3;
 constexpr std::int64_t kShortestCache = 1024, kWidestHead = 256;
 

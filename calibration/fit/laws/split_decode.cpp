@@ -24,32 +24,33 @@ constexpr double kPoorMisfit = 0.11, kGainOfSide = 0.25;
 /// A number more must take away this part of the misfit.
 constexpr double kPriceOfForm = 0.05;
 constexpr std::size_t kFewestOfPart = 50;
-/// The last query heads of a group before another kernel. One head runs TensorRT-LLM's masked attention. Its XQA
-/// kernels have tiles of 8, 16 and 32 query heads, and larger groups read for each head.
+/// Query heads of a group after which a cut is tried, in the tables of every engine. The tables of TensorRT-LLM step
+/// there: one head runs its masked attention, and groups above 32 read for each head. A cut must earn its place.
 constexpr std::int64_t kLastOfTile[] = {1, 8, 16, 32};
 constexpr std::int64_t kMostOfTile = 32;
 /// Cuts are compared by brief fits.
 const DecodeSearch kBriefSearch{.most_rows = 250, .launches = {8e-6}, .evaluations = 800};
 
-struct Fitted {
+struct FittedForm {
   cost::DecodeLaw law{};
   double misfit = 0;
 };
 
-Fitted fitted_in_form(const DecodeRows& rows, DecodeForm form, BytesPerSecond bandwidth, const DecodeSearch& search) {
+FittedForm fitted_in_form(const DecodeRows& rows, DecodeForm form, BytesPerSecond bandwidth,
+                          const DecodeSearch& search) {
   const cost::DecodeLaw law = fit_decode_rows(rows, form, bandwidth, search);
   return {law, decode_misfit(rows, law)};
 }
 
 /// Returns the law with the smallest misfit. A form with more numbers must earn them.
-Fitted best_form(const DecodeRows& rows, BytesPerSecond bandwidth, const DecodeSearch& search) {
+FittedForm best_form(const DecodeRows& rows, BytesPerSecond bandwidth, const DecodeSearch& search) {
   const bool may_be_alone =
       std::all_of(rows.begin(), rows.end(), [](const DecodeRow& row) { return row.shared > kMostOfTile; });
-  Fitted best = fitted_in_form(rows, {}, bandwidth, search);
+  FittedForm best = fitted_in_form(rows, {}, bandwidth, search);
   for (const bool each_head : {false, true})
     for (const bool fills : {false, true}) {
       if ((!each_head && !fills) || (each_head && !may_be_alone)) continue;
-      Fitted other = fitted_in_form(rows, {.fills = fills, .each_head = each_head}, bandwidth, search);
+      FittedForm other = fitted_in_form(rows, {.fills = fills, .each_head = each_head}, bandwidth, search);
       if (other.misfit < (1 - kPriceOfForm) * best.misfit) best = std::move(other);
     }
   return best;
@@ -84,7 +85,7 @@ std::vector<Parts> cuts_of(const DecodeRows& rows) {
 
 /// Returns the best cut that is clear, or nothing.
 std::optional<Parts> clear_cut(const DecodeRows& rows, BytesPerSecond bandwidth) {
-  const Fitted whole = best_form(rows, bandwidth, kBriefSearch);
+  const FittedForm whole = best_form(rows, bandwidth, kBriefSearch);
   std::optional<Parts> best;
   double least = std::numeric_limits<double>::infinity();
   for (Parts& parts : cuts_of(rows)) {

@@ -23,13 +23,18 @@ double beyond(const FittedRange& range, std::int64_t value) {
   return std::abs(std::log2(real(value) / real(nearest)));
 }
 
+/// Returns how far the heads lie from the ranges of a law. 0: it holds them.
+double distance_of(const EngineDecodeLaw& law, const DecodeKernels& kernels) {
+  return beyond(law.shared, kernels.shared) + beyond(law.head_dims, kernels.head_dim);
+}
+
 const DecodeLaw* nearest_law(const EngineDecode& laws, CacheKind kind, const DecodeKernels& kernels) {
   const auto found = laws.find(kind);
   if (found == laws.end()) return nullptr;
   const DecodeLaw* nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const EngineDecodeLaw& each : found->second) {
-    const double distance = beyond(each.shared, kernels.shared) + beyond(each.head_dims, kernels.head_dim);
+    const double distance = distance_of(each, kernels);
     if (distance >= least) continue;
     least = distance;
     nearest = &each.law;
@@ -53,6 +58,15 @@ const DecodeLaw* decode_law(const ServingLaws& laws, const DecodeKernels& kernel
     if (const DecodeLaw* const law = law_of(laws.decode, kind); law != nullptr) return law;
   }
   return nullptr;
+}
+
+bool is_beyond_engine_laws(const ServingLaws& laws, const DecodeKernels& kernels) {
+  const auto engine = laws.engine_decode.find(kernels.engine);
+  if (engine == laws.engine_decode.end()) return false;
+  const auto of_kind = engine->second.find(kernels.kind);
+  return of_kind != engine->second.end() && !of_kind->second.empty() &&
+         std::ranges::none_of(of_kind->second,
+                              [&](const EngineDecodeLaw& law) { return distance_of(law, kernels) == 0; });
 }
 
 Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law) {

@@ -25,14 +25,14 @@ namespace foretoken::cost {
 ///
 /// `walk` is the time of one multiprocessor that goes through the keys of its part and then joins the parts. `l2` is
 /// the time of reading keys and values through the L2 cache, where each query head reads those of its group by itself.
-/// `fill` is the time that the first bytes take beyond their share: a small cache has too few parts to fill the memory.
+/// `fill` is the time that the first bytes take beyond their share. Its cause is not known.
 struct DecodeLaw {
   Seconds launch{};
   BytesPerSecond bandwidth{};  ///< its efficiency is included
   Seconds step{};
   double sharpness = 1;    ///< p
   Seconds fill{};          ///< 0: none
-  Bytes fill_bytes{};      ///< that take half of `fill`
+  Bytes fill_bytes{};      ///< with so many bytes half of `fill` is paid
   bool each_head = false;  ///< every query head reads keys and values by itself, so `bytes` counts them for each
   Evidence evidence{};
 };
@@ -53,8 +53,8 @@ struct FittedRange {
 
 /// One law of an engine's own kernels, and the rows that it was fitted on.
 struct EngineDecodeLaw {
-  FittedRange shared{1, 128};      ///< query heads for each key-value head
-  FittedRange head_dims{64, 576};  ///< of a key
+  FittedRange shared{};     ///< query heads for each key-value head
+  FittedRange head_dims{};  ///< numbers of a key
   DecodeLaw law{};
 };
 
@@ -96,6 +96,9 @@ struct DecodeKernels {
 /// hold the heads. Where none holds them, the nearest counts, by the ratios of head dimensions and of query heads.
 /// Where neither the engine nor the GPU has a law of 8 bits, it returns that of 16 bits. Null: no law.
 [[nodiscard]] const DecodeLaw* decode_law(const ServingLaws& laws, const DecodeKernels& kernels);
+
+/// Returns true where the engine has laws of such a cache, and none of them holds the heads.
+[[nodiscard]] bool is_beyond_engine_laws(const ServingLaws& laws, const DecodeKernels& kernels);
 
 /// Returns the time of one layer's decode attention. Precondition: at least one sequence and one cached token each.
 [[nodiscard]] Seconds decode_attention_time(const DecodeShape& shape, const DecodeLaw& law);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 
 namespace foretoken::cost {
 namespace {
@@ -84,6 +85,8 @@ TEST(DecodeAttention, TheLawIsTheFirstThatHoldsTheHeadsOrElseTheNearest) {
     const DecodeLaw* const law = decode_law(laws, each.kernels);
     ASSERT_NE(law, nullptr);
     EXPECT_EQ(law->launch, microseconds(each.launch_us));
+    const bool nearest = std::string_view(each.name).ends_with("nearest");
+    EXPECT_EQ(is_beyond_engine_laws(laws, each.kernels), nearest);
   }
   laws.decode.erase(CacheKind::kNarrow);
   const DecodeLaw* const wider = decode_law(laws, {.engine = "trt-llm", .kind = narrow, .shared = 1, .head_dim = 128});

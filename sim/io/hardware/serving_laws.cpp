@@ -14,7 +14,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr WholeRange kHeads{.low = 1, .high = 1 << 10};  // of a group, and numbers of a head
+constexpr WholeRange kHeads{.low = 1, .high = 1 << 10};  // query heads of a group, or numbers of a head
 
 cost::Provenance read_provenance(const Node& node) {
   return node.one_of<cost::Provenance>("provenance", {{"measured", cost::Provenance::kMeasured},
@@ -47,6 +47,8 @@ cost::DecodeLaw read_decode_law(const Node& node, const std::vector<std::string>
                       .sharpness = node.number("sharpness", {.low = 1, .high = 100})};
   law.fill = microseconds(node.number_or("fill_us", 0, kMicroseconds));
   law.fill_bytes = Bytes(node.number_or("fill_mb", 0, kNonNegative) * 1e6);
+  if ((law.fill.value() > 0) != (law.fill_bytes.value() > 0))
+    node.complain("fill_mb", "expected fill_us and fill_mb above 0, or neither");
   law.each_head = node.boolean_or("each_head", false);
   law.evidence = read_law_evidence(node);
   return law;
@@ -66,7 +68,9 @@ cost::FittedRange read_fitted_range(const Node& node, std::string_view key) {
 
 std::vector<cost::EngineDecodeLaw> read_engine_laws(const Node& node, std::string_view key) {
   std::vector<cost::EngineDecodeLaw> laws;
-  for (const Node& item : node.array(key)) {
+  const std::vector<Node> items = node.array(key);
+  if (items.empty()) node.complain(key, "expected a law or more, found none");
+  for (const Node& item : items) {
     const Node law = item.as_object();
     laws.push_back({.shared = read_fitted_range(law, "shared"),
                     .head_dims = read_fitted_range(law, "head_dims"),

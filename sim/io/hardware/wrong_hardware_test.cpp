@@ -40,6 +40,13 @@ TEST(WrongScenario, Hardware) {
            "precision_recipe": {"fp8_recipe": "blockwise"}})",
        {"/precision_recipe/fp8_recipe: profile \"l40s-48gb\" has no \"blockwise\" matrix products; expected "
         "\"delayed\" or \"tensorwise\""}},
+      {"attention in fp8 by a profile without a causal law",
+       R"({"attention": "flash", "precision": "fp8", "cluster": "dgx-h100-ndr", "precision_recipe": {"attention": "fp8"},
+           "profile": {"base": "h100-sxm5-80gb", "attention": {"fp8": [
+             {"head_dim": 128, "causal": false, "evidence": {"provenance": "assumed", "source": "none"},
+              "forward": {"peak_tflops": 900, "half_length": 500, "tail": 1, "sharpness": 1},
+              "backward": {"peak_tflops": 900, "half_length": 500, "tail": 1, "sharpness": 1}}]}}})",
+       {"/precision_recipe/attention: profile \"h100-sxm5-80gb\" has no laws of attention in fp8; expected \"bf16\""}},
       {"attention in fp8 by a kernel without it",
        R"({"attention": "flash-2", "precision": "fp8", "cluster": "dgx-h100-ndr", "profile": null,
            "precision_recipe": {"attention": "fp8"}})",

@@ -95,7 +95,7 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));
-  } else if (profile.attention.fp8.empty()) {
+  } else if (!cost::has_mask(profile.attention.fp8, /*causal=*/true)) {
     draft.complain(
         pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
   }

@@ -17,7 +17,7 @@ namespace foretoken::model {
 
 /// Counts the tensors that a framework gathers or reduces one by one. Norms and biases are too small to be sharded.
 [[nodiscard]] int stored_matrices(const BlockOps& block);
-/// The part of stored_matrices() that are weights of experts, on whatever ranks they stand.
+/// Counts those of stored_matrices() that are weights of experts, over all expert ranks.
 [[nodiscard]] int stored_expert_matrices(const BlockOps& block);
 
 /// Counts all tensors that a framework stores the block's weights in: matrices, tables, norms and biases. A tied table

@@ -169,11 +169,12 @@ double JobMemory::weight_bytes(double parameters, double narrow) const {
   return job_.recipe.weight_bytes * (parameters - narrow) + model::kNf4Bytes * narrow;
 }
 
-// Counts the gradients of one bucket, and of a second one where experts have a grid of their own.
+// Counts the gradients of one bucket, and of a second one where experts have a grid of their own. A rank that holds its
+// experts alone reduces none of their gradients.
 double JobMemory::largest_buckets(double trained, double of_experts) const {
   const double bucket = gradient_bucket_parameters(replica_group(job_).ranks);
   if (!job::experts_have_own_grid(job_)) return std::min(bucket, trained);
-  return std::min(bucket, trained - of_experts) + std::min(bucket, of_experts);
+  return std::min(bucket, trained - of_experts) + (expert_replicas_ > 1 ? std::min(bucket, of_experts) : 0);
 }
 
 JobMemory::Working JobMemory::working_set(Stage stage, const job::StageContents& contents,

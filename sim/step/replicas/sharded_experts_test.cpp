@@ -104,8 +104,7 @@ TEST(ShardedExperts, OneExpertRankIsTheDenseTreatmentOfTheSameBytes) {
   EXPECT_EQ(units.layers.back().gathered[ShardRanks::kExpertData].parameters, 0);
 }
 
-// The same layer cut in two parts has as many weights and tensors. Four matrices are no experts': qkv, projection,
-// router; an expert has two.
+// The same layer cut in two parts has as many weights and tensors. An expert has two matrices.
 TEST(ShardedExperts, BothPartsOfALayerMakeUpTheWhole) {
   const Units whole = sharded_units(sharded_experts(1)), cut = sharded_units(sharded_experts(4));
   for (std::size_t layer = 0; layer < whole.layers.size(); ++layer) {
@@ -189,6 +188,17 @@ TEST(ShardedExperts, MemoryOfAnExampleByHand) {
   const double all = local_stage_parameters(s, Stage{});
   EXPECT_DOUBLE_EQ(static_memory(deepspeed, Stage{}).weights.value(), 2 * all);
   EXPECT_DOUBLE_EQ(static_memory(deepspeed, Stage{}).gradients.value(), 4 * (shards + 2 * 40e6)) << "two buckets";
+}
+
+TEST(ShardedExperts, ARankWithExpertsOfItsOwnHasNoBucketOfThem) {
+  job::Job s = sharded_experts(kAllExperts);
+  s.runtime.fully_sharded = false;
+  s.optimizer.zero_stage = 2;
+  const LocalParameters parameters(s);
+  const double experts = kSparse * weights_of_expert();
+  const double shards = (parameters.of_stage(Stage{}) - experts) / 16 + experts;
+  const double bucket = gradient_bucket_parameters(replica_group(s).ranks);
+  EXPECT_DOUBLE_EQ(static_memory(s, Stage{}).gradients.value(), 4 * (shards + bucket));
 }
 
 TEST(ShardedExperts, ALayerIsGatheredBeforeItsExpertsAndReducedAfterThem) {
