@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "sim/io/import/launch/report.h"
 
@@ -17,6 +19,7 @@ struct Document {
   const std::filesystem::path& path;
   const std::string& row;  ///< of a file with several runs
   std::optional<std::int64_t> gpus{};
+  std::span<const std::pair<std::string, std::string>> variables{};  ///< of the environment, as the user states them
 
   /// Returns the whole path, with the folders that name the kind of some files.
   [[nodiscard]] std::string place() const;

@@ -49,7 +49,7 @@ bool is_model_config(const Json& document) {
 
 void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
                    Report& report, Findings& findings) {
-  if (read_known_document({document, text, path, launch.row, stated_gpus(launch)}, report)) return;
+  if (read_known_document({document, text, path, launch.row, stated_gpus(launch), launch.variables}, report)) return;
   if (path.extension() == ".json" && is_model_config(document)) {
     return complain(
         findings, path,

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "sim/io/import/launch/settings.h"
+#include "sim/io/import/launch/shell/lexer.h"
+#include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -116,7 +119,69 @@ class Resolver {
   std::set<std::string> used_{};
 };
 
+/// Replaces references by what `value_of` returns for the text between the braces. Where it returns nothing, they stay.
+class Filler {
+ public:
+  using ValueOf = std::function<std::optional<std::string>(std::string_view inside)>;
+  explicit Filler(ValueOf value_of) : value_of_(std::move(value_of)) {}
+
+  void visit(Json& value) {
+    if (value.is_structured()) {
+      for (Json& member : value) visit(member);
+    } else if (value.is_string()) {
+      std::string text = value.get<std::string>();
+      if (fill(text)) value = text == "null" ? Json() : Json(std::move(text));
+    }
+  }
+
+ private:
+  // Begins with the last reference: those inside others come first.
+  bool fill(std::string& text) {
+    bool filled = false;
+    for (std::size_t open = text.rfind("${"); open != text.npos;
+         open = open == 0 ? text.npos : text.rfind("${", open - 1)) {
+      const std::size_t close = text.find('}', open);
+      if (close == text.npos || ++visited_ > kMostReplaced) continue;
+      const auto value = value_of_(std::string_view(text).substr(open + 2, close - open - 2));
+      if (!value) continue;
+      text.replace(open, close - open + 1, *value);
+      filled = true;
+    }
+    return filled;
+  }
+
+  ValueOf value_of_;
+  int visited_ = 0;
+};
+
+// Returns the name in "NAME", "oc.env:NAME" and "oc.env:NAME,default"; empty for other references.
+std::string_view variable_in(std::string_view inside) {
+  constexpr std::string_view kResolver = "oc.env:";
+  if (inside.starts_with(kResolver)) {
+    inside.remove_prefix(kResolver.size());
+    inside = inside.substr(0, inside.find(','));
+  }
+  return std::ranges::all_of(inside, shell::is_of_name) ? inside : std::string_view();
+}
+
 }  // namespace
+
+void fill_in_references(Json& document, std::span<const std::pair<std::string, std::string>> variables) {
+  Filler stated([&](std::string_view inside) -> std::optional<std::string> {
+    const std::string_view name = variable_in(inside);
+    const auto found = std::ranges::find_if(variables, [&](const auto& one) { return one.first == name; });
+    return found == variables.end() || name.empty() ? std::nullopt : std::optional(found->second);
+  });
+  stated.visit(document);
+  resolve_references(document);
+  Filler rest([](std::string_view inside) -> std::optional<std::string> {
+    if (shell::is_unknown(inside)) return shell::unknown_because(shell::why_unknown(inside));
+    const std::string_view name = variable_in(inside);
+    return name.empty() ? shell::unknown_because(fmt::format("${{{}}}, which the file does not state", inside))
+                        : shell::unknown_because(fmt::format("a variable; state it with --env {}=VALUE", name));
+  });
+  rest.visit(document);
+}
 
 std::set<std::string> resolve_references(Json& document) {
   std::vector<std::string> path;

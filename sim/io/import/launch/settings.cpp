@@ -7,6 +7,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -29,7 +30,9 @@ void collect(const Json& value, const std::string& key, std::vector<std::pair<st
   for (const auto& [name, member] : value.items()) collect(member, key.empty() ? name : key + "." + name, leaves);
 }
 
-bool is_open(std::string_view text) { return text == "auto" || text.starts_with("${") || text.starts_with("<"); }
+bool is_open(std::string_view text) {
+  return text == "auto" || text.starts_with("${") || text.starts_with("<") || shell::is_unknown(text);
+}
 
 // fp8, int8, 4bit: the setting is about precision, whatever its name is.
 bool is_type(const std::string& text) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/io/import/launch/arguments.h"
@@ -37,6 +38,10 @@ enum class Unknown : std::uint8_t { kRefused, kByName };
 /// document. A reference that leads nowhere, or to itself, stays as it is. Returns the dotted keys that references lead
 /// to.
 std::set<std::string> resolve_references(Json& document);
+
+/// Replaces "${NAME}" and "${oc.env:NAME}" by the variables that are stated, and then references inside the document.
+/// What stays becomes a text of which nothing is known, with the reason: shell/unknown.h.
+void fill_in_references(Json& document, std::span<const std::pair<std::string, std::string>> variables);
 
 class Settings {
  public:

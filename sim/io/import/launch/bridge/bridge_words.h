@@ -69,6 +69,7 @@ inline constexpr Word kBridgeWords[] = {
     {"model.transformer_impl", "transformer-impl"},
     {"model.cuda_graph_impl", "cuda-graph-impl"},
     {"model.cuda_graph_scope", "cuda-graph-scope"},
+    {"dist.use_tp_pp_dp_mapping", "use-tp-pp-dp-mapping", Form::kSwitch},
     {"train.micro_batch_size", "micro-batch-size"},
     {"train.global_batch_size", "global-batch-size"},
     {"train.rampup_batch_size", "rampup-batch-size"},

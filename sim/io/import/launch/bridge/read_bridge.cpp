@@ -8,7 +8,10 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/bridge/bridge_words.h"
+#include "sim/io/import/launch/bridge/open_values.h"
 #include "sim/io/import/launch/bridge/perf_matrix.h"
+#include "sim/io/import/launch/bridge/precision.h"
+#include "sim/io/import/launch/bridge/sections.h"
 #include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
@@ -20,6 +23,7 @@ namespace foretoken::io::launch::bridge {
 namespace {
 
 constexpr const char *kFused = "kernels are fused as the runtime has them",
+                     *kArranged = "communication is arranged as the runtime does it",
                      *kRecipeDecides = "the recipe that the overrides belong to decides";
 
 /// Keys that no flag stands for.
@@ -38,10 +42,11 @@ constexpr KeyRule kKeys[] = {
      "mixed_precision.fp8_margin mixed_precision.fp8_amax_* mixed_precision.reuse_grad_buf_for_mxfp8_param_ag "
      "model._target_ model.bf16 model.fp16 model.params_dtype* model.pipeline_dtype* model.fp8* model.fp4* "
      "model.glu_linear_offset model.activation_func_clamp_value "
-     "model.activation_func* model.gated_linear_unit model.transformer_layer_spec* model.hf_model_id "
+     "model.activation_func model.activation_func.* model.gated_linear_unit model.transformer_layer_spec* "
+     "model.hf_model_id "
      "model.init_method* model.output_layer_init_method* model.embedding_init_method* model.layernorm_* model.rotary_* "
      "model.rope_* model.yarn_* model.mscale* model.beta_* model.mup_* model.use_mup "
-     "model.original_max_position_embeddings "
+     "model.original_max_position_embeddings model.seq_len_interpolation_factor "
      "model.linear_* model.mamba_* model.use_mamba_mem_eff_path model.kitchen_* model.use_kitchen* model.inference_* "
      "model.mlp_chunks_for_prefill model.perform_initialization model.use_cpu_initialization model.parallel_output "
      "model.should_pad_vocab model.min_offloaded_tensor_size model.cpu_offloading_activations "
@@ -63,9 +68,11 @@ constexpr KeyRule kKeys[] = {
     {"model.apply_rope_fusion model.bias_activation_fusion model.bias_dropout_fusion model.masked_softmax_fusion "
      "model.persist_layer_norm model.fused_* model.gradient_accumulation_fusion model.cross_entropy_* "
      "model.disable_parameter_transpose_cache model.use_te_rng_tracker model.enable_cuda_graph "
-     "model.use_transformer_engine* model.memory_efficient_layer_norm model.batch_p2p_* model.tp_comm_* "
-     "model.overlap_p2p_comm* model.batch_invariant_mode ddp.* comm_overlap.*",
+     "model.use_transformer_engine* model.memory_efficient_layer_norm "
+     "model.batch_invariant_mode",
      kFused},
+    {kDdpReduces, kOverwritten},
+    {"model.batch_p2p_* model.tp_comm_* model.overlap_p2p_comm* ddp.* comm_overlap.*", kArranged},
     {"mixed_precision.first_last_layers_bf16 mixed_precision.num_layers_at_*", "all layers run in fp8"},
     {"mixed_precision.fp8_multi_head_attention", "attention runs in bf16 but for its products"},
     {"mixed_precision.dtype", "MixedPrecisionConfig has no such key; bf16 and fp16 are its switches"},
@@ -109,23 +116,6 @@ void add_experts(const Settings& settings, std::vector<Argument>& arguments) {
     arguments.push_back({"moe-layer-freq", {*layers}, "model.moe_layer_freq"});
 }
 
-// The recipe counts only with a format beside it.
-void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
-  const auto recipe = settings.text({"mixed_precision.fp8_recipe"});
-  if (recipe && settings.has({"mixed_precision.fp8"}))
-    arguments.push_back({"fp8-recipe", {*recipe}, "mixed_precision.fp8_recipe"});
-  // A section is sorted key by key; only a name is read here as a whole.
-  const auto section = settings.document().find("mixed_precision");
-  const bool named = section != settings.document().end() && section->is_string();
-  const std::string name = named ? settings.text({"mixed_precision"}).value_or("") : "";
-  for (const char* type : {"bf16", "fp16"})
-    if (name.starts_with(type)) arguments.push_back({type, {}, "mixed_precision"});
-  if (section != settings.document().end() && !section->is_null()) return;
-  for (const char* type : {"bf16", "fp16"})
-    if (const std::string key = std::string("optimizer.") + type; settings.on({key}))
-      arguments.push_back({type, {}, key});
-}
-
 // The setup of comm_overlap.py writes its settings over those of ddp at the start.
 void drop_overlaps_of_ddp(const Settings& settings, std::vector<Argument>& arguments) {
   for (const char* name : {"overlap_grad_reduce", "overlap_param_gather"}) {
@@ -152,9 +142,13 @@ void add_rest(const Settings& settings, std::vector<Argument>& arguments) {
     if (const auto strategy = settings.text({"ddp.data_parallel_sharding_strategy"}))
       arguments.push_back({"data-parallel-sharding-strategy", {*strategy}, "ddp.data_parallel_sharding_strategy"});
   }
+  // setup.py pads a vocabulary that it takes from the tokenizer (_validate_and_set_vocab_size), not a stated one.
+  if (constexpr const char* kDivisor = "model.make_vocab_size_divisible_by"; !settings.has({"model.vocab_size"}))
+    if (const auto divisor = settings.text({kDivisor}))
+      arguments.push_back({"make-vocab-size-divisible-by", {*divisor}, kDivisor});
   if (settings.has({"model.num_query_groups"}))
     arguments.push_back({"group-query-attention", {}, "model.num_query_groups"});
-  if (settings.on({"mixed_precision.grad_reduce_in_fp32"}))  // they are kept as they are reduced
+  if (settings.on({kSectionReduces}))  // they are kept as they are reduced
     std::erase_if(arguments, [](const Argument& one) { return one.name == "main-grads-dtype"; });
   if (settings.on({"model.cpu_offloading"}))
     arguments.push_back({"cpu-offloading-num-layers",
@@ -223,10 +217,9 @@ void map_overlaps_beside_rows(const Settings& settings) {
   const bool sharded = report.at("parallelism.sequence_parallel") == Json(true);
   if (sharded || !settings.on({"comm_overlap.tp_comm_overlap"}))
     map_switch({"comm_overlap.tp_comm_overlap"}, "overlap.tensor_parallel");
-  const char* const kReduced = "mixed_precision.grad_reduce_in_fp32";
-  const auto text = settings.text({kReduced});
+  const auto text = settings.text({kSectionReduces});
   if (const auto wide = text ? switch_of(*text) : std::nullopt)
-    report.map("precision_recipe.gradients", *wide ? "fp32" : "bf16", kReduced);
+    report.map("precision_recipe.gradients", *wide ? "fp32" : "bf16", kSectionReduces);
 }
 
 // The container beside a perf_matrix holds for every row. Its other keys are sorted as those of a dump.
@@ -265,9 +258,10 @@ bool is_bridge(const Json& document) {
          (document.contains("model") || document.contains("checkpoint") || document.contains("mixed_precision"));
 }
 
-void read_bridge(const Json& document, const std::string& stem, const std::string& row, Report& report) {
+void read_bridge(Json document, const Run& run, Report& report) {
+  fill_in_references(document, run.variables);
   if (document.contains("perf_matrix")) {
-    read_perf_matrix(document, stem, row, report);
+    read_perf_matrix(document, run.stem, run.row, report);
     const bool chosen = std::ranges::none_of(report.asked, [](const Asked& one) { return one.key == "row"; });
     if (chosen && document.contains("ConfigContainer")) map_beside_rows(document.at("ConfigContainer"), report);
     return;
@@ -282,17 +276,22 @@ void read_bridge(const Json& document, const std::string& stem, const std::strin
   // Other keys of these sections are flags of Megatron-LM by the same name, where it has one.
   megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
                                 megatron::SameNamed::kSideNotes, arguments);
+  drop_open_switches(settings, arguments);
   // A proxy of fewer layers states no width: the rest comes from its recipe.
   const bool whole = settings.has({"model.num_layers"}) && settings.has({"model.hidden_size"}) &&
                      settings.has({"model.num_attention_heads"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "Megatron-Bridge";
   map_peft(settings);
+  assume_gradients_of_ddp(settings);
   if (const char* const attention = "mixed_precision.fp8_dot_product_attention"; settings.on({attention}))
     report.map("precision_recipe.attention", "fp8", attention);
+  refuse_multimodal(settings);
+  pass_over_sections_beside(settings);
   settings.sort_rest(kKeys);
+  if (!whole) report.drop_assumptions(kRecipeDecides);
+  ask_for_open_switches(settings);
   if (whole) return;
-  report.drop_assumptions(kRecipeDecides);
   ask_for_adapter("the recipe decides; the default of LoRA is rank 32 beside all linear products", "megatron-lora",
                   report);
   map_switched_off(settings);

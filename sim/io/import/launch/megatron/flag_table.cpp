@@ -84,6 +84,8 @@ constexpr Row kNoted[] = {
     {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
+    {kRankOrderFlag, kRankOrder},
+    {"activation-func-fp8-input-store", kNarrowInput},
     {"train-mode training-phase", "a step of fine-tuning all weights costs what one of pre-training does"},
     {"variable-seq-lengths is-instruction-dataset data-type",
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
@@ -97,7 +99,7 @@ constexpr Row kNoted[] = {
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
      "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
-     "disable-gloo-process-groups outer-dp-sharding-strategy use-tp-pp-dp-mapping "
+     "disable-gloo-process-groups outer-dp-sharding-strategy "
      "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce delay-param-gather no-delay-param-gather "
      "tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "

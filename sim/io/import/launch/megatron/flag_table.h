@@ -29,4 +29,16 @@ struct FlagRule {
 /// Returns true for flags about communication of tensor ranks, which change nothing with one of them.
 [[nodiscard]] bool is_of_tensor_ranks(std::string_view flag);
 
+/// The flag of the other order of ranks, tp-cp-ep-pp-dp (Megatron-Core, parallel_state.py), and what is taken beside
+/// it.
+inline constexpr const char *kRankOrderFlag = "use-tp-pp-dp-mapping",
+                            *kRankOrder =
+                                "it puts the stages of a replica on neighbouring ranks; here data ranks are "
+                                "the neighbours, as by default";
+
+/// What is taken where Megatron-Core keeps the input of the activation function in fp8 for the backward pass
+/// (TransformerConfig, activation_func_fp8_input_store).
+inline constexpr const char* kNarrowInput =
+    "inputs of the activation function are kept in 16 bits, which takes more memory";
+
 }  // namespace foretoken::io::launch::megatron

@@ -61,7 +61,8 @@ void sort_rest(const Flags& flags) {
           setting,
           "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
           from);
-    } else if (is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) {
+    } else if ((is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) ||
+               (argument.name == kRankOrderFlag && report.whole("parallelism.pipeline") == 1)) {
       report.ignore(setting, from);
     } else if (rule->effect == Effect::kIgnored || (rule->effect != Effect::kRead && is_off(argument))) {
       report.ignore(setting, from);
@@ -118,6 +119,7 @@ void drop_defaults_of_open_flags(Report& report) {
     const auto removed =
         std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == open.key && !one.value.empty(); });
     if (removed > 0) report.remove(open.key);
+    if (open.key == "parallelism.virtual_pipeline") report.forget("overlap.p2p");  // it follows from the chunks
   }
 }
 

@@ -31,11 +31,20 @@ void round_up(const Flags& flags, std::int64_t words, std::int64_t multiple, std
         fmt::format("tables have {} rows, a multiple of 128 x tensor, in the place of {}", held, padded));
 }
 
+// A size that is not padded does as well.
+void name_usual_multiple(Report& report) {
+  const auto question = std::ranges::find(report.asked, "model.vocab_size", &Asked::key);
+  const auto tensor = report.whole("parallelism.tensor");
+  if (question == report.asked.end() || !tensor || *tensor < 1 || *tensor > kMostCount) return;
+  question->because += fmt::format("; tables have a multiple of {} x tensor {} = {} rows", kUsualDivisor, *tensor,
+                                   kUsualDivisor * *tensor);
+}
+
 }  // namespace
 
 void pad_vocabulary(const Flags& flags) {
   Report& report = flags.report();
-  if (flags.find(kDivisor) == nullptr) return;
+  if (flags.find(kDivisor) == nullptr) return name_usual_multiple(report);
   const std::int64_t divisor = flags.whole(kDivisor, "model.vocab_size").value_or(0);
   if (divisor < 1 || divisor > kMostCount || divisor == kUsualDivisor) return;
   for (const char* padded : {"padded-vocab-size", "pad-vocab-size-to"})

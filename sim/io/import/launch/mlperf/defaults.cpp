@@ -37,7 +37,8 @@ void add_yaml_defaults(const std::string& text, const std::string& file, Default
   }
 }
 
-// "optim:" with "name: fused_adam" as its first key.
+// "optim:" with "name: fused_adam" as its first key, and its switches of overlaps. A value that is an expression ties
+// the key to a variable.
 void add_optimizer(const std::string& text, const std::string& file, Defaults& defaults) {
   constexpr std::string_view kSection = "optim:\n", kName = "name:";
   const std::size_t section = text.find(kSection);
@@ -46,7 +47,16 @@ void add_optimizer(const std::string& text, const std::string& file, Defaults& d
   if (key == text.npos || text.compare(key, kName.size(), kName) != 0) return;
   const std::size_t begin = text.find_first_not_of(' ', key + kName.size());
   if (begin == text.npos) return;
-  defaults.emplace("optim.name", Default{text.substr(begin, text.find_first_of(" \r\n", begin) - begin), file});
+  const auto word_at = [&](std::size_t at) { return text.substr(at, text.find_first_of(" \r\n", at) - at); };
+  defaults.emplace("optim.name", Default{word_at(begin), file});
+  for (const std::string_view stated : {kGradSyncKey, kParamSyncKey}) {
+    const std::string line = "\n" + text.substr(text.rfind('\n', key) + 1, key - text.rfind('\n', key) - 1) +
+                             std::string(stated.substr(stated.find('.') + 1)) + ": ";
+    const std::size_t at = text.find(line, key);
+    if (at == text.npos) continue;
+    const std::string value = word_at(at + line.size());
+    if (switch_of(value)) defaults.emplace(stated, Default{value, file});
+  }
 }
 
 void add_yaml_folder(const fs::path& folder, Defaults& defaults) {

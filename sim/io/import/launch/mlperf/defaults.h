@@ -15,6 +15,8 @@ struct Default {
 };
 /// Keys of conf/: the length of a sequence, and LoRA's rank.
 inline constexpr std::string_view kLengthKey = "encoder_seq_length", kAdapterKey = "adapter_dim";
+/// Keys of the section optim, which conf/ of LoRA states: the overlap of the exchange of gradients and of weights.
+inline constexpr std::string_view kGradSyncKey = "optim.overlap_grad_sync", kParamSyncKey = "optim.overlap_param_sync";
 /// Stands before the name of a variable that a file of conf/ reads.
 inline constexpr std::string_view kReadMark = "oc.env:";
 

@@ -9,8 +9,10 @@
 #include <initializer_list>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/mlperf/benchmark.h"
+#include "sim/io/import/launch/mlperf/nodes.h"
 #include "sim/io/import/launch/mlperf/rest.h"
 
 namespace foretoken::io::launch::mlperf {
@@ -41,21 +43,15 @@ std::int64_t map_degree(const Settings& settings, Report& report, std::string_vi
   return *value;
 }
 
-struct Machine {
-  std::string_view name, cluster;
-};
-constexpr Machine kMachines[] = {{"DGXH100", "dgx-h100-ndr"}, {"DGXH200", "hgx-h200-ndr"},
-                                 {"DGXB200", "dgx-b200-ndr"}, {"GB200", "gb200-nvl72"},
-                                 {"GB300", "gb300-nvl72"},    {"DGXA100", "dgx-a100-80gb-hdr"}};
+bool changes_nothing(const std::string& missing) {
+  return missing.find("mount") != missing.npos || missing.find("data") != missing.npos;
+}
 
-void map_machine(const std::string& file, Report& report) {
-  for (const Machine& machine : kMachines)
-    if (file.find(machine.name) != file.npos)
-      return report.assume("cluster", machine.cluster, fmt::format("the name of the file says {}", machine.name));
-  if (const std::string_view amd = amd_gpu_in(file); !amd.empty())
-    report.ask("cluster", fmt::format("the name of the file says {}, and GPUs of AMD have no profile here; state a "
-                                      "cluster with --cluster NAME or FILE",
-                                      amd));
+// Returns true where a file of the configuration is not there.
+bool is_incomplete(const shell::Script& script) {
+  return std::ranges::any_of(script.missing, [](const std::string& missing) {
+    return !changes_nothing(std::filesystem::path(missing).filename().string());
+  });
 }
 
 // Names: Cisco/benchmarks/gpt_oss_20b of round 6.0, config_common.sh.
@@ -79,11 +75,7 @@ void map_experts(const Settings& settings, Report& report) {
   if (settings.on({"MOE_EP_A2A_OVERLAP"})) report.map("moe.overlap", true, "MOE_EP_A2A_OVERLAP");
 }
 
-void map_shape(const Settings& settings, Report& report) {
-  const std::int64_t nodes = map_degree(settings, report, "gpus", {"DGXNNODES"});
-  const bool stated = settings.find({"DGXNGPU"}).has_value();
-  const std::int64_t each = stated ? map_degree(settings, report, "gpus", {"DGXNGPU"}) : 8;  // of a DGX
-  report.map("gpus", nodes * each, fmt::format("DGXNNODES {} x DGXNGPU {}", nodes, each));
+void map_shape(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
   const std::int64_t tensor = map_degree(settings, report, "parallelism.tensor", {"TENSOR_MODEL_PARALLEL", "TP"});
   const std::int64_t stages = map_degree(settings, report, "parallelism.pipeline", {"PIPELINE_MODEL_PARALLEL", "PP"});
   const std::int64_t context = map_degree(settings, report, "parallelism.context", {"CONTEXT_PARALLEL", "CP"});
@@ -102,8 +94,10 @@ void map_shape(const Settings& settings, Report& report) {
   const auto minibatch = settings.find({"MINIBS"});
   const auto sequences = minibatch ? whole_of(minibatch->value) : std::nullopt;
   if (!sequences) return report.ask("batch.global", "MINIBS is not set");
-  const double world = static_cast<double>(nodes) * static_cast<double>(each);
-  const double global = static_cast<double>(*sequences) * world / replica;
+  if (!gpus)
+    return report.ask("batch.global",
+                      fmt::format("MINIBS states {} sequences a replica, and the GPUs are open", *sequences));
+  const double world = static_cast<double>(*gpus), global = static_cast<double>(*sequences) * world / replica;
   report.map("batch.global", static_cast<std::int64_t>(std::min(global, 1e12)),
              fmt::format("MINIBS {} x {:g} replicas", *sequences, world / replica));
 }
@@ -135,8 +129,10 @@ void map_switches(const Settings& settings, Report& report) {
     map_switch("parallelism.sequence_parallel", {"SEQ_PARALLEL", "SP"}, false);
   else
     report.assume("parallelism.sequence_parallel", false, "one tensor rank has nothing to share");
-  map_switch("overlap.grad_reduce", {"OVERLAP_GRAD_REDUCE", "OVERLAP_GRAD_SYNC", "DDP_OVERLAP_GRAD_REDUCE"}, true);
-  map_switch("overlap.param_gather", {"OVERLAP_PARAM_GATHER", "OVERLAP_PARAM_SYNC", "DDP_OVERLAP_PARAM_GATHER"}, true);
+  map_switch("overlap.grad_reduce",
+             {"OVERLAP_GRAD_REDUCE", "OVERLAP_GRAD_SYNC", "DDP_OVERLAP_GRAD_REDUCE", kGradSyncKey}, true);
+  map_switch("overlap.param_gather",
+             {"OVERLAP_PARAM_GATHER", "OVERLAP_PARAM_SYNC", "DDP_OVERLAP_PARAM_GATHER", kParamSyncKey}, true);
   if (chunked)
     map_switch("overlap.p2p", {"OVERLAP_P2P_COMM", "OVERLAP_P2P"}, true);
   else
@@ -152,6 +148,9 @@ void map_switches(const Settings& settings, Report& report) {
     report.assume("optimizer.zero_stage", 0, *plain);
   else if (sharding)
     write(report, "optimizer.zero_stage", distributed ? 1 : 0, *sharding);
+  else if (const auto optimizer = report.has("training") ? settings.find({"optim.name"}) : std::nullopt)
+    report.assume("optimizer.zero_stage", 1,
+                  fmt::format("default of the submission: {} is {}", optimizer->from, printable(optimizer->value, 60)));
   else
     report.assume("optimizer.zero_stage", 1, kDefaultOfRecipe);
   const bool embedding = settings.on({"ASYM_PP_EMBED"}), head = settings.on({"ASYM_PP_LOSS"});
@@ -164,12 +163,11 @@ void map_switches(const Settings& settings, Report& report) {
 }
 
 // conf/megatron_gpt_peft_tuning_config.yaml: activation_func_fp8_input_store, in round 4.0 fp8_activation_input_store.
-// Megatron-Core keeps the input of SwiGLU in fp8 for the backward pass (TransformerConfig).
 void note_narrow_activations(const Settings& settings, Report& report) {
   const auto stated = settings.find({"FP8_ACTIVATION", "FP8_ACT"});
   if (!stated) return;
   if (settings.on({"FP8_ACTIVATION", "FP8_ACT"}))
-    report.approximate(stated->from, "inputs of the activation function are kept in 16 bits, which takes more memory");
+    report.approximate(stated->from, megatron::kNarrowInput);
   else
     report.ignore(stated->from, "");
 }
@@ -234,6 +232,12 @@ void map_layers_on_the_host(const Settings& settings, Report& report) {
   if (!layers || *layers < 1)
     return report.refuse(stated->from, "CPU_OFFLOADING_NUM_LAYERS states no layers whose activations move to the host");
   report.map("offload.activations", {{"to", "cpu"}, {"layers", *layers}}, stated->from + ", " + number->from);
+}
+
+// conf/custom.yaml: use_tp_pp_dp_mapping. One stage has one order.
+void note_rank_order(const Settings& settings, Report& report) {
+  constexpr const char* kMapping = "TP_PP_DP_MAPPING";
+  if (settings.on({kMapping}) && report.whole("parallelism.pipeline") == 1) report.ignore(kMapping, "");
 }
 
 void map_recompute(const Settings& settings, Report& report) {
@@ -313,7 +317,7 @@ void ask_for_recipe(Report& report) {
 void refuse_missing(const shell::Script& script, Report& report) {
   for (const std::string& missing : script.missing) {
     const std::string name = std::filesystem::path(missing).filename().string();
-    if (name.find("mount") != name.npos || name.find("data") != name.npos) {
+    if (changes_nothing(name)) {
       report.ignore(printable(name, 80), "not there");
     } else {
       report.refuse(printable(name, 80), "incomplete: the script reads this file, and it is not there");
@@ -335,13 +339,13 @@ void read_mlperf(const shell::Script& script, const std::filesystem::path& path,
   if (refuse_other_benchmark(settings, whole, report)) return;
   const bool known = map_benchmark(settings, whole, !script.missing.empty(), report);
   if (report.has("training")) add_lora_defaults(whole, script, defaults);
-  map_machine(path.filename().string(), report);
-  map_shape(settings, report);
+  map_shape(settings, map_nodes(settings, path.filename().string(), is_incomplete(script), report), report);
   map_switches(settings, report);
   map_precision(settings, report);
   map_graph_variables(settings, report);
   map_recompute(settings, report);
   map_layers_on_the_host(settings, report);
+  note_rank_order(settings, report);
   map_runtime(whole, report);
   if (!settings.find({"MINIBS"}) || !settings.find({"MICRO_BATCH_SIZE", "MBS", "TENSOR_MODEL_PARALLEL", "TP"}))
     report.refuse("variables",

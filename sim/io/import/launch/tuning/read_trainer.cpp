@@ -21,7 +21,7 @@ namespace foretoken::io::launch::tuning {
 namespace {
 
 constexpr KeyRule kTrainerKeys[] = {
-    {"freeze_vit freeze_aligner", "a multimodal model", true},
+    {"freeze_vit freeze_aligner", kMultimodal, true},
     {"freeze_vision_tower freeze_multi_modal_projector freeze_language_model",
      "it counts for multimodal models only; files with every argument hold it"},
     {"use_kt kt_*", "experts on the CPU (KTransformers)", true},
@@ -39,7 +39,7 @@ constexpr KeyRule kTrainerKeys[] = {
     {"quantization_type", "the type of 4-bit weights is NF4"},
     {"train_mm_proj_only tune_mm_mlp_adapter freeze_mm_mlp_adapter pretrain_mm_mlp_adapter vision_tower mm_projector* "
      "mm_vision* image_folder image_tower",
-     "a multimodal model", true},
+     kMultimodal, true},
     {"quantization_bit* use_unsloth* shift_attn mixture_of_depths use_mod", "kernels or layers of its own", true},
     {"config config_file config_path", "its file may hold further arguments", true},
     {"use_unsloth_gc enable_liger_kernel flash_attn use_flash_attn* use_flash_attention* use_liger* torch_compile* "

@@ -61,4 +61,7 @@ inline constexpr std::string_view kNoEffectKeys =
 /// DoRA beside adapters takes norms of weights in every pass: arXiv 2402.09353.
 inline constexpr const char* kDora = "DoRA, which scales the columns of each weight";
 
+/// Models of images, video or sound beside text.
+inline constexpr const char* kMultimodal = "a multimodal model";
+
 }  // namespace foretoken::io::launch::tuning
