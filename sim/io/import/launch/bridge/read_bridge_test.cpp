@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -150,6 +152,126 @@ TEST(ReadBridge, WhatTheRecipeDecidesIsAskedForAtOnce) {
   EXPECT_FALSE(asks(read_test_launch(run + "expert_tensor_parallel_size: 1, " + experts, "proxy.yaml"),
                     "parallelism.expert_tensor"));
   EXPECT_FALSE(asks(read_test_launch(run + "seq_length: 2048}\n", "proxy.yaml"), "model.moe_router_topk"));
+}
+
+Report read_whole(const std::string& model, const std::string& rest,
+                  const std::vector<std::pair<std::string, std::string>>& variables = {}) {
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr"};
+  launch.variables = variables;
+  Report report = read_launch_text(
+      "train: {train_iters: 10, global_batch_size: 8, micro_batch_size: 1}\n"
+      "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, seq_length: 128, " +
+          model + "}\n" + rest,
+      "a.yaml", launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+std::string question_of(const Report& report, const std::string& key) {
+  const auto found = std::ranges::find(report.asked, key, &Asked::key);
+  return found == report.asked.end() ? "" : found->because;
+}
+
+TEST(ReadBridge, TheModelStatesThePrecisionWithoutASection) {
+  const char* const kGradients = "precision_recipe.gradients";
+  const Report alone = read_whole("bf16: true", "");
+  EXPECT_EQ(alone.at("precision"), Json("bf16"));
+  EXPECT_EQ(alone.at(kGradients), Json("fp32"));
+  EXPECT_EQ(read_whole("bf16: true", "mixed_precision: null\n").at(kGradients), Json("bf16"));
+  EXPECT_EQ(read_whole("bf16: true", "ddp: {grad_reduce_in_fp32: false}\n").at(kGradients), Json("bf16"));
+  EXPECT_EQ(read_whole("bf16: true", "mixed_precision: null\nddp: {grad_reduce_in_fp32: true}\n").at(kGradients),
+            Json("fp32"));
+  EXPECT_EQ(read_whole("fp16: true", "mixed_precision: null\n").at("precision"), Json("fp16"));
+  // The section overwrites both.
+  const Report section = read_whole("fp16: true", "mixed_precision: bf16_mixed\nddp: {grad_reduce_in_fp32: false}\n");
+  EXPECT_EQ(section.at("precision"), Json("bf16"));
+  EXPECT_EQ(section.at(kGradients), Json("fp32"));
+  const auto line = std::ranges::find(section.assumed, "ddp.grad_reduce_in_fp32", &Assumed::key);
+  ASSERT_NE(line, section.assumed.end());
+  EXPECT_NE(line->because.find("overwrites"), std::string::npos) << line->because;
+  EXPECT_EQ(read_overrides("mixed_precision: null\noptimizer: {bf16: true}\n").at("precision"), Json("bf16"));
+}
+
+TEST(ReadBridge, RecipesOfPrecisionAreReadByTheirNames) {
+  struct Case {
+    const char *name, *precision, *recipe;
+  };
+  constexpr Case kCases[] = {{"bf16_with_fp8_current_scaling_mixed", "fp8", "tensorwise"},
+                             {"bf16-with-fp8-delayed-scaling-mixed", "fp8", "delayed"},
+                             {"fp16_with_fp8_subchannel_scaling_mixed", "fp8", "blockwise"},
+                             {"nanov2_bf16_with_fp8_current_scaling_mixed", "fp8", "blockwise"},
+                             {"bf16_with_mxfp8_mixed", "mxfp8", "mxfp8"},
+                             {"bf16_with_nvfp4_mixed", "nvfp4", ""}};
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.name);
+    const Report report = read_whole("gated_linear_unit: true", std::string("mixed_precision: ") + one.name + "\n");
+    EXPECT_EQ(refused_lines(report), "");
+    EXPECT_EQ(report.at("precision"), Json(one.precision));
+    if (*one.recipe != '\0') EXPECT_EQ(report.at("precision_recipe.fp8_recipe"), Json(one.recipe));
+  }
+  EXPECT_NE(refused_lines(read_overrides("mixed_precision: bf16_of_ours\n")).find("an unknown recipe"),
+            std::string::npos);
+}
+
+TEST(ReadBridge, ReferencesAndVariablesAreFilledIn) {
+  const std::string model =
+      "max_position_embeddings: '${model.seq_length}', tensor_model_parallel_size: '${TP}', "
+      "virtual_pipeline_model_parallel_size: '${oc.env:VPP}', pipeline_model_parallel_size: '${PP}', "
+      "sequence_parallel: true, add_bias_linear: '${BIAS}', hf_path: '${HOME}/m'";
+  const Report open = read_whole(model, "");
+  EXPECT_EQ(refused_lines(open).find("whole number"), std::string::npos) << refused_lines(open);
+  EXPECT_EQ(open.whole("model.max_position_embeddings"), 128);
+  for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.virtual_pipeline", "overlap.p2p",
+                          "model.add_bias_linear"})
+    EXPECT_FALSE(open.has(key)) << key;
+  EXPECT_NE(question_of(open, "parallelism.tensor").find("--env TP=VALUE"), std::string::npos);
+  EXPECT_NE(question_of(open, "parallelism.virtual_pipeline").find("--env VPP=VALUE"), std::string::npos);
+  EXPECT_NE(question_of(open, "model.add_bias_linear").find("--env BIAS=VALUE"), std::string::npos);
+  EXPECT_EQ(open.at("parallelism.sequence_parallel"), Json(true));
+  const Report stated = read_whole(model, "", {{"TP", "2"}, {"PP", "1"}, {"VPP", "null"}, {"BIAS", "false"}});
+  EXPECT_EQ(stated.whole("parallelism.tensor"), 2);
+  EXPECT_EQ(stated.whole("parallelism.virtual_pipeline"), 1);
+  EXPECT_EQ(stated.at("model.add_bias_linear"), Json(false));
+  // A switch without a key of its own is refused by name.
+  EXPECT_NE(refused_lines(read_whole("cpu_offloading: '${OFF}'", "")).find("model.cpu_offloading: its value is"),
+            std::string::npos);
+}
+
+TEST(ReadBridge, SectionsBesideTheContainerArePassedOver) {
+  const Report report = read_whole("seq_len_interpolation_factor: 1",
+                                   "ENV_VARS: {NVTE_FLASH_ATTN: 1, NCCL_DEBUG: INFO}\n"
+                                   "our_cluster: {hostname: a, user_path: /b, dir: '${our_cluster.user_path}/c'}\n");
+  EXPECT_EQ(refused_lines(report), "");
+  const std::string costly = refused_lines(read_whole("bf16: true", "our_cluster: {gpus_per_node: 4}\n"));
+  EXPECT_NE(costly.find("our_cluster.gpus_per_node: an unknown key"), std::string::npos) << costly;
+}
+
+TEST(ReadBridge, ModelsOfImagesAreRefused) {
+  for (const char* key : {"freeze_vision_model: false", "freeze_language_model: true", "image_token_id: 7"}) {
+    const std::string lines = refused_lines(read_whole(key, ""));
+    EXPECT_NE(lines.find("a multimodal model"), std::string::npos) << key;
+  }
+  EXPECT_EQ(refused_lines(read_whole("freeze_vision_model: null", "")), "");
+}
+
+TEST(ReadBridge, AVocabularyOfTheTokenizerHasItsOwnMultiple) {
+  const std::string divisor = "tensor_model_parallel_size: 2, make_vocab_size_divisible_by: 1187";
+  EXPECT_NE(question_of(read_whole(divisor, ""), "model.vocab_size").find("1187 x tensor 2 = 2374"), std::string::npos);
+  EXPECT_EQ(read_whole(divisor + ", vocab_size: 151900", "").whole("model.vocab_size"), 151900)
+      << "a stated one is not padded";
+}
+
+TEST(ReadBridge, OrderOfRanksAndNarrowInputsAreNamed) {
+  const std::string order = "dist: {use_tp_pp_dp_mapping: true}\n";
+  const auto noted = [](const Report& report, const char* setting) {
+    return std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == setting; });
+  };
+  const Report report = read_whole("pipeline_model_parallel_size: 2, activation_func_fp8_input_store: true", order);
+  EXPECT_TRUE(noted(report, "--use-tp-pp-dp-mapping"));
+  EXPECT_TRUE(noted(report, "--activation-func-fp8-input-store"));
+  EXPECT_FALSE(noted(read_whole("pipeline_model_parallel_size: 1", order), "--use-tp-pp-dp-mapping"));
 }
 
 }  // namespace

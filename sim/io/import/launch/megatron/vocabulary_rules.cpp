@@ -46,7 +46,8 @@ void pad_vocabulary(const Flags& flags) {
   Report& report = flags.report();
   if (flags.find(kDivisor) == nullptr) return name_usual_multiple(report);
   const std::int64_t divisor = flags.whole(kDivisor, "model.vocab_size").value_or(0);
-  if (divisor < 1 || divisor > kMostCount || divisor == kUsualDivisor) return;
+  if (divisor == kUsualDivisor) return name_usual_multiple(report);
+  if (divisor < 1 || divisor > kMostCount) return;
   for (const char* padded : {"padded-vocab-size", "pad-vocab-size-to"})
     if (flags.find(padded) != nullptr) return;
   const auto stated = report.whole("parallelism.tensor");

@@ -237,7 +237,7 @@ void map_layers_on_the_host(const Settings& settings, Report& report) {
 // conf/custom.yaml: use_tp_pp_dp_mapping. One stage has one order.
 void note_rank_order(const Settings& settings, Report& report) {
   constexpr const char* kMapping = "TP_PP_DP_MAPPING";
-  if (settings.on({kMapping}) && report.whole("parallelism.pipeline") == 1) report.ignore(kMapping, "");
+  if (report.whole("parallelism.pipeline") == 1 && settings.on({kMapping})) report.ignore(kMapping, "");
 }
 
 void map_recompute(const Settings& settings, Report& report) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -215,6 +216,13 @@ TEST(ReadMlperf, TheOptimizerOfLoraStandsInItsConfiguration) {
   };
   EXPECT_EQ(stage("fused_adam"), 0);
   EXPECT_EQ(stage("mcore_distributed_optim"), 1);
+  std::ofstream(folder / "conf/megatron_gpt_peft_tuning_config.yaml")
+      << "model:\n  optim:\n    name: mcore_distributed_optim\n    overlap_grad_sync: False\n    lr: 1e-4\n";
+  const Report report =
+      read_test_launch(std::string(kVariables) + "export TP=1\n", (folder / "config_DGXH100_2x8x1.sh").string());
+  EXPECT_NE(why_assumed(report, "optimizer.zero_stage").find("optim.name (conf/"), std::string::npos);
+  EXPECT_EQ(report.at("overlap.grad_reduce"), Json(false));
+  EXPECT_EQ(why_assumed(report, "overlap.param_gather"), "default of NeMo's recipe") << "no key of conf/ states it";
   std::filesystem::remove_all(folder.parent_path().parent_path());
 }
 
@@ -324,6 +332,58 @@ TEST(ReadMlperf, GpusOfAmdNeedAStatedCluster) {
   EXPECT_EQ(report.at("precision_recipe.weights"), Json("fp8"));
   EXPECT_EQ(report.whole("recompute.layers"), 4);
   EXPECT_EQ(read_test_launch(run + "0\n", name).at("recompute"), Json({{"granularity", "none"}}));
+}
+
+// Submitters name their machines themselves, with the GPU inside.
+TEST(ReadMlperf, GpusInsideTheNameTellTheCluster) {
+  const auto read = [](const std::string& machine, const std::string& each) {
+    Findings findings;
+    return read_launch_text(
+        "export DGXNNODES=2\nexport DGXNGPU=" + each + "\nexport MINIBS=2\nexport MICRO_BATCH_SIZE=1\nexport TP=1\n",
+        "benchmarks/llama31_8b/config_" + machine + "_2x" + each + "x2.sh", {}, findings);
+  };
+  const std::pair<const char*, const char*> kKnown[] = {
+      {"7ccB200", "dgx-b200-ndr"},    {"QX9000Lx8B200-SXM-180GB", "dgx-b200-ndr"},
+      {"R700G6H100", "dgx-h100-ndr"}, {"ours_H200", "hgx-h200-ndr"},
+      {"DGXB300", "dgx-b300-xdr"},    {"OURGB300", "gb300-nvl72"}};
+  for (const auto& [machine, cluster] : kKnown) EXPECT_EQ(read(machine, "8").at("cluster"), Json(cluster)) << machine;
+  for (const auto& [machine, each] : {std::pair{"QX7000x4H200-NVL-141GB", "4"},
+                                      {"QX7000x4H100", "4"},
+                                      {"H100-PCIe", "8"},
+                                      {"ourA100", "8"},
+                                      {"GH200", "8"},
+                                      {"QX9", "8"}}) {
+    const Report open = read(machine, each);
+    EXPECT_FALSE(open.has("cluster")) << machine;
+    EXPECT_TRUE(asks(open, "cluster")) << machine;
+  }
+}
+
+TEST(ReadMlperf, TheNameStatesTheGpusOfANodeWhereNoVariableDoes) {
+  const std::string run = "export DGXNNODES=2\nexport MINIBS=2\nexport MICRO_BATCH_SIZE=1\nexport PP=1\nexport TP=1\n";
+  const Report named = read_test_launch(run, "benchmarks/llama31_8b/config_ours_2x4x2xtp1.sh");
+  EXPECT_EQ(named.whole("gpus"), 8);
+  EXPECT_NE(why_assumed(named, "gpus").find("the name of the file says 2x4"), std::string::npos);
+  const char* const kPlain = "benchmarks/llama31_8b/config_ours.sh";
+  const Report usual = read_test_launch(run, kPlain);
+  EXPECT_EQ(usual.whole("gpus"), 16);
+  EXPECT_NE(why_assumed(usual, "gpus").find("no file of the configuration sets DGXNGPU"), std::string::npos);
+  const Report open = read_test_launch("source config_ours_common.sh\n" + run, kPlain);
+  EXPECT_FALSE(open.has("gpus"));
+  EXPECT_TRUE(asks(open, "gpus"));
+  EXPECT_TRUE(asks(open, "batch.global"));
+}
+
+TEST(ReadMlperf, AnotherOrderOfRanksIsNamed) {
+  const auto why = [](const std::string& stages) {
+    return why_assumed(read_test_launch("export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=8\nexport "
+                                        "MICRO_BATCH_SIZE=1\nexport TP=1\nexport TP_PP_DP_MAPPING=True\nexport PP=" +
+                                            stages + "\n",
+                                        kName),
+                       "TP_PP_DP_MAPPING");
+  };
+  EXPECT_NE(why("2").find("the stages of a replica"), std::string::npos) << why("2");
+  EXPECT_EQ(why("1"), "") << "one stage has one order";
 }
 
 }  // namespace
