@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
-#include "sim/model/tuning/fine_tuning.h"
+#include "sim/io/import/launch/names/adapter_products.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -17,61 +17,6 @@ namespace {
 constexpr std::int64_t kMostSequences = 1 << 30;
 
 bool holds(const std::string& text, std::string_view word) { return text.find(word) != text.npos; }
-
-// Names of lists that frameworks have for products, as a scenario has them.
-constexpr std::pair<std::string_view, std::string_view> kTargetLists[] = {
-    {"all", "all-linear"}, {"all-linear", "all-linear"}, {"attention", "attention"}, {"mlp", "mlp"}};
-
-// Products by the names of other families: Llama's own code and InternLM2 (w1 the gate, w2 down, w3 up), Qwen of 2023
-// (w1 and w2 the first halves, c_proj behind attention and behind the MLP), Baichuan, ChatGLM, GPT-NeoX, Falcon and
-// OPT.
-constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"wqkv", "qkv_proj"},   {"W_pack", "qkv_proj"},
-    {"wq", "q_proj"},       {"wk", "k_proj"},
-    {"wv", "v_proj"},       {"wo", "o_proj"},
-    {"out_proj", "o_proj"}, {"dense", "o_proj"},
-    {"fc2", "down_proj"},   {"dense_4h_to_h", "down_proj"},
-    {"w1", "gate_proj"},    {"w3", "up_proj"},
-    {"fc1", "linear_fc1"},  {"dense_h_to_4h", "linear_fc1"}};
-
-// Returns the names that one name of another family stands for; nothing for an unknown name.
-std::vector<std::string_view> other_names(std::string_view name, const std::string& all) {
-  const bool three = holds(" " + all + " ", " w3 ");
-  if (name == "w2") return {three ? "down_proj" : "up_proj"};
-  if (name == "c_proj") return {"o_proj", "down_proj"};
-  if (name == "c_fc") return {"linear_fc1"};
-  for (const auto& [other, ours] : kOtherNames)
-    if (other == name) return {ours};
-  return {};
-}
-
-// Returns the targets as a scenario states them. Refuses products beside which no adapter is modelled.
-Json targets_of(std::string text, const std::string& from, Report& report) {
-  std::ranges::replace_if(
-      text, [](char c) { return std::string_view(",[]'\"").find(c) != std::string_view::npos; }, ' ');
-  Json targets = Json::array();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string name = text.substr(at, end - at);
-    at = end + 1;
-    if (name.empty()) continue;
-    const auto* const list =
-        std::ranges::find(kTargetLists, name, &std::pair<std::string_view, std::string_view>::first);
-    const bool known = std::ranges::any_of(model::kTargetNames, [&](const auto& each) { return each.key == name; });
-    if (list != std::end(kTargetLists))
-      targets.push_back(std::string(list->second));
-    else if (known)
-      targets.push_back(name);
-    else if (const auto others = other_names(name, text); !others.empty())
-      for (const std::string_view other : others) {
-        if (std::ranges::find(targets, Json(std::string(other))) == targets.end())
-          targets.push_back(std::string(other));
-      }
-    else
-      report.refuse("targets " + printable(name, 40), "no adapter is modelled beside this product", from);
-  }
-  return targets;
-}
 
 // The member of micro x accumulation x ranks = global that follows from the others.
 std::optional<std::int64_t> quotient(std::int64_t whole, std::int64_t part) {
@@ -236,7 +181,7 @@ void map_adapter(const Adapter& adapter, Report& report) {
     report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; allowed, it is LoRA beside 16 bits",
                   adapter.from);
   const std::string& targets_from = adapter.targets_from.empty() ? adapter.from : adapter.targets_from;
-  Json targets = targets_of(adapter.targets, targets_from, report);
+  Json targets = adapter_products(adapter.targets, targets_from, report);
   report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
   if (adapter.rank)
     report.map("training.rank", *adapter.rank, adapter.rank_from.empty() ? adapter.from : adapter.rank_from);
