@@ -85,6 +85,13 @@ model::TensorOverlap tensor_overlap_of(const Job& job) {
   return job.overlap.tensor_parallel && !is_free ? way : kNone;
 }
 
+bool multiplies_int8(const Job& job) {
+  const auto has_law = [](const cost::Profile& profile) { return profile.gemm.contains(Precision::kInt8); };
+  return job.groups.empty() ? has_law(job.profile)
+                            : std::all_of(job.groups.begin(), job.groups.end(),
+                                          [&](const StageGroup& one) { return has_law(one.profile); });
+}
+
 // Gradients of 32 bits are added without a cast: 12 bytes, as of 16-bit elements.
 constexpr double kWideAccumulation = 6;
 
@@ -104,6 +111,7 @@ model::LayerContext Job::layer_context() const {
           .precision = precision,
           .fp8_recipe = recipe.fp8,
           .fp8_attention = recipe.fp8_attention,
+          .int8_products = multiplies_int8(*this),
           .reads_any_layout = cluster.gpu.architecture == "blackwell",
           .fusions = fusions_of(*this),
           .autocast = autocasts(*this),

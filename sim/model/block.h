@@ -100,6 +100,7 @@ struct Product {
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
   double repeated_share = 0;                             ///< part of its rows that recomputation by op repeats
   double token_share = 1;                                ///< tokens that it multiplies, relative to the block's
+  bool int8_forward = false;                             ///< its forward pass multiplies in int8
 };
 
 /// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.

@@ -66,6 +66,7 @@ struct LayerContext {
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations have 16 bits, or 32 with fp32 and tf32
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   bool fp8_attention = false;  ///< queries, keys and values are quantised
+  bool int8_products = false;  ///< products in int8 have a law of their cost
   /// Products of one scale a tensor read their operands in any layout (Blackwell). Hopper needs transposed copies.
   bool reads_any_layout = false;
   Fusions fusions = {};

@@ -18,6 +18,7 @@ struct Sizes {
   OpRole role;
   std::int64_t n, k;       // outputs and inputs
   double inputs, outputs;  // outputs and inputs, for byte counts
+  bool int8_forward = false;
 };
 
 void quantise(OpWriter& ops, const Cut& cut, double columns) {
@@ -81,7 +82,8 @@ void weight_gradient_scales(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
 }
 
 GemmShape forward_shape(const Cut& cut, const Sizes& sizes) {
-  return {.m = cut.T, .n = sizes.n, .k = sizes.k, .precision = precision_of(cut, sizes)};
+  const Precision precision = sizes.int8_forward ? Precision::kInt8 : precision_of(cut, sizes);
+  return {.m = cut.T, .n = sizes.n, .k = sizes.k, .precision = precision};
 }
 
 GemmShape input_gradient_shape(const Cut& cut, const Sizes& sizes) {
@@ -218,8 +220,15 @@ void vocabulary_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
 Sizes sizes_of(const Cut& cut, const Op& op, const Weight& weight) {
   const auto& product = std::get<Product>(op.work);
   const std::int64_t n = local_rows(weight, cut.context), k = local_columns(weight, cut.context);
-  return {op.name, product.input_gradient, product.weight_gradient, op.role, n,
-          k,       static_cast<double>(k), static_cast<double>(n)};
+  return {op.name,
+          product.input_gradient,
+          product.weight_gradient,
+          op.role,
+          n,
+          k,
+          static_cast<double>(k),
+          static_cast<double>(n),
+          product.int8_forward};
 }
 
 }  // namespace

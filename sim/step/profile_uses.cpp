@@ -86,6 +86,8 @@ cost::Uses uses_of(const job::Job& job) {
                   .messages_across = false};
   for (const Communication& row : communications_of(job)) add_uses(row, uses);
   if (cut.quantises()) uses.precisions.push_back(Precision::kBf16);  // the head's products
+  if (job.model.tuning.method == model::TuningMethod::kInt8Lora && context.int8_products)
+    uses.precisions.push_back(Precision::kInt8);
   return uses;
 }
 

@@ -107,7 +107,8 @@ Transformer read_model(const Node& node, std::string_view fallback_name) {
   model.name = name_of(node, fallback_name);
   model.source = node.find_text("source").value_or("");
   if (!node.has("text_config")) {
-    read_config(node, model);
+    const std::optional<nlohmann::json> flat = flat_text_model_of(node);
+    read_config(flat ? Node(*flat, node.source(), node.findings(), node.pointer()) : node, model);
     return model;
   }
   const std::optional<nlohmann::json> text = text_model_of(node);

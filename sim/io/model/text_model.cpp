@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,10 +23,16 @@ constexpr const char *kText = "text_config", *kTied = "tie_word_embeddings", *kT
 
 /// Text models whose layers are those of a family of text. Image features come in from outside: modeling_qwen3_vl.py
 /// adds them to the states between layers.
-constexpr std::pair<std::string_view, std::string_view> kFamilyOfText[] = {{"qwen2_vl_text", "qwen2"},
-                                                                           {"qwen2_5_vl_text", "qwen2"},
-                                                                           {"qwen3_vl_text", "qwen3"},
-                                                                           {"qwen3_vl_moe_text", "qwen3_moe"}};
+using NameAndFamily = std::pair<std::string_view, std::string_view>;
+constexpr NameAndFamily kFamilyOfText[] = {{"qwen2_vl_text", "qwen2"},
+                                           {"qwen2_5_vl_text", "qwen2"},
+                                           {"qwen3_vl_text", "qwen3"},
+                                           {"qwen3_vl_moe_text", "qwen3_moe"}};
+
+/// Multimodal types whose config may state the sizes of its text model beside its other sections, and the family of
+/// that text: text_config of moonshotai/Kimi-K2.5, config.json; Qwen/Qwen2-VL-7B-Instruct and
+/// Qwen/Qwen2.5-VL-7B-Instruct, config.json.
+constexpr NameAndFamily kFamilyOfFlat[] = {{"kimi_k25", "kimi_k2"}, {"qwen2_vl", "qwen2"}, {"qwen2_5_vl", "qwen2"}};
 
 // Gemma3TextConfig. The configs of gemma-3-4b-it and its sisters state what differs from it.
 void add_sizes_of_gemma3(nlohmann::json& text) {
@@ -66,6 +74,20 @@ std::optional<nlohmann::json> text_model_of(const Node& node) {
   if (type == "gemma3_text") add_sizes_of_gemma3(text);
   for (const auto& [inside, family] : kFamilyOfText)
     if (type == inside) text[kType] = family;
+  note_what_is_left_out(node);
+  return text;
+}
+
+std::optional<nlohmann::json> flat_text_model_of(const Node& node) {
+  const nlohmann::json& type = node.child(kType).value();
+  const std::string stated = type.is_string() ? type.get<std::string>() : "";
+  const auto* const found = std::ranges::find(kFamilyOfFlat, std::string_view(stated), &NameAndFamily::first);
+  const bool whole = node.has("vision_config") && node.has("hidden_size");
+  if (found == std::end(kFamilyOfFlat) || !whole) return std::nullopt;
+  nlohmann::json text = nlohmann::json::object();
+  for (const auto& [key, value] : node.value().items())
+    if (!key.ends_with("_config") || key == "quantization_config" || !value.is_object()) text[key] = value;
+  text[kType] = found->second;
   note_what_is_left_out(node);
   return text;
 }

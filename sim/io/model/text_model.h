@@ -13,4 +13,8 @@ namespace foretoken::io {
 /// nothing, where text_config is no object.
 [[nodiscard]] std::optional<nlohmann::json> text_model_of(const Node& node);
 
+/// Returns the sizes of the text model that the config of a multimodal type states beside vision_config, with the type
+/// of the text's family. Notes the parts that are left out. Returns nothing for other types.
+[[nodiscard]] std::optional<nlohmann::json> flat_text_model_of(const Node& node);
+
 }  // namespace foretoken::io

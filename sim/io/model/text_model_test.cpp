@@ -67,6 +67,28 @@ TEST(TextModel, TheAnswerSaysWhatIsLeftOut) {
             "only the text model of the multimodal \"gemma3\" counts; vision_config left out");
 }
 
+TEST(TextModel, SizesMayStandBesideTheOtherSections) {
+  const std::string kimi =
+      R"({"model_type": "kimi_k25", "num_hidden_layers": 4, "hidden_size": 2048, "num_attention_heads": 16,
+          "num_key_value_heads": 16, "intermediate_size": 4096, "vocab_size": 32000, "n_routed_experts": 32,
+          "n_shared_experts": 1, "num_experts_per_tok": 4, "moe_intermediate_size": 512, "moe_layer_freq": 1,
+          "first_k_dense_replace": 1, "kv_lora_rank": 256, "q_lora_rank": 512, "qk_nope_head_dim": 64,
+          "qk_rope_head_dim": 32, "v_head_dim": 64, "vision_config": {"vt_num_hidden_layers": 27}})";
+  const auto [flat, complaints] = read_whole(kimi);
+  EXPECT_EQ(complaints, "");
+  ASSERT_TRUE(flat.experts && flat.latent);
+  EXPECT_EQ(flat.latent->kv_rank, 256);
+  const auto [qwen, none] = read_whole(
+      R"({"model_type": "qwen2_vl", "num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
+          "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064, "hidden_act": "silu",
+          "vision_start_token_id": 151652, "vision_config": {"depth": 32}, "tie_word_embeddings": false,
+          "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})");
+  EXPECT_EQ(none, "");
+  EXPECT_EQ(qwen.layers, 28);
+  EXPECT_THAT(read_whole(R"({"model_type": "kimi_k25", "hidden_size": 64, "vision_config": {}})").second,
+              HasSubstr("/num_hidden_layers: missing"));
+}
+
 TEST(TextModel, SizesThatNoSourceHoldsAreMissing) {
   const auto wrong = [](const std::string& text) {
     return read_whole(R"({"model_type": "llava", "text_config": )" + text + "}").second;

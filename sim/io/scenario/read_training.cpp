@@ -66,6 +66,7 @@ void read_training(const Node& root, job::Question& question) {
   tuning.method = node->child("method").as_one_of<TuningMethod>({{"full", TuningMethod::kFull},
                                                                  {"lora", TuningMethod::kLora},
                                                                  {"qlora", TuningMethod::kQlora},
+                                                                 {"lora-int8", TuningMethod::kInt8Lora},
                                                                  {"p-tuning", TuningMethod::kPTuning},
                                                                  {"prompt-tuning", TuningMethod::kPromptTuning},
                                                                  {"adapter", TuningMethod::kAdapter}});

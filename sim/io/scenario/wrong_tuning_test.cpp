@@ -67,6 +67,12 @@ const WrongTuning kWrongTuning[] = {
      "/training/targets: expected no \"gate_proj\": the MLP of \"gpt2\" has no gate; try \"up_proj\""},
     {"4 bit under fp8", R"({"training": {"method": "qlora"}, "precision": "fp8"})",
      "/training/method: expected \"lora\" with precision \"fp8\""},
+    {"8 bit under fp8", R"({"training": {"method": "lora-int8"}, "precision": "fp8"})",
+     "/training/method: expected \"lora\" with precision \"fp8\": products of int8 weights run in int8 and 16 bit"},
+    {"experts in 8 bit", R"({"model": "mixtral-8x7b", "gpus": 8, "training": {"method": "lora-int8"}})",
+     "/training/method: expected \"lora\" for \"mixtral-8x7b\": no experts or latent attention in 8 bit"},
+    {"shards of integers", R"({"training": {"method": "lora-int8"}, "optimizer": {"zero_stage": 3}})",
+     "/optimizer/zero_stage: expected at most 2 with training.method \"lora-int8\""},
     {"packing to more than the sequence", R"({"batch": {"packed": 4096}})",
      "/batch/packed: expected at most 2048, the tokens that sequences are packed to (batch.sequence_length), found "
      "4096"},

@@ -53,16 +53,28 @@ void check_prompts(Draft& draft) {
 void check_frozen(Draft& draft) {
   const Job& job = draft.job;
   const bool either = job.model.experts.has_value() != job.model.latent.has_value();  // check_targets refuses both
-  if (job.model.tuning.method == model::TuningMethod::kQlora && either)
-    draft.complain("/training/method", fmt::format("expected \"lora\" for {}: no experts or latent attention in 4 bit "
+  const bool four = job.model.tuning.method == model::TuningMethod::kQlora;
+  if (job.model.tuning.holds_narrow() && either)
+    draft.complain("/training/method", fmt::format("expected \"lora\" for {}: no experts or latent attention in {} bit "
                                                    "are modelled",
-                                                   in_quotes(job.model.name)));
+                                                   in_quotes(job.model.name), four ? 4 : 8));
   const bool narrow = job.precision == Precision::kFp8 || job.precision == Precision::kNvfp4;
-  if (job.model.tuning.method == model::TuningMethod::kQlora && narrow)
+  if (job.model.tuning.holds_narrow() && narrow)
     draft.complain("/training/method",
-                   fmt::format("expected \"lora\" with precision {}: products of NF4 weights run in "
-                               "16 bit",
-                               in_quotes(std::string(job.precision_name()))));
+                   fmt::format("expected \"lora\" with precision {}: products of {} weights run in {}",
+                               in_quotes(std::string(job.precision_name())), four ? "NF4" : "int8",
+                               four ? "16 bit" : "int8 and 16 bit"));
+  // "Cannot flatten integer dtype tensors": pytorch/pytorch, torch/distributed/fsdp/_flat_param.py.
+  const bool eight = job.model.tuning.method == model::TuningMethod::kInt8Lora;
+  if (eight && job.optimizer.zero_stage >= 3)
+    draft.complain(
+        "/optimizer/zero_stage",
+        fmt::format("expected at most 2 with training.method \"lora-int8\": FSDP shards no integers, found {}",
+                    job.optimizer.zero_stage));
+  if (eight && !job.layer_context().int8_products)
+    draft.notes.assumptions.push_back(
+        "training lora-int8: the profile has no law of int8 products, so they take as long as in 16 bit; the kernels "
+        "that quantise and dequantise are counted beside them");
   draft.notes.assumptions.push_back(
       fmt::format("training {}: the model's own weights are frozen, with no gradients and no optimizer states",
                   name_of(job.model.tuning.method)));

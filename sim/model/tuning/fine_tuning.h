@@ -11,6 +11,7 @@ enum class TuningMethod : std::uint8_t {
   kFull,          ///< every weight
   kLora,          ///< two narrow matrices beside a product (arXiv:2106.09685)
   kQlora,         ///< the same beside weights of 4 bit (arXiv:2305.14314)
+  kInt8Lora,      ///< the same beside weights of 8 bit, LLM.int8() (arXiv:2208.07339)
   kPTuning,       ///< virtual tokens that a small network makes (arXiv:2103.10385)
   kPromptTuning,  ///< virtual tokens alone (arXiv:2104.08691)
   kAdapter        ///< two narrow layers behind attention and MLP (arXiv:1902.00751)
@@ -91,6 +92,9 @@ inline constexpr LoraTargets kDefaultTargets{.queries = true, .values = true};
 /// fp32 scale for every 256 scales (double quantisation).
 inline constexpr double kNf4Bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
 
+/// Bytes of a weight under LLM.int8() (arXiv:2208.07339): one, and an fp32 scale for each row, here of 4,096 inputs.
+inline constexpr double kInt8Bytes = 1 + 4.0 / 4096;
+
 /// The trained part of a model. Without a method of its own every weight trains.
 struct FineTuning {
   TuningMethod method = TuningMethod::kFull;
@@ -102,13 +106,19 @@ struct FineTuning {
 
   /// Returns true when the model's own weights have no gradients.
   [[nodiscard]] bool freezes() const { return method != TuningMethod::kFull; }
-  [[nodiscard]] bool is_lora() const { return method == TuningMethod::kLora || method == TuningMethod::kQlora; }
+  [[nodiscard]] bool is_lora() const { return method == TuningMethod::kLora || holds_narrow(); }
+  /// Returns true when the weights of layers' products are stored in fewer bits than they are multiplied with.
+  [[nodiscard]] bool holds_narrow() const {
+    return method == TuningMethod::kQlora || method == TuningMethod::kInt8Lora;
+  }
+  /// Bytes of a weight that is stored so.
+  [[nodiscard]] double narrow_bytes() const { return method == TuningMethod::kInt8Lora ? kInt8Bytes : kNf4Bytes; }
   [[nodiscard]] bool has_prompts() const {
     return method == TuningMethod::kPTuning || method == TuningMethod::kPromptTuning;
   }
 };
 
-/// Returns "lora", as scenarios spell it.
+/// Returns "lora" or "lora-int8", as scenarios spell it.
 [[nodiscard]] std::string_view name_of(TuningMethod method);
 
 }  // namespace foretoken::model

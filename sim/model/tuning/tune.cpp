@@ -20,6 +20,8 @@ std::string_view name_of(TuningMethod method) {
       return "lora";
     case TuningMethod::kQlora:
       return "qlora";
+    case TuningMethod::kInt8Lora:
+      return "lora-int8";
     case TuningMethod::kPTuning:
       return "p-tuning";
     case TuningMethod::kPromptTuning:
@@ -67,6 +69,44 @@ Op hold_in_4_bit(BlockOps& block, Op& product, const LayerContext& context) {
           .repeated_by = product.repeated_by};
 }
 
+/// The weight of a product stands in 8 bit, with a scale for each row. bitsandbytes multiplies in int8 forward, and in
+/// 16 bit backward, with a copy of the weight (bitsandbytes 0.46, autograd/_functions.py, MatMul8bitLt; backends/cuda/
+/// ops.py, int8_vectorwise_quant; backends/default/ops.py, int8_mixed_scaled_mm). Bytes an element:
+///
+///   input   in each of the products of q, k and v, or gate and up: 4 to cast bf16 to fp16, 9 to look for outliers
+///           (absolute values, comparison, any, any of a column), 3 to quantise
+///   output  2 more to write int32, 6 to dequantise, 4 to cast fp16 to bf16, 4 to add the columns of outliers
+///   weight  3 to cast the copy, 4 to scale it, backward
+///
+/// The product keeps its input: the context of its backward pass names it, though nothing reads it there. Products
+/// with the few columns of outliers count by their output alone.
+struct Int8Kernels {
+  Op quantise, dequantise;
+};
+
+Int8Kernels hold_in_8_bit(BlockOps& block, Op& product, const LayerContext& context) {
+  Weight& weight = block.weights[product.weights.begin()->index()];
+  weight.stored_bytes = kInt8Bytes;
+  auto& work = std::get<Product>(product.work);
+  work.int8_forward = context.int8_products;
+  product.saves = product.reads;
+  const double elements = elements_of(block, product, context);
+  product.working_bytes += kHalf * elements;
+  const bool brain = context.precision == Precision::kBf16;
+  const double tokens = work.token_share * Cut(context).tokens;
+  const int products = weight.name == "qkv" ? 3 : weight.stored_as;
+  const double input = (brain ? 16 : 12) * products * tokens * real(local_columns(weight, context));
+  const double output = (brain ? 16 : 12) * tokens * real(local_rows(weight, context));
+  return {{.name = "quantise input",
+           .work = MemoryBound{.forward_bytes = input},
+           .reads = product.reads,
+           .repeated_by = product.repeated_by},
+          {.name = "dequantise output",
+           .work = MemoryBound{output, 7 * elements, "dequantise weight"},
+           .reads = product.writes,
+           .repeated_by = product.repeated_by}};
+}
+
 /// Passes of the block have no backward kernels, and keep nothing.
 void cut_off(BlockOps& block) {
   for (Op& op : block.ops) {
@@ -90,7 +130,12 @@ BlockOps with_tuned_ops(BlockOps block, const Transformer& model, const LayerCon
   for (Op& op : std::exchange(block.ops, {})) {
     const bool product = std::holds_alternative<Product>(op.work);
     if (product && tuning.method == TuningMethod::kQlora) ops.push_back(hold_in_4_bit(block, op, context));
-    ops.push_back(op);
+    if (product && tuning.method == TuningMethod::kInt8Lora) {
+      const Int8Kernels around = hold_in_8_bit(block, op, context);
+      ops.insert(ops.end(), {around.quantise, op, around.dequantise});
+    } else {
+      ops.push_back(op);
+    }
     if (product && tuning.is_lora()) add_lora(block, model, cut, op, ops);
     if (product && tuning.method == TuningMethod::kAdapter) add_adapter(block, model, cut, op, ops);
   }

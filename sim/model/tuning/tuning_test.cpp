@@ -125,7 +125,8 @@ double weight_gradient_flop(const OpList& ops) {
 
 TEST(FineTuning, RunsNoProductForTheGradientOfAFrozenWeight) {
   const LayerContext context{.sequence = 2048, .fusions = {}};
-  for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter}) {
+  for (const auto method :
+       {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kInt8Lora, TuningMethod::kAdapter}) {
     const Transformer model = tuned(llama_3b(), {.method = method, .rank = 16, .targets = kAttention});
     const BlockOps layer = dense_layer(model, context);
     double matrices = 0;
@@ -181,9 +182,53 @@ TEST(FineTuning, HoldsNf4WeightsInFourBitsAndTheirConstants) {
   EXPECT_NEAR(read / ((kNf4Bytes + 2) * layer_matmul_parameters(llama_3b())), 1, 1e-12);
 }
 
+// arXiv:2208.07339 section 3: rows of inputs and outputs of weights are quantised, products run in int8. bitsandbytes
+// multiplies in 16 bit backward, with a copy of the weight.
+TEST(FineTuning, MultipliesInInt8ForwardAndIn16BitBackward) {
+  const Transformer model = tuned(llama_3b(), {.method = TuningMethod::kInt8Lora, .rank = 8, .targets = kAttention});
+  EXPECT_EQ(narrow_parameters(model), 28 * layer_matmul_parameters(llama_3b()));
+  LayerContext context{.sequence = 1024, .fusions = {}};
+  const auto int8_flop = [&](const OpList& ops) {
+    double flop = 0;
+    for (const LayerOp& op : ops)
+      if (const auto* shape = std::get_if<GemmShape>(&op.work); shape && shape->precision == Precision::kInt8)
+        flop += shape->flop().value();
+    return flop;
+  };
+  const auto bytes_of = [&](const OpList& ops, std::string_view name) {
+    double bytes = 0;
+    for (const LayerOp& op : ops)
+      if (op.name == name) bytes += std::get<MemoryBoundShape>(op.work).bytes.value();
+    return bytes;
+  };
+  const double weights = layer_matmul_parameters(llama_3b()), tokens = 1024, h = 3072, f = 8192;
+  EXPECT_EQ(int8_flop(forward_kernels(dense_layer(model, context), context)), 0) << "without a law of int8";
+  context.int8_products = true;
+  const BlockOps layer = dense_layer(model, context);
+  const OpList forward = forward_kernels(layer, context), backward = backward_kernels(layer, context);
+  EXPECT_DOUBLE_EQ(int8_flop(forward), 2 * tokens * weights);
+  EXPECT_EQ(int8_flop(backward), 0);
+  EXPECT_DOUBLE_EQ(bytes_of(backward, "dequantise weight"), 7 * weights);
+  // q, k and v, gate and up each quantise their input; outputs are qkv, the projection's, gate and up, and fc2's.
+  EXPECT_DOUBLE_EQ(bytes_of(forward, "quantise input"), 16 * tokens * (3 * h + h + 2 * h + f));
+  EXPECT_DOUBLE_EQ(bytes_of(forward, "dequantise output"), 16 * tokens * (5120 + h + 2 * f + h));
+}
+
+// MatMul8bitLt names its input in the context of the backward pass.
+TEST(FineTuning, KeepsTheInputOfAnInt8Product) {
+  const LayerContext context{.sequence = 1024, .fusions = {}};
+  const auto kept = [&](TuningMethod method) {
+    return layer_activation_bytes(tuned(llama_3b(), {.method = method, .rank = 8, .targets = {.queries = true}}),
+                                  context, RecomputeGranularity::kNone)
+        .value();
+  };
+  const double tokens = 1024, h = 3072, f = 8192;
+  EXPECT_EQ(kept(TuningMethod::kInt8Lora) - kept(TuningMethod::kLora), tokens * (2 * h + 2 * f)) << "fc1's and fc2's";
+}
+
 TEST(FineTuning, TunedBlocksReadOnlyWhatIsWritten) {
-  for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kAdapter, TuningMethod::kPTuning,
-                            TuningMethod::kPromptTuning}) {
+  for (const auto method : {TuningMethod::kLora, TuningMethod::kQlora, TuningMethod::kInt8Lora, TuningMethod::kAdapter,
+                            TuningMethod::kPTuning, TuningMethod::kPromptTuning}) {
     const FineTuning tuning{.method = method, .rank = 4, .targets = kAttention, .virtual_tokens = 10};
     const LayerContext context{.sequence = 1024, .tensor = 4, .sequence_parallel = true, .fusions = {}};
     const Transformer model = tuned(llama_3b(), tuning);

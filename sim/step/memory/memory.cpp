@@ -164,9 +164,10 @@ double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers
          experts / (static_cast<double>(job_.parallelism.expert) * job_.parallelism.expert_tensor);
 }
 
-/// Bytes of weights as they stand in memory. Some of them may be narrower than the job's: NF4 under QLoRA.
+/// Bytes of weights as they stand in memory. Some of them may be narrower than the job's: NF4 under QLoRA, int8 under
+/// LLM.int8().
 double JobMemory::weight_bytes(double parameters, double narrow) const {
-  return job_.recipe.weight_bytes * (parameters - narrow) + model::kNf4Bytes * narrow;
+  return job_.recipe.weight_bytes * (parameters - narrow) + job_.model.tuning.narrow_bytes() * narrow;
 }
 
 // Counts the gradients of one bucket, and of a second one where experts have a grid of their own. A rank that holds its

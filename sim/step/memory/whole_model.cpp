@@ -17,7 +17,7 @@ WholeModelMemory whole_model_memory(const job::Job& job) {
   const double per_sequence = 2.0 * tokens * real(job.model.hidden);
   const double narrow = model::narrow_parameters(job.model);
   const double weights =
-      recipe.weight_bytes * (model::total_parameters(job.model) - narrow) + model::kNf4Bytes * narrow;
+      recipe.weight_bytes * (model::total_parameters(job.model) - narrow) + job.model.tuning.narrow_bytes() * narrow;
   return {.state = Bytes(weights + trained_bytes * model::trained_parameters(job.model)),
           .batch_boundaries = Bytes(per_sequence * real(job.batch.global)),
           .microbatch_boundaries = Bytes(per_sequence * real(job.batch.micro))};

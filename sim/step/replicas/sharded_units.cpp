@@ -16,13 +16,13 @@ std::vector<double> counted_blocks(const job::Job& job, Counted counted, OfBlock
   return (LocalParameters(job, counted).*of_blocks)(Stage{}, Chunk{});
 }
 
-// Counts parameters of each block in units of the job's weights: weights in 4 bit travel as they are stored.
+// Counts parameters of each block in units of the job's weights: weights in 4 or 8 bit travel as they are stored.
 std::vector<double> gathered_parameters(const job::Job& job, OfBlocks of_blocks) {
   std::vector<double> all = counted_blocks(job, Counted::kAll, of_blocks);
-  if (job.model.tuning.method != model::TuningMethod::kQlora) return all;
+  if (!job.model.tuning.holds_narrow()) return all;
   const std::vector<double> narrow = counted_blocks(job, Counted::kNarrow, of_blocks);
   for (std::size_t block = 0; block < narrow.size(); ++block)
-    all[block] -= narrow[block] * (1 - model::kNf4Bytes / job.recipe.weight_bytes);
+    all[block] -= narrow[block] * (1 - job.model.tuning.narrow_bytes() / job.recipe.weight_bytes);
   return all;
 }
 

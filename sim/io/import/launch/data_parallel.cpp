@@ -177,12 +177,15 @@ void map_adapter(const Adapter& adapter, Report& report) {
   const bool narrow = adapter.base_bits == 4 || adapter.method == "qlora";
   if (adapter.method != "lora" && adapter.method != "qlora")
     return report.refuse(adapter.method, "these adapters are not modelled; LoRA and QLoRA are", adapter.from);
-  if (adapter.base_bits == 8)
-    report.refuse("8 bits", "LoRA beside frozen weights of 8 bits is not modelled; allowed, it is LoRA beside 16 bits",
+  if (!adapter.base_format.empty())
+    report.refuse(adapter.base_format,
+                  "LoRA beside frozen weights of this format is not modelled; allowed, it is LoRA "
+                  "beside 16 bits",
                   adapter.from);
+  const bool of_8_bits = adapter.base_bits == 8 && adapter.base_format.empty();
   const std::string& targets_from = adapter.targets_from.empty() ? adapter.from : adapter.targets_from;
   Json targets = adapter_products(adapter.targets, targets_from, report);
-  report.map("training.method", narrow ? "qlora" : "lora", adapter.from);
+  report.map("training.method", narrow ? "qlora" : of_8_bits ? "lora-int8" : "lora", adapter.from);
   if (adapter.rank)
     report.map("training.rank", *adapter.rank, adapter.rank_from.empty() ? adapter.from : adapter.rank_from);
   else if (!adapter.own_rank.empty())

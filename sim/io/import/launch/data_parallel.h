@@ -61,15 +61,16 @@ struct Adapter {
   std::string targets{};               ///< "all", or names of products parted by spaces or commas; empty: the default
   std::string targets_because{};       ///< why they are assumed; empty where the file states them
   std::string rank_from{}, targets_from{};  ///< where they have other names than `from`
-  int base_bits = 16;                       ///< of the frozen weights
+  int base_bits = 16;                       ///< of the frozen weights; 4 and 8 are those of bitsandbytes
+  std::string base_format{};                ///< "fp8": the frozen weights have another format, which is refused
   std::int64_t usual_rank = 8;              ///< peft/tuners/lora/config.py; torchtune's recipes
   std::string usual_because = "the default of the library";
   std::string own_rank{};  ///< why nobody knows the default of the rank: it is asked for
   std::string runtime = "huggingface-trainer";
 };
 
-/// Maps LoRA and QLoRA, and assumes their runtime. Refuses other methods, frozen weights of 8 bits, and products beside
-/// which no adapter is modelled.
+/// Maps LoRA and QLoRA, and assumes their runtime. Refuses other methods, frozen weights of other formats, and
+/// products beside which no adapter is modelled.
 void map_adapter(const Adapter& adapter, Report& report);
 
 /// Asks for the method where the arguments name weights of an adapter and nothing tells LoRA from full fine-tuning.

@@ -39,7 +39,7 @@ void settle_stored_weights(const Json& config, const std::string& place, Report&
                                      "stops",
                                      format),
                          from);
-  if (of_library && four) return report.map("training.method", "qlora", from);
+  if (of_library) return report.map("training.method", four ? "qlora" : "lora-int8", from);
   report.refuse(
       "quantization_config",
       fmt::format("LoRA beside frozen weights in {} is not modelled; allowed, it is LoRA beside 16 bits", format),

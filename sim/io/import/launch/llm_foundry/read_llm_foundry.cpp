@@ -106,6 +106,19 @@ void map_llama(const Settings& settings, Report& report) {
   report.map("model", model, "model.name and its sizes");
 }
 
+// hf_causal_lm.py makes or loads the model by its configuration, and passes no type. from_pretrained then takes fp32.
+// from_config does so in older versions of transformers, and takes the configuration's type in newer ones:
+// modeling_utils.py, _from_config.
+void note_type_of_weights(const Settings& settings, Report& report) {
+  const char* const kType = "model.config_overrides.torch_dtype";
+  const auto type = settings.text({kType});
+  if (!type || *type == "float32" || *type == "fp32") return;
+  report.approximate(kType, settings.on({"model.pretrained"})
+                                ? "weights are loaded in fp32, whatever type the configuration states"
+                                : "weights are made in fp32, as older versions of transformers make them; newer ones "
+                                  "make them in this type, which --set precision_recipe.weights=bf16 says");
+}
+
 void map_foundry_model(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"model.name"}).value_or("");
   if (kind.find("mpt") != kind.npos || kind == "mosaic_gpt") return map_mpt(settings, report);
@@ -127,6 +140,7 @@ void map_foundry_model(const Settings& settings, Report& report) {
   const Json& model = settings.document().at("model");
   if (const auto stated = model.find("config_overrides"); stated != model.end() && stated->is_object())
     override_named_model(*name, *stated, {.from = from, .overrides_from = "model.config_overrides"}, report);
+  note_type_of_weights(settings, report);
 }
 
 // _deepspeed.py refuses batches that are not the trainer's, so that they state the GPUs. It adds the trainer's type.

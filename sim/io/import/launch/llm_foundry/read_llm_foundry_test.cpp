@@ -110,6 +110,22 @@ TEST(ReadLlmFoundry, OverridesChangeTheShapeOfANamedModel) {
                         "/width: unknown key"));
 }
 
+TEST(ReadLlmFoundry, TheTypeOfAConfigurationIsSaidToBeOpen) {
+  const auto reason = [](const std::string& pretrained, const std::string& type) {
+    const Report report = read_model("name: hf_causal_lm, pretrained: " + pretrained +
+                                     ", pretrained_model_name_or_path: mistralai/Mistral-7B-v0.1, config_overrides: "
+                                     "{torch_dtype: " +
+                                     type + "}");
+    EXPECT_EQ(refused_lines(report), "");
+    std::string all;
+    for (const Assumed& one : report.assumed)
+      if (one.key == "model.config_overrides.torch_dtype") all += one.because;
+    return all;
+  };
+  EXPECT_THAT(reason("false", "bfloat16"), HasSubstr("newer ones make them in this type"));
+  EXPECT_THAT(reason("true", "bfloat16"), HasSubstr("loaded in fp32"));
+}
+
 TEST(ReadLlmFoundry, OverridesOfASectionChangeWhatTheModelStates) {
   const Report report = read_model(
       "name: hf_causal_lm, pretrained_model_name_or_path: mosaicml/mpt-7b, config_overrides: {max_seq_len: 4096, "

@@ -39,7 +39,9 @@ constexpr std::string_view kReadFlags =
     "recompute-modules recompute-activations checkpoint-activations checkpoint-num-layers "
     "activations-checkpoint-method activations-checkpoint-granularity activations-checkpoint-num-layers "
     "use-distributed-optimizer optimizer zero-stage deepspeed deepspeed-config use-megatron-fsdp use-custom-fsdp "
-    "use-torch-fsdp2 data-parallel-sharding-strategy megatron-fsdp-version DDP-impl overlap-grad-reduce "
+    "use-torch-fsdp2 data-parallel-sharding-strategy megatron-fsdp-version num-distributed-optimizer-instances "
+    "DDP-impl "
+    "overlap-grad-reduce "
     "overlap-param-gather "
     "no-overlap-p2p-communication overlap-p2p-communication tp-comm-overlap overlap-moe-expert-parallel-comm "
     "moe-shared-expert-overlap moe-token-dispatcher-type moe-enable-deepep moe-flex-dispatcher-backend "
@@ -125,7 +127,6 @@ constexpr Row kNoted[] = {
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
     {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
      "fused kernels take as long without it"},
-    {"num-distributed-optimizer-instances", "states are sharded over all replicas, which takes less memory"},
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
     {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length "
      "attention-mask-type cp-attention-mask-type attention-mask-on-cpu sparse-mode pre-tockens next-tockens neat-pack",

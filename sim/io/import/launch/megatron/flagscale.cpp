@@ -56,12 +56,20 @@ std::optional<Json> training_beside(const fs::path& experiment, const std::strin
   return document && document->is_object() ? document : std::nullopt;
 }
 
+// The experiments of 2024 state the task as a text, and what it needs beside it: "task: train", "backend: megatron",
+// "hostfile: null" (flagscale/launcher/runner.py of then, SSHRunner).
+bool is_older(const Json& document) {
+  const Json* const task = section_of(document, {"experiment", "task"});
+  return task != nullptr && task->is_string();
+}
+
 // A node has the processes of nproc_per_node, but no more than visible devices. Without a list of hosts FlagScale
 // starts one node, whatever nnodes says.
 void map_runner(const Json& document, Report& report) {
   const auto each = whole_of(text_in(document, {"experiment", "runner", "nproc_per_node"}));
   const std::string devices = text_in(document, {"experiment", "envs", "CUDA_VISIBLE_DEVICES"});
-  const std::string hosts = text_in(document, {"experiment", "runner", "hostfile"});
+  const std::string hosts = is_older(document) ? text_in(document, {"experiment", "hostfile"})
+                                               : text_in(document, {"experiment", "runner", "hostfile"});
   const auto stated = whole_of(text_in(document, {"experiment", "runner", "nnodes"}));
   const bool listed = !hosts.empty() && hosts != "null" && hosts != "None";
   if (listed && !stated) return report.ask("gpus", "the nodes stand in " + printable(hosts, 80));
@@ -84,14 +92,19 @@ void refuse_whole(const std::string& setting, const std::string& because, Report
 
 bool is_flagscale_experiment(const Json& document) {
   const Json* const task = section_of(document, {"experiment", "task"});
-  return task != nullptr && task->is_object() && document.contains("defaults") && document.at("defaults").is_array();
+  const bool older = is_older(document) && section_of(document, {"experiment", "entrypoint"}) != nullptr;
+  return task != nullptr && (task->is_object() || older) && document.contains("defaults") &&
+         document.at("defaults").is_array();
 }
 
 void read_flagscale_experiment(const Json& document, const fs::path& path, std::optional<std::int64_t> gpus,
                                Report& report) {
   report.framework = "FlagScale";
-  const std::string type = text_in(document, {"experiment", "task", "type"});
-  const std::string backend = text_in(document, {"experiment", "task", "backend"});
+  const bool older = is_older(document);
+  const std::string type =
+      older ? text_in(document, {"experiment", "task"}) : text_in(document, {"experiment", "task", "type"});
+  const std::string backend =
+      older ? text_in(document, {"experiment", "backend"}) : text_in(document, {"experiment", "task", "backend"});
   if (!type.empty() && type != "train")
     return refuse_whole("experiment.task.type", "an experiment that does not train: " + printable(type, 40), report);
   if (!backend.empty() && backend != "megatron")

@@ -50,6 +50,21 @@ TEST_F(FlagScaleFolder, AnExperimentNamesItsTrainingAndItsGpus) {
   EXPECT_EQ(report.whole("gpus"), 4 * 8);
 }
 
+TEST_F(FlagScaleFolder, TheTaskMayBeAWordBesideWhatItNeeds) {
+  write("train/small.yaml", kTraining);
+  const auto older = [&](const std::string& hosts, const std::string& task) {
+    return read("defaults: [_self_, {train: small}]\nexperiment:\n  micro: 2\n  entrypoint: pretrain.py\n  task: " +
+                task + "\n  backend: megatron\n  hostfile: " + hosts + "\n  envs: {CUDA_VISIBLE_DEVICES: '0,1'}\n");
+  };
+  const Report alone = older("null", "train");
+  EXPECT_EQ(refused_lines(alone), "");
+  EXPECT_EQ(alone.whole("model.num_layers"), 24);
+  EXPECT_EQ(alone.whole("gpus"), 2);
+  const Report listed = older("<hosts>", "train");
+  EXPECT_FALSE(listed.has("gpus")) << "the nodes stand in a file";
+  EXPECT_THAT(refused_lines(older("null", "inference")), HasSubstr("does not train: inference"));
+}
+
 TEST_F(FlagScaleFolder, VisibleDevicesAreTheGpusOfOneNode) {
   write("train/small.yaml", kTraining);
   const std::string experiment =

@@ -664,5 +664,25 @@ TEST(Experts, TheSecondMegatronFsdpIsRefusedByName) {
   EXPECT_EQ(refused_lines(with_flags_of_fork(std::string(kFsdp) + "--megatron-fsdp-version 1")), "");
 }
 
+// NVIDIA/Megatron-LM, megatron/core/parallel_state.py: replicas of the shards.
+TEST(Experts, InstancesOfTheOptimizerBesideMegatronFsdpAreRefusedByName) {
+  constexpr const char* kFsdp = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params ";
+  const auto with = [](const std::string& flags) { return with_flags_of_fork(flags); };
+  EXPECT_THAT(refused_lines(with(std::string(kFsdp) +
+                                 "--num-distributed-optimizer-instances 2 --outer-dp-sharding-strategy no_shard")),
+              HasSubstr("--num-distributed-optimizer-instances: 2 replicas of shards (HSDP) are not modelled"));
+  EXPECT_THAT(refused_lines(with("--use-torch-fsdp2 --num-distributed-optimizer-instances 4")), HasSubstr("HSDP"));
+  const auto notes = [](const Report& report) {
+    return std::ranges::count(report.assumed, "--num-distributed-optimizer-instances", &Assumed::key);
+  };
+  const Report one =
+      with(std::string(kFsdp) + "--num-distributed-optimizer-instances 1 --outer-dp-sharding-strategy no_shard");
+  EXPECT_EQ(refused_lines(one), "");
+  EXPECT_EQ(notes(one), 0);
+  const Report plain = with("--use-distributed-optimizer --num-distributed-optimizer-instances 2");
+  EXPECT_EQ(refused_lines(plain), "");
+  EXPECT_EQ(notes(plain), 1);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

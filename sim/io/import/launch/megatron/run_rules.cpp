@@ -204,19 +204,29 @@ void map_torch_fsdp(const Flags& flags) {
     report.refuse(std::string("--") + kFlag, "Megatron-LM stops with it beside expert parallelism", flags.from(kFlag));
 }
 
-}  // namespace
-
-void map_optimizer(const Flags& flags, Era era) {
+// Shards stand in each instance of the optimizer, and the instances are replicas: NVIDIA/Megatron-LM,
+// megatron/core/parallel_state.py and distributed/param_and_grad_buffer.py (a reduce-scatter inside an instance, an
+// all-reduce between them). Megatron-FSDP and FSDP2 then gather weights inside an instance (HSDP).
+void settle_instances(const Flags& flags, Era era) {
   Report& report = flags.report();
-  const auto name = flags.text("optimizer", "optimizer.name");
-  const bool known = !name || *name == "adam" || *name == "adamw" || *name == "lamb";
-  if (!known)
-    report.refuse("--optimizer", in_quotes(*name) + " has other costs and memory than Adam", flags.from("optimizer"));
-  if (name)
-    report.map("optimizer.name", *name, flags.from("optimizer"));
-  else if (flags.find("optimizer") == nullptr)
-    report.assume("optimizer.name", "adam", kDefault);
-  refuse_other_states(flags);
+  const char* const kInstances = "num-distributed-optimizer-instances";
+  const std::int64_t instances = flags.whole(kInstances, "").value_or(1);
+  if (instances <= 1 || report.whole("optimizer.zero_stage").value_or(0) == 0) return;
+  if (era == Era::kMegatronFsdp || era == Era::kTorchFsdp)
+    return report.refuse(
+        std::string("--") + kInstances,
+        fmt::format("{} replicas of shards (HSDP) are not modelled; allowed, they are sharded over all "
+                    "data ranks, with less memory and longer gathers",
+                    instances),
+        flags.from(kInstances));
+  report.approximate(
+      std::string("--") + kInstances,
+      "states are sharded over all data ranks, which takes less memory; no gradients are reduced between "
+      "instances");
+}
+
+void map_stage_of_zero(const Flags& flags, Era era) {
+  Report& report = flags.report();
   const auto sharding = flags.text("data-parallel-sharding-strategy", "optimizer.zero_stage");
   if (era == Era::kTorchFsdp) return map_torch_fsdp(flags);
   const char* const kVersion = "megatron-fsdp-version";
@@ -234,6 +244,23 @@ void map_optimizer(const Flags& flags, Era era) {
   if (flags.on("use-distributed-optimizer"))
     return report.map("optimizer.zero_stage", 1, flags.from("use-distributed-optimizer"));
   report.assume("optimizer.zero_stage", 0, "no --use-distributed-optimizer");
+}
+
+}  // namespace
+
+void map_optimizer(const Flags& flags, Era era) {
+  Report& report = flags.report();
+  const auto name = flags.text("optimizer", "optimizer.name");
+  const bool known = !name || *name == "adam" || *name == "adamw" || *name == "lamb";
+  if (!known)
+    report.refuse("--optimizer", in_quotes(*name) + " has other costs and memory than Adam", flags.from("optimizer"));
+  if (name)
+    report.map("optimizer.name", *name, flags.from("optimizer"));
+  else if (flags.find("optimizer") == nullptr)
+    report.assume("optimizer.name", "adam", kDefault);
+  refuse_other_states(flags);
+  map_stage_of_zero(flags, era);
+  settle_instances(flags, era);
 }
 
 void map_overlap(const Flags& flags, Era era) {

@@ -253,14 +253,17 @@ void refuse_partial_recompute(const Settings& settings, bool block) {
     settings.report().refuse(settings.from(kFewer), "later stages recompute fewer layers");
 }
 
-// NeMo's own layers recompute the core of attention in the first layers of a stage: ParallelTransformer.forward of
-// nemo/collections/nlp/modules/common/megatron/transformer.py.
-void refuse_selective_block(const Settings& settings, std::int64_t recomputed) {
+// NeMo's own layers recompute the core of attention in the first layers of a stage, and in all of them in versions that
+// say "forces all layers": ParallelTransformer of nemo/collections/nlp/modules/common/megatron/transformer.py.
+void note_selective_block(const Settings& settings, std::int64_t recomputed) {
   const auto [stages, chunks] = cut_of(settings);
-  const auto layers = settings.whole({"model.num_layers"});
-  if (layers && recomputed < *layers / (stages * chunks))
-    settings.report().refuse("model.activations_checkpoint_num_layers",
-                             "selective recomputation of some layers of a stage");
+  const std::int64_t layers = settings.whole({"model.num_layers"}).value_or(0) / (stages * chunks);
+  if (recomputed < layers)
+    settings.report().approximate(
+        "model.activations_checkpoint_num_layers",
+        fmt::format("the core of attention is recomputed in all {} layers of a stage, as by some versions of NeMo; the "
+                    "others recompute {} of them, which takes more memory and less time",
+                    layers, recomputed));
 }
 
 // Without a granularity nothing is recomputed, whatever the method says.
@@ -276,7 +279,7 @@ void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
   refuse_partial_recompute(settings, block);
   if (block && layers == "0") return;
   if (block && granularity == "selective" && layers)
-    refuse_selective_block(settings, settings.whole({"model.activations_checkpoint_num_layers"}).value_or(0));
+    note_selective_block(settings, settings.whole({"model.activations_checkpoint_num_layers"}).value_or(0));
   const std::string place = "model.activations_checkpoint_granularity";
   arguments.push_back({"recompute-granularity", {*granularity}, place});
   if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});

@@ -60,15 +60,25 @@ TEST(ReadNemo, ASiluWithoutAGateIsTakenAsGelu) {
 
 constexpr const char* kNodes = ", devices: 8, num_nodes: 2";
 
-TEST(ReadNemo, SelectiveRecomputationOfSomeLayersIsRefused) {
+TEST(ReadNemo, SelectiveRecomputationOfSomeLayersIsThatOfAll) {
   const auto read = [](const std::string& layers) {
     return read_nemo_with(kNodes,
-                          ", activations_checkpoint_granularity: selective, activations_checkpoint_method: "
-                          "block, activations_checkpoint_num_layers: " +
+                          ", pipeline_model_parallel_size: 4, activations_checkpoint_granularity: selective, "
+                          "activations_checkpoint_method: block, activations_checkpoint_num_layers: " +
                               layers);
   };
-  EXPECT_NE(refused_lines(read("6")).find("model.activations_checkpoint_num_layers: selective"), std::string::npos);
-  EXPECT_EQ(refused_lines(read("24")), "");
+  const auto noted = [](const Report& report) {
+    for (const Assumed& one : report.assumed)
+      if (one.key == "model.activations_checkpoint_num_layers") return one.because;
+    return std::string();
+  };
+  const Report some = read("1");
+  EXPECT_EQ(refused_lines(some), "");
+  EXPECT_EQ(some.at("recompute.granularity"), Json("selective"));
+  EXPECT_NE(noted(some).find("in all 6 layers of a stage, as by some versions of NeMo; the others recompute 1 of them"),
+            std::string::npos)
+      << noted(some);
+  EXPECT_EQ(noted(read("6")), "");
   EXPECT_EQ(read("24").at("recompute.granularity"), Json("selective"));
   EXPECT_EQ(read("0").at("recompute.granularity"), Json("none"));
 }

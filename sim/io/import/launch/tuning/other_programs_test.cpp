@@ -28,8 +28,8 @@ TEST(OtherPrograms, AlpacaLoraIsNoMegatron) {
   EXPECT_EQ(report.whole("batch.global"), 128);
   EXPECT_EQ(report.whole("batch.sequence_length"), 512);
   EXPECT_EQ(report.at("training.targets"), (Json{"q_proj", "k_proj", "v_proj", "o_proj"}));
-  EXPECT_EQ(report.at("training.method"), Json("lora"));
-  EXPECT_THAT(refused_lines(report), HasSubstr("frozen weights of 8 bits"));
+  EXPECT_EQ(report.at("training.method"), Json("lora-int8"));
+  EXPECT_EQ(refused_lines(report), "");
 }
 
 // Returns where a key of the scenario comes from: "batch_size", or "assumed: " with the reason.
@@ -678,6 +678,7 @@ TEST(OtherPrograms, AdaptersOfQwenStandBesideAWholeHead) {
   };
   const Report base = read("Qwen/Qwen-7B", "");
   EXPECT_THAT(refused_lines(base), HasSubstr("modules_to_save: weights that train whole"));
+  EXPECT_EQ(base.refused.front().from, "Qwen's finetune.py");
   EXPECT_EQ(origin_of(base, "training.rank"), "assumed: the default of Qwen's finetune.py");
   EXPECT_EQ(base.whole("training.rank"), 64);
   const Report chat = read("Qwen/Qwen-7B-Chat", "");

@@ -128,12 +128,12 @@ void map_axolotl_method(const Settings& settings, Report& report) {
   const auto adapter = settings.text({"adapter"});
   const std::string model = settings.text({"base_model"}).value_or("");
   const bool four = settings.on({"load_in_4bit"}) || holds_four_bits(model);
-  const bool eight = settings.on({"load_in_8bit"}) || holds_eight_bits(model);
+  const bool eight = settings.on({"load_in_8bit"}), other = holds_eight_bits(model);
   const auto rank = settings.whole({"lora_r"});
   for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
   if (!adapter) {
     // The tool stops: "not supported without setting an adapter for training" (validation of its schemas).
-    if (four || eight)
+    if (four || eight || other)
       report.refuse(four ? "load_in_4bit" : "load_in_8bit", "frozen weights of few bits without an adapter");
     return;
   }
@@ -145,7 +145,8 @@ void map_axolotl_method(const Settings& settings, Report& report) {
                .targets = targets,
                .base_bits = four    ? 4
                             : eight ? 8
-                                    : 16},
+                                    : 16,
+               .base_format = other ? "fp8" : ""},
               report);
 }
 

@@ -195,6 +195,21 @@ std::string peft_key(const Settings& settings) {
   return settings.on({switched}) ? switched : "";
 }
 
+// Returns true where the name of the model holds a format.
+bool stores(const Settings& settings, bool (*holds)(std::string_view)) {
+  return std::ranges::any_of(kModelKeys,
+                             [&](std::string_view key) { return holds(settings.text({key}).value_or("")); });
+}
+
+// Returns the format of frozen weights that bitsandbytes has not; empty for none. LLaMA-Factory and ms-swift have HQQ
+// and EETQ beside it: hiyouga/LLaMA-Factory, src/llamafactory/extras/constants.py, QuantizationMethod.
+std::string other_format_of_base(const Settings& settings, int bits) {
+  const std::string method =
+      lower_case(settings.text({"quantization_method", "quant_method"}).value_or("bitsandbytes"));
+  if (bits == 8 && method != "bnb" && method != "bitsandbytes") return printable(method, 20) + " of 8 bits";
+  return stores(settings, holds_eight_bits) ? "fp8" : "";
+}
+
 // Returns the bits of the frozen weights beside an adapter.
 int bits_of_base(const Settings& settings) {
   const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
@@ -203,12 +218,8 @@ int bits_of_base(const Settings& settings) {
   for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
                           "use_nested_quant", "quant_type", "lora_alpha", "lora_dropout"})
     (void)settings.at(key);
-  const auto stored = [&](bool (*holds)(std::string_view)) {
-    return std::ranges::any_of(kModelKeys,
-                               [&](std::string_view key) { return holds(settings.text({key}).value_or("")); });
-  };
-  if (four || !narrow_key(settings).empty() || stored(holds_four_bits)) return 4;
-  return eight || stored(holds_eight_bits) ? 8 : 16;
+  if (four || !narrow_key(settings).empty() || stores(settings, holds_four_bits)) return 4;
+  return eight ? 8 : 16;
 }
 
 void map_trainer_method(const Settings& settings, Report& report) {
@@ -252,6 +263,7 @@ void map_trainer_method(const Settings& settings, Report& report) {
                .rank_from = settings.from(ranks),
                .targets_from = settings.from(kTargets),
                .base_bits = bits,
+               .base_format = other_format_of_base(settings, bits),
                .own_rank = kind ? "" : kOwnRank},
               report);
 }

@@ -720,7 +720,21 @@ TEST(TrainerScript, WeightsInFp8BesideAdapters) {
   EXPECT_THAT(
       refusals_of(folder.read("torchrun --nproc_per_node 2 train.py --model_name_or_path Qwen/Qwen3-32B-FP8 "
                               "--per_device_train_batch_size 1 --max_length 2048 --bf16 --use_peft True --lora_r 8")),
-      HasSubstr("8 bits"));
+      HasSubstr("fp8: LoRA beside frozen weights of this format"));
+}
+
+TEST(TrainerScript, WeightsOf8BitsAreThoseOfBitsandbytes) {
+  const Folder folder;
+  const auto with = [&](const std::string& flags) {
+    return folder.read(
+        "torchrun --nproc_per_node 2 train.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 "
+        "--per_device_train_batch_size 1 --max_length 2048 --finetuning_type lora --lora_rank 8 " +
+        flags);
+  };
+  EXPECT_EQ(with("--quantization_bit 8").at("training.method"), Json("lora-int8"));
+  EXPECT_EQ(with("--load_in_8bit True").at("training.method"), Json("lora-int8"));
+  EXPECT_EQ(refusals_of(with("--quantization_bit 8 --quantization_method bnb")), "");
+  EXPECT_THAT(refusals_of(with("--quantization_bit 8 --quantization_method hqq")), HasSubstr("hqq of 8 bits"));
 }
 
 TEST(TrainerScript, ABlankBehindABackslashIsSaid) {
