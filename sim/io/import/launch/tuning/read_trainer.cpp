@@ -10,6 +10,7 @@
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/stage_names.h"
+#include "sim/io/import/launch/tuning/frozen_weights.h"
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
@@ -177,12 +178,6 @@ std::string switch_key(const Settings& settings) {
   return settings.from({"use_peft", "use_peft_lora", "use_lora", "lora_enable", "enable_lora", "lora", "peft"});
 }
 
-// Returns the switch of QLoRA that is on; empty for none. q_lora of FastChat and Qwen stands beside use_lora.
-std::string narrow_key(const Settings& settings) {
-  const std::string key = settings.from({"use_qlora", "qlora", "q_lora", "use_q_lora"});
-  return !key.empty() && settings.on({key}) ? key : "";
-}
-
 // Returns the key that turns adapters on beside the Trainer's own arguments; empty where none does.
 std::string peft_key(const Settings& settings) {
   const std::string narrow = narrow_key(settings), switched = switch_key(settings);
@@ -193,33 +188,6 @@ std::string peft_key(const Settings& settings) {
   if (!narrow.empty()) return narrow;
   if (switched.empty()) return plain;
   return settings.on({switched}) ? switched : "";
-}
-
-// Returns true where the name of the model holds a format.
-bool stores(const Settings& settings, bool (*holds)(std::string_view)) {
-  return std::ranges::any_of(kModelKeys,
-                             [&](std::string_view key) { return holds(settings.text({key}).value_or("")); });
-}
-
-// Returns the format of frozen weights that bitsandbytes has not; empty for none. LLaMA-Factory and ms-swift have HQQ
-// and EETQ beside it: hiyouga/LLaMA-Factory, src/llamafactory/extras/constants.py, QuantizationMethod.
-std::string other_format_of_base(const Settings& settings, int bits) {
-  const std::string method =
-      lower_case(settings.text({"quantization_method", "quant_method"}).value_or("bitsandbytes"));
-  if (bits == 8 && method != "bnb" && method != "bitsandbytes") return printable(method, 20) + " of 8 bits";
-  return stores(settings, holds_eight_bits) ? "fp8" : "";
-}
-
-// Returns the bits of the frozen weights beside an adapter.
-int bits_of_base(const Settings& settings) {
-  const auto bits = settings.whole({"quantization_bit", "load_in_bits", "bits"});
-  const bool four = settings.on({"load_in_4bit", "use_4bit_quantization"}) || bits.value_or(16) == 4;
-  const bool eight = settings.on({"load_in_8bit", "use_8bit_quantization"}) || bits.value_or(16) == 8;
-  for (const char* key : {"quantization_method", "q_lora_4bit_compute_dtype", "double_quantization", "double_quant",
-                          "use_nested_quant", "quant_type", "lora_alpha", "lora_dropout"})
-    (void)settings.at(key);
-  if (four || !narrow_key(settings).empty() || stores(settings, holds_four_bits)) return 4;
-  return eight ? 8 : 16;
 }
 
 void map_trainer_method(const Settings& settings, Report& report) {
@@ -233,7 +201,7 @@ void map_trainer_method(const Settings& settings, Report& report) {
   const Names kRanks = {"lora_rank", "lora_r"}, kTypedRanks = {"lora_rank", "lora_r", "lora_dim"};
   const Names ranks = type ? kTypedRanks : kRanks;
   const auto rank = settings.whole(ranks);
-  const int bits = bits_of_base(settings);
+  const FrozenWeights frozen = frozen_weights_of(settings, kModelKeys);
   // Any text may stand behind --trainable; names of products are those of the adapters (Chinese-LLaMA-Alpaca).
   const bool products = settings.text({"trainable"}).value_or("").find("_proj") != std::string::npos;
   const Names kNamed = {"lora_target", "lora_target_modules", "lora_modules", "target_modules", "lora_trainable"};
@@ -255,15 +223,15 @@ void map_trainer_method(const Settings& settings, Report& report) {
   if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return;
   if (alone) report.approximate(settings.from(ranks), "a rank is stated, and no switch turns the adapters on or off");
   const std::string own = alone ? settings.from(ranks) : peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
-  map_adapter({.method = bits == 4 ? "qlora" : "lora",
+  map_adapter({.method = frozen.bits == 4 ? "qlora" : "lora",
                .from = kind ? "finetuning_type" : own,
                .rank = rank,
                .targets = stated.value_or(of_peft ? "q_proj,v_proj" : "all"),
                .targets_because = why_targets(stated.has_value(), kind.has_value(), of_peft),
                .rank_from = settings.from(ranks),
                .targets_from = settings.from(kTargets),
-               .base_bits = bits,
-               .base_format = other_format_of_base(settings, bits),
+               .base_bits = frozen.bits,
+               .base_format = frozen.other_format,
                .own_rank = kind ? "" : kOwnRank},
               report);
 }
