@@ -4,6 +4,8 @@
 // nemo/collections/nlp/models/language_modeling/megatron_base_model.py.
 #include "sim/io/import/launch/nemo/read_nemo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
