@@ -60,12 +60,14 @@ constexpr DocumentReader kDocumentReaders[] = {
        torchtitan::read_torchtitan(torchtitan::unwrapped(one.content, one.path, report), one.gpus, report);
      }},
     {megatron::is_primus_megatron,
-     [](const Document& one, Report& report) { megatron::read_primus_megatron(one.content, one.path, report); }},
+     [](const Document& one, Report& report) {
+       megatron::read_primus_megatron(one.content, one.path, one.environment, report);
+     }},
     {megatron::is_yaml_arguments,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
     {megatron::is_flagscale_experiment,
      [](const Document& one, Report& report) {
-       megatron::read_flagscale_experiment(one.content, one.path, one.gpus, report);
+       megatron::read_flagscale_experiment(one.content, one.path, one.environment, one.gpus, report);
      }},
     {megatron::is_flagscale,
      [](const Document& one, Report& report) { megatron::read_yaml_arguments(one.content, report); }},
@@ -75,7 +77,7 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { nemo::read_automodel(one.content, one.gpus, report); }},
     {bridge::is_bridge,
      [](const Document& one, Report& report) {
-       bridge::read_bridge(one.content, {one.path.stem().string(), one.row, one.variables}, report);
+       bridge::read_bridge(one.content, {one.path.stem().string(), one.row, one.environment}, report);
      }},
     {tuning::is_axolotl,
      [](const Document& one, Report& report) { tuning::read_axolotl(with_deepspeed_file(one), one.gpus, report); }},

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/report.h"
 
 namespace foretoken::io::launch {
@@ -19,7 +18,7 @@ struct Document {
   const std::filesystem::path& path;
   const std::string& row;  ///< of a file with several runs
   std::optional<std::int64_t> gpus{};
-  std::span<const std::pair<std::string, std::string>> variables{};  ///< of the environment, as the user states them
+  Environment environment{};  ///< variables that it and the files beside it read, as the user states them
 
   /// Returns the whole path, with the folders that name the kind of some files.
   [[nodiscard]] std::string place() const;

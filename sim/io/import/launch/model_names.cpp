@@ -50,6 +50,8 @@ constexpr Shipped kShippedModels[] = {{"llama38b", "llama-3-8b", 32},
                                       {"deepseekr10528", "deepseek-v3", 61},
                                       {"deepseekr1distillllama8b", "llama-3-8b", 32},
                                       {"deepseekr1distillllama70b", "llama-3-70b", 80},
+                                      {"cogitov1previewllama8b", "llama-3-8b", 32},
+                                      {"cogitov1previewllama70b", "llama-3-70b", 80},
                                       {"zephyr7bbeta", "mistral-7b", 32},
                                       {"deepseekv2", "deepseek-v2", 60},
                                       {"kimik2", "kimi-k2", 61},
@@ -153,6 +155,7 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"phi3medium4k", "phi3", 40, 5120, 40, 10, 128, 17920, 32064},
                                   {"phi3medium128k", "phi3", 40, 5120, 40, 10, 128, 17920, 32064},
                                   {"phi4", "phi3", 40, 5120, 40, 10, 128, 17920, 100352},
+                                  {"phi414b", "phi3", 40, 5120, 40, 10, 128, 17920, 100352},  // torchtune
                                   {"phi4mini", "phi3", 32, 3072, 24, 8, 128, 8192, 200064, true},
                                   {"smollm33b", "llama", 36, 2048, 16, 4, 128, 11008, 128256, true},
                                   {"deepseekr1distillqwen15b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936},
@@ -193,15 +196,7 @@ constexpr Sized kSizedModels[] = {{"llama321b", "llama", 16, 2048, 32, 8, 64, 81
                                   {"bloom7b1", "bloom", 30, 4096, 32, 32, 128, 16384, 250880, true},
                                   {"falcon7b", "falcon", 32, 4544, 71, 1, 64, 18176, 65024, true},
                                   {"falcon40b", "falcon", 60, 8192, 128, 8, 64, 32768, 65024, true},
-                                  {"gptj6b", "gptj", 28, 4096, 16, 16, 256, 16384, 50400},
-                                  {"pythia70m", "gpt_neox", 6, 512, 8, 8, 64, 2048, 50304},
-                                  {"pythia160m", "gpt_neox", 12, 768, 12, 12, 64, 3072, 50304},
-                                  {"pythia410m", "gpt_neox", 24, 1024, 16, 16, 64, 4096, 50304},
-                                  {"pythia1b", "gpt_neox", 16, 2048, 8, 8, 256, 8192, 50304},
-                                  {"pythia14b", "gpt_neox", 24, 2048, 16, 16, 128, 8192, 50304},
-                                  {"pythia28b", "gpt_neox", 32, 2560, 32, 32, 80, 10240, 50304},
-                                  {"pythia69b", "gpt_neox", 32, 4096, 32, 32, 128, 16384, 50432},
-                                  {"pythia12b", "gpt_neox", 36, 5120, 40, 40, 128, 20480, 50688}};
+                                  {"gptj6b", "gptj", 28, 4096, 16, 16, 256, 16384, 50400}};
 
 Json config_of_model(const Sized& model, std::string_view name) {
   const bool bloom = model.type == "bloom", gptj = model.type == "gptj";
@@ -247,11 +242,20 @@ bool is_of_length(const std::string& word, const std::string& name) {
   return word == "1m" && (name.starts_with("qwen") || name.starts_with("internlm"));
 }
 
+// Formats of stored weights end a name, several behind each other: "Meta-Llama-3.1-405B-BNB-NF4-BF16",
+// "Llama-3.3-70B-Instruct-FP8-dynamic". They change no size.
+std::vector<std::string> without_formats(std::vector<std::string> words) {
+  constexpr std::string_view kFormats[] = {"bnb",  "nf4",  "4bit", "8bit", "awq",  "gptq", "aqlm",   "hqq",
+                                           "eetq", "int4", "int8", "fp8",  "bf16", "fp16", "dynamic"};
+  while (words.size() > 1 && std::ranges::find(kFormats, words.back()) != std::end(kFormats)) words.pop_back();
+  return words;
+}
+
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b". So does "llama_hf_3.1_8b": the kind may stand inside.
 std::string plain_name(std::string_view name) {
   std::string plain;
   const std::string_view last = last_part(name);  // "TinyLlama-1.1B-intermediate-step-240k-503b"
-  for (const std::string& word : words_of_name(last.substr(0, last.find("-intermediate-step"))))
+  for (const std::string& word : without_formats(words_of_name(last.substr(0, last.find("-intermediate-step")))))
     if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" &&
         !is_of_length(word, plain))
       plain += word;
@@ -337,11 +341,12 @@ std::optional<NamedModel> model_of_plain(const std::string& plain, std::string_v
     for (const Sized& model : rows)
       if (model.name == plain && fits_size(model, stated))
         return NamedModel{config_of_model(model, name), model.layers};
-  for (const Expert& model : expert_models())
+  for (const Configured& model : configured_models())
     if (model.name == plain) {
       Json config = {{"name", printable(name, 80)}};
       config.update(Json::parse(model.config));
-      return NamedModel{config, config.at("num_hidden_layers").get<std::int64_t>()};
+      const char* const layers = config.contains("num_layers") ? "num_layers" : "num_hidden_layers";
+      return NamedModel{config, config.at(layers).get<std::int64_t>()};
     }
   return std::nullopt;
 }
@@ -361,11 +366,23 @@ std::optional<NamedModel> model_of_name(std::string_view name) {
   return known;
 }
 
-bool holds_eight_bits(std::string_view name) { return lower_case(name).ends_with("-fp8"); }
+bool holds_eight_bits(std::string_view name) {
+  const std::string lower = lower_case(name);
+  return lower.ends_with("-fp8") || lower.ends_with("-fp8-dynamic");
+}
 
-bool holds_four_bits(std::string_view name) { return lower_case(name).find("bnb-4bit") != std::string::npos; }
+bool holds_four_bits(std::string_view name) {
+  const auto words = words_of_name(last_part(name));
+  return lower_case(name).find("bnb-4bit") != std::string::npos ||
+         std::ranges::find(words, "nf4") != words.end();  // a type of bitsandbytes alone
+}
 
 void map_named_model(std::string_view name, const std::string& from, Report& report) {
+  for (const char* format : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ", "-Int4", "-Int8"})
+    if (lower_case(name).find(lower_case(format)) != std::string::npos) {
+      report.refuse(from, std::string("base weights already quantised (") + format + "): own kernels");
+      break;
+    }
   if (const auto known = model_of_name(name)) {
     report.map("model", known->model, from);
     if (!known->base.empty())

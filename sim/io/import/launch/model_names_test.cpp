@@ -63,6 +63,16 @@ TEST(ModelNames, ParametersOfPublishedCheckpoints) {
                               {"baichuan-inc/Baichuan2-7B-Base", 7505.9},
                               {"mistralai/Mistral-Nemo-Instruct-2407", 12247.8},
                               {"microsoft/phi-4", 14659.5},
+                              {"qlora_phi4_14b", 14659.5},
+                              {"microsoft/phi-2", 2779.7},
+                              {"mistralai/Devstral-Small-2505", 23572.4},
+                              {"mistralai/Devstral-Small-2507", 23572.4},
+                              {"THUDM/GLM-4-9B-0414", 9400.3},
+                              {"zai-org/GLM-4-32B-Base-0414", 32566.4},
+                              {"THUDM/chatglm-6b", 6173.3},
+                              {"ByteDance-Seed/Seed-OSS-36B-Instruct", 36151.1},
+                              {"ibm-granite/granite-3.1-8b-instruct", 8170.8},
+                              {"deepcogito/cogito-v1-preview-qwen-14B", 14770.0},
                               {"HuggingFaceTB/SmolLM3-3B", 3075.1},
                               {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", 1777.1}};
   for (const Named& named : kNamed) {
@@ -108,6 +118,28 @@ TEST(ModelNames, ALineInASizeIsAPointOrStandsBehindAVersion) {
   EXPECT_EQ(layers("meta-llama/Llama-3.2-1B"), 16);
   EXPECT_EQ(layers("qwen3-8b"), 36);
   EXPECT_EQ(layers("internlm/internlm2_5-7b-chat"), 32);
+}
+
+TEST(ModelNames, FormatsOfStoredWeightsMayFollowEachOther) {
+  EXPECT_EQ(layers("some-org/Meta-Llama-3.1-405B-BNB-NF4-BF16"), 126);
+  EXPECT_EQ(layers("some-org/Meta-Llama-3.1-8B-Instruct-AWQ-INT4"), 32);
+  EXPECT_EQ(layers("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4"), 28);
+  EXPECT_EQ(layers("some-org/Llama-3.3-70B-Instruct-FP8-dynamic"), 80);
+  EXPECT_EQ(layers("Llama-3.1-8B-NVFP4"), 0) << "no runtime here trains beside it";
+  EXPECT_TRUE(holds_four_bits("some-org/Meta-Llama-3.1-405B-BNB-NF4-BF16"));
+  EXPECT_TRUE(holds_four_bits("unsloth/llama-3-8b-bnb-4bit"));
+  EXPECT_FALSE(holds_four_bits("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4"));
+  EXPECT_TRUE(holds_eight_bits("some-org/Llama-3.3-70B-Instruct-FP8-dynamic"));
+}
+
+TEST(ModelNames, WeightsOfOtherLibrariesAreRefused) {
+  for (const char* name : {"Qwen/Qwen2.5-7B-Instruct-AWQ", "org/llama-3.1-8b-gptq-int4", "org/Qwen-7B-Chat-Int4"}) {
+    Report report;
+    map_named_model(name, "base_model", report);
+    ASSERT_EQ(report.refused.size(), 1U) << name;
+    EXPECT_NE(report.refused.front().because.find("already quantised"), std::string::npos);
+    EXPECT_TRUE(report.has("model")) << "its sizes are known";
+  }
 }
 
 // THUDM/glm-4-9b-chat-1m has 4 groups of keys and values, glm-4-9b-chat 2.
@@ -173,7 +205,7 @@ TEST(ModelNames, AFineTuneHasTheSizesThatItsNameStates) {
   EXPECT_EQ(base("mesolitica/tinyllama-1.1b-4096-fpf"), "tinyllama-1.1b");
   EXPECT_EQ(base("Qwen2.5-7B-Instruct-my-sft"), "Qwen2.5-7B");
   EXPECT_EQ(base("meta-llama/Llama-3.1-8B-Instruct"), "") << "the whole name is known";
-  for (const char* other : {"Llama-3-8B-Instruct-AWQ", "Llama-3-4x8B-merge", "Llama-3-8B-4x", "Qwen2.5-7B-VL-own",
+  for (const char* other : {"Llama-3-8B-Instruct-EXL2", "Llama-3-4x8B-merge", "Llama-3-8B-4x", "Qwen2.5-7B-VL-own",
                             "Llama-3-8B-pruned", "Llama-3-Swallow-8B-v0.1", "own-7B-chat-v3", "Llama-3.2-11B-Vision",
                             "Llama-2-7b-ko-own", "Qwen3-30B-A3B-own", "Llama-3-8B-to-4B"})
     EXPECT_EQ(base(other), "unknown") << other;
@@ -190,7 +222,6 @@ TEST(ModelNames, WordsOfOtherShapesAndFormatsAreNoFineTunes) {
                             "Qwen3-8B-speculator",
                             "Llama-3.2-3B-ColBERT",
                             "Llama-3.1-8B-Instruct-NVFP4",
-                            "Llama-3-8B-nf4",
                             "Llama-3.1-8B-Instruct-FP8-KV",
                             "Llama-3-8B-1.58bit",
                             "Qwen3-8B-eagle3",

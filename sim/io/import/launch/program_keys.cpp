@@ -20,19 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ${NAME:default} of Primus, where the script sets NAME.
-std::string with_variables(std::string text, const shell::Variables& variables) {
-  for (std::size_t at = text.find("${"); at != text.npos; at = text.find("${", at + 1)) {
-    const std::size_t colon = text.find(':', at), close = text.find('}', at);
-    if (close == text.npos) break;
-    if (colon > close) continue;
-    const shell::Texts* const value = variables.find(std::string_view(text).substr(at + 2, colon - at - 2));
-    if (value != nullptr && value->size() == 1 && !shell::is_unknown(value->front()))
-      text.replace(at, close - at + 1, value->front());
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string experiment_of(const shell::Script& script) {
@@ -48,12 +35,9 @@ std::optional<NamedFile> file_of_variable(const shell::Script& script, const std
   // The container mounts the folder of the script: /workspace/conf/a.yaml is conf/a.yaml.
   const fs::path whole(name);
   if (!name.empty() && !path) path = near_file((whole.parent_path().filename() / whole.filename()).string(), folder);
-  Findings unread;
-  const auto text = path ? read_text_file(*path, path->string(), unread) : std::nullopt;
-  if (!text) return std::nullopt;
+  if (!path) return std::nullopt;
   NamedFile file;
   file.paths = {*path};
-  file.text = with_variables(*text, script.variables);
   file.place = "the variable EXP";
   file.command.words = {"primus"};
   file.gpus = gpus_of_primus(script);

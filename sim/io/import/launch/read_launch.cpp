@@ -10,6 +10,7 @@
 #include "sim/io/import/launch/check_shape.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/documents.h"
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/near_file.h"
@@ -95,6 +96,7 @@ void read_yaml_file(const fs::path& path, const std::string& text, const Launch&
     return complain(findings, path, "a functional test takes no words behind --; change a key with --set");
   if (is_job_of_mosaic(*document)) return read_job(path, *document, launch, report, findings);
   apply_overrides(launch.words, *document, findings);
+  put_environment(launch.variables, *document);
   read_document(*document, text, path, launch, report, findings);
 }
 

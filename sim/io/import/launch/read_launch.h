@@ -15,7 +15,7 @@ namespace foretoken::io::launch {
 struct Launch {
   std::vector<std::filesystem::path> files{};                    ///< one; several are merged as GPT-NeoX merges them
   std::vector<std::string> words{};                              ///< behind --: arguments of the script, then flags
-  std::vector<std::pair<std::string, std::string>> variables{};  ///< of a script; they win over its assignments
+  std::vector<std::pair<std::string, std::string>> variables{};  ///< of a script or a YAML file; they win over its own
   std::vector<std::string> sets{};                               ///< KEY=VALUE of the scenario; they win over the file
   std::string row{};                                             ///< of a file with several runs
   std::vector<std::string> allow{};                              ///< refused settings to go on without

@@ -13,6 +13,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/bridge/performance_script.h"
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/other_programs.h"
@@ -134,6 +135,16 @@ void note_unread(const shell::Script& script, const std::string& folder, Report&
     }
 }
 
+// Returns the variables of the script with one known value, which the program that it starts may read. Those of the
+// user stand behind them and win.
+Environment environment_of(const shell::Script& script, const Launch& launch) {
+  Environment environment;
+  for (const auto& [name, values] : script.variables.values)
+    if (values.size() == 1 && !shell::is_unknown(values.front())) environment.emplace_back(name, values.front());
+  environment.insert(environment.end(), launch.variables.begin(), launch.variables.end());
+  return environment;
+}
+
 // Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
@@ -176,6 +187,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   inner.words.insert(inner.words.end(), flags.begin(), flags.end());
   if (named.gpus && !stated_gpus(launch)) inner.sets.push_back("gpus=" + std::to_string(*named.gpus));
   inner.files = named.paths;
+  inner.variables = environment_of(script, launch);
   const auto content = named.text ? named.text : text_of(first, findings);
   if (!content) return;
   Findings own;

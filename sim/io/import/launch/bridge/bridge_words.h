@@ -85,6 +85,7 @@ inline constexpr Word kBridgeWords[] = {
     {"mixed_precision.fp16", "fp16", Form::kSwitch},
     {"mixed_precision.fp8", "fp8-format"},
     {"mixed_precision.fp4", "fp4-format"},
+    {"mixed_precision.fp4_recipe", "fp4-recipe"},
     {"mixed_precision.fp8_param_gather", "fp8-param-gather", Form::kSwitch},
     {"mixed_precision.grad_reduce_in_fp32", "grad-reduce-in-bf16", Form::kInverse},
     {"optimizer.use_precision_aware_optimizer", "use-precision-aware-optimizer", Form::kSwitch},

@@ -36,7 +36,7 @@ constexpr KeyRule kKeys[] = {
      "comm_overlap.batch_p2p_comm comm_overlap.overlap_p2p_comm ddp._target_ "
      "mixed_precision._target_ mixed_precision.loss_scale mixed_precision.hysteresis mixed_precision.autocast_dtype* "
      "mixed_precision.initial_loss_scale mixed_precision.loss_scale_window mixed_precision.min_loss_scale "
-     "mixed_precision.params_dtype.* mixed_precision.pipeline_dtype.* mixed_precision.fp4_recipe "
+     "mixed_precision.params_dtype.* mixed_precision.pipeline_dtype.* "
      "mixed_precision.fp8_param mixed_precision.fp8_wgrad mixed_precision.autocast_enabled "
      "mixed_precision.grad_reduce_in_fp32 mixed_precision.params_dtype mixed_precision.pipeline_dtype "
      "mixed_precision.fp8_margin mixed_precision.fp8_amax_* mixed_precision.reuse_grad_buf_for_mxfp8_param_ag "

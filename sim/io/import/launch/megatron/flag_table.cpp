@@ -33,7 +33,7 @@ constexpr std::string_view kReadFlags =
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
     "batch-size global-batch-size gas gradient-accumulation-steps seq-length encoder-seq-length decoder-seq-length "
     "step-batch-size-schedule bf16 fp16 "
-    "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format "
+    "fp8-format fp8 fp8-hybrid fp8-e4m3 fp8-recipe fp8-param-gather fp4-format fp4-recipe "
     "accumulate-allreduce-grads-in-fp32 grad-reduce-in-bf16 use-precision-aware-optimizer main-grads-dtype "
     "main-params-dtype exp-avg-dtype exp-avg-sq-dtype recompute-granularity recompute-method recompute-num-layers "
     "recompute-modules recompute-activations checkpoint-activations checkpoint-num-layers "
@@ -78,12 +78,13 @@ constexpr Row kNoted[] = {
      "scattered-embeddings tile-factor disable-mamba-mem-eff-path use-fused-rmsnorm use-fused-swiglu "
      "use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute use-fused-ring-attention-update "
      "use-fused-mlp output-layer-slice-num input-layernorm-in-fp32 output-logit-softcapping post-norm "
+     "final-logit-softcapping router-logit-softcapping "
      "no-post-layer-norm enable-token-rearrange-opt mla-mm-split mla-fa-without-pad mla-fa-divide-qk "
      "enable-fa-within-mla "
      "padded-base-length shape-order use-deter-comp jit-compile gelu-tanh "
      "gemm-gradient-accumulation-fusion rotary-position-embeddings-in-fp32 lora-fusion use-z-loss",
      "kernels are fused as the runtime has them"},
-    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad fp4-recipe",
+    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
     {kRankOrderFlag, kRankOrder},

@@ -97,8 +97,8 @@ bool is_flagscale_experiment(const Json& document) {
          document.at("defaults").is_array();
 }
 
-void read_flagscale_experiment(const Json& document, const fs::path& path, std::optional<std::int64_t> gpus,
-                               Report& report) {
+void read_flagscale_experiment(const Json& document, const fs::path& path, const Environment& environment,
+                               std::optional<std::int64_t> gpus, Report& report) {
   report.framework = "FlagScale";
   const bool older = is_older(document);
   const std::string type =
@@ -115,6 +115,7 @@ void read_flagscale_experiment(const Json& document, const fs::path& path, std::
     return refuse_whole("train: " + printable(name, 60),
                         "the file that the experiment names is not beside it: train/" + printable(name, 60) + ".yaml",
                         report);
+  put_environment(environment, *training);
   // Words of the command line stand in the experiment: train.model.micro_batch_size=2.
   if (const Json* const own = section_of(document, {"train"}); own != nullptr && own->is_object())
     training->merge_patch(*own);

@@ -4,20 +4,23 @@
 // AMD-AGI/Primus, primus/configs/{models,modules}/megatron.
 #include "sim/io/import/launch/megatron/key_files.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
+#include "sim/io/import/launch/megatron/primus_files.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/recomputed_layers.h"
 #include "sim/io/import/launch/primus_command.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
 #include "sim/io/import/launch/words.h"
-#include "sim/io/import/launch/yaml/read_yaml.h"
-#include "sim/io/json/parse_json.h"
 #include "sim/io/model/hybrid_names.h"
 
 namespace foretoken::io::launch::megatron {
@@ -33,6 +36,7 @@ constexpr Word kOtherNames[] = {
     {"overlap_p2p_comm", "overlap-p2p-communication", Form::kSwitch},
     {"num_moe_experts", "num-experts"},
     {"fp8", "fp8-format"},
+    {"fp4", "fp4-format"},
     {"gated_linear_unit", "swiglu", Form::kSwitch},
     {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
     {"apply_rope_fusion", "no-rope-fusion", Form::kInverse},
@@ -50,7 +54,27 @@ constexpr KeyRule kCodeKeys[] = {
     {"enable_odc odc_*", "ranks that fetch gradients on demand in the place of collectives", true},
     {"enable_odc_lb_mini", "micro-batches that are dealt out by their lengths", true},
     {"use_packed_attention enable_packed_sequences", "attention sees the whole sequence"},
-    {"use_sink_attention sink_*", "all layers have full attention"},
+    {"use_sink_attention sink_* attn_sink", "all layers have full attention"},
+    {"use_turbo_deepep fully_parallel_save fully_parallel_load"},
+    {"use_turbo_mega_moe", "one kernel for experts and their exchange of tokens", true},
+    {"use_turbo_* turbo_grouped_gemm_without_padding turbo_sync_free_moe_stage",
+     "kernels of Primus-Turbo are taken as those of the runtime"},
+    // AMD-AGI/Primus, primus/backends/megatron/core/models/minimax_m3: MSATransformerConfig.
+    {"minimax_sparse_attention sparse_attention_freq sparse_topk_blocks",
+     "block-sparse attention: a query sees the blocks that an index chooses", true},
+    {"sparse_num_index_heads sparse_index_dim sparse_block_size sparse_score_type sparse_init_block sparse_local_block "
+     "sparse_disable_index_value sparse_indexer_loss_* msa_backend",
+     "a part of block-sparse attention"},
+    // AMD-AGI/Primus, primus/backends/megatron/core/models/deepseek_v4: DeepSeekV4TransformerConfig.
+    {"hybrid_attention_enabled compress_ratios index_topk attn_sliding_window",
+     "attention to compressed keys, to a window, and to keys that an index chooses", true},
+    {"o_lora_rank", "a product of attention's outputs in two parts, of groups", true},
+    {"hc_mult", "hyper-connections: several streams between the layers", true},
+    {"hc_* compress_rope_theta index_head_dim index_n_heads o_groups use_v4_* mtp_use_separate_hc_head",
+     "a part of the layers of DeepSeek-V4"},
+    {"num_hash_layers", "tokens are spread evenly, and none is dropped"},
+    {"swiglu_limit swiglu_alpha v4_grouped_experts_support_clamped_swiglu use_gemma_norm",
+     "fused kernels take as long without it"},
     {"lora.use_dora", tuning::kDora, true},
     {"lora_alpha lora_dropout lora.alpha lora.dropout* lora.a_init_method lora.b_init_method lora.lora_A_init_method "
      "lora.lora_B_init_method"},
@@ -66,7 +90,7 @@ constexpr KeyRule kCodeKeys[] = {
      "disable_parameter_transpose_cache "
      "moe_extended_tp rotary_* scatter_gather_tensors_in_pipeline barrier_with_L1_time cpu_offloading* fp8_* "
      "framework config model trainable sink_level file_sink_level stderr_sink_level wandb_* disable_* mlflow_* "
-     "use_turbo_* turbo_* enable_primus_turbo log_avg_* patch_* dump_* auto_continue_train overwrite_* extends "
+     "turbo_* enable_primus_turbo log_avg_* patch_* dump_* auto_continue_train overwrite_* extends "
      "hf_* iterations_to_skip expert_tensor_parallel_size_* train_data_path valid_data_path test_data_path "
      "log_throughput* check_for_nan* padded_vocab_size* tokenizer_* pp_warmup pp_algorithm "
      "num_seq_splits "
@@ -84,30 +108,6 @@ constexpr KeyRule kCodeKeys[] = {
 constexpr std::string_view kOtherModels =
     "experimental_attention_variant linear_attention_freq is_hybrid_model hybrid_layer_pattern hybrid_override_pattern";
 
-// One level of keys; sections of the file are read as if their keys stood at the top.
-void flatten(const Json& section, Json& keys) {
-  for (const auto& [key, value] : section.items()) {
-    if (value.is_object())
-      flatten(value, keys);
-    else
-      keys[key] = value;
-  }
-}
-
-// A section of LoRA keeps its own keys, because they mean something only where it is enabled.
-constexpr const char* kAdapter = "lora";
-
-// Puts the keys of a file or of overrides on top of those that they extend.
-void put_on_top(Json section, Json& keys) {
-  const auto adapter = section.find(kAdapter);
-  if (adapter != section.end() && adapter->is_object()) {
-    if (!keys.contains(kAdapter)) keys[kAdapter] = Json::object();
-    keys[kAdapter].update(*adapter);
-    section.erase(kAdapter);
-  }
-  flatten(section, keys);
-}
-
 // Primus replaces the dispatcher by its own DeepEP where no tensor ranks share a token: AMD-AGI/Primus,
 // primus/backends/megatron/patches/turbo/moe_dispatcher_patches.py.
 void put_own_dispatcher(const Settings& whole, std::vector<Argument>& arguments) {
@@ -120,12 +120,54 @@ void put_own_dispatcher(const Settings& whole, std::vector<Argument>& arguments)
   arguments.push_back({"moe-token-dispatcher-type", {"flex"}, whole.from(kDeepEp)});
 }
 
-// Keys of `basis` hold where `keys` states none. They are defaults: only rules that read them see them.
-void read_keys(const Json& keys, const Json& basis, Report& report) {
-  Json all = basis;
+// Reads the switches of the library Primus-Turbo, which mean nothing where it is off. AMD-AGI/Primus,
+// primus/backends/megatron/core/extensions/primus_turbo.py: PrimusTurboAttention takes flash_attn_fp8_func.
+void read_turbo(const Settings& settings, const Settings& whole, Report& report) {
+  const char* const attention = "enable_turbo_attention_float8";
+  if (!whole.on({"enable_primus_turbo"})) {
+    for (const auto& [key, value] : settings.document().items()) {
+      const bool turbo = key == attention || key.starts_with("use_turbo_") || key.starts_with("turbo_");
+      if (turbo && settings.at(key) != nullptr) report.ignore(printable(key, 80), "");
+    }
+    return;
+  }
+  if (!whole.on({attention}) || !whole.on({"use_turbo_attention"})) return;
+  (void)settings.at(attention);
+  const Json precision = report.at("precision");
+  if (precision == "fp8" || precision == "mxfp8") return report.map("precision_recipe.attention", "fp8", attention);
+  report.refuse(attention, "attention in fp8 beside products of another precision is not modelled");
+}
+
+// Sorts keys that no flag has, of files that the experiment names.
+void sort_rest_of_files(const Json& keys, const Basis& basis, Report& report) {
+  if (keys.empty()) return;
+  const std::size_t before = report.refused.size();
+  Settings(keys, report).sort_rest(kCodeKeys, Unknown::kByName);
+  for (std::size_t i = before; i < report.refused.size(); ++i)
+    if (const auto file = basis.files.find(report.refused[i].setting); file != basis.files.end())
+      report.refused[i].from = printable(file->second, 80);
+}
+
+/// Keys that change nothing, by the file that states them.
+using LeftOut = std::map<std::string, std::vector<std::string>>;
+
+void ignore_by_file(const LeftOut& left_out, Report& report) {
+  constexpr std::size_t kLongest = 16000;  // of all names of a file
+  for (const auto& [file, names] : left_out)
+    report.ignore(fmt::format("{} ({}): {}", printable(file, 80), names.size(),
+                              printable(fmt::format("{}", fmt::join(names, ", ")), kLongest)),
+                  "");
+}
+
+// Keys of `basis` hold where `keys` states none. Rules read them all. Other keys count where a file states them for the
+// run; in a list of every setting they are defaults.
+void read_keys(const Json& keys, const Basis& basis, Report& report) {
+  Json all = basis.keys;
   all.update(keys);
   const Settings settings(keys, report), whole(all, report);
   std::vector<Argument> arguments = arguments_of_words(whole, kOtherNames);
+  Json of_files = Json::object();
+  LeftOut left_out;
   for (const auto& [key, value] : all.items()) {
     if (std::ranges::any_of(kOtherNames, [&key = key](const Word& word) { return word.key == key; })) {
       (void)settings.at(key);
@@ -133,10 +175,19 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
     }
     auto argument = argument_of_key(key, value, key);
     const auto rule = argument ? rule_of(argument->name) : std::nullopt;
-    if (argument && (!rule || (rule->effect != Effect::kRead && !keys.contains(key) && !lists_key(kOtherModels, key))))
-      continue;
+    const auto file = basis.files.find(key);
+    const bool own = keys.contains(key) || file == basis.files.end();
+    if (argument && !rule && own) continue;
     (void)settings.at(key);
-    if (argument) arguments.push_back(std::move(*argument));
+    if (!argument) continue;
+    if (own || (rule && rule->effect == Effect::kRead) || lists_key(kOtherModels, key))
+      arguments.push_back(std::move(*argument));
+    else if (lists_defaults(file->second) || (rule && rule->effect == Effect::kIgnored))
+      left_out[file->second].push_back(key);
+    else if (rule)
+      arguments.push_back(std::move(*argument));
+    else
+      of_files[key] = value;
   }
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
@@ -145,76 +196,16 @@ void read_keys(const Json& keys, const Json& basis, Report& report) {
   // The modules of a stash of pages count with its switch: stash_modules of Megatron-Core's TransformerConfig.
   if (settings.has({"stash_modules"}) && !whole.on({"moe_paged_stash"})) report.ignore("stash_modules", "");
   read_arguments(std::move(arguments), report);
+  read_turbo(settings, whole, report);
   settings.sort_rest(kCodeKeys);
+  sort_rest_of_files(of_files, basis, report);
+  ignore_by_file(left_out, report);
 }
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
-
-/// Reads the files of Primus that an experiment names, each on top of those that it extends.
-class PrimusFiles {
- public:
-  PrimusFiles(const fs::path& experiment, Report& report) : report_(report) {
-    std::error_code error;
-    start_ = fs::absolute(experiment, error).lexically_normal().parent_path();
-  }
-
-  /// Returns the keys of primus/configs/KIND/megatron/NAME.
-  Json keys_of(const std::string& kind, const std::string& name, int depth = 0) {
-    constexpr int kDeepest = 8;
-    if (name.empty() || depth > kDeepest) return Json::object();
-    const auto read = document_of(kind, name);
-    if (!read && depth > 0) {
-      report_.approximate(printable(name, 80), "a file that others extend is not there; its settings are unknown");
-      // The file that the experiment names extends the trainer's own settings; those extend the ones of any program.
-      if (depth == 1) absent_ += (absent_.empty() ? "" : ", ") + printable(name, 80);
-      return Json::object();
-    }
-    if (!read) {
-      report_.refuse(printable(name, 80),
-                     "the file that the experiment names is not in primus/configs/" + kind + "/megatron");
-      absent_ += (absent_.empty() ? "" : ", ") + printable(name, 80);
-      return Json::object();
-    }
-    Json keys = Json::object();
-    for (const char* list : {"extends", "includes", "bases"}) {
-      if (!read->contains(list) || !read->at(list).is_array()) continue;
-      for (const Json& base : read->at(list))
-        if (base.is_string()) put_on_top(keys_of(kind, base.get<std::string>(), depth + 1), keys);
-    }
-    Json own = *read;
-    for (const char* list : {"extends", "includes", "bases"}) own.erase(list);
-    put_on_top(std::move(own), keys);
-    return keys;
-  }
-
-  /// Returns the names of files that are not there; empty for none.
-  [[nodiscard]] const std::string& absent() const { return absent_; }
-
- private:
-  [[nodiscard]] std::optional<Json> document_of(const std::string& kind, const std::string& name) const {
-    std::error_code error;
-    constexpr int kFolders = 8;
-    fs::path folder = start_;
-    const fs::path inside = ("megatron" / fs::path(name)).lexically_normal();
-    if (fs::path(name).is_absolute() || inside.begin()->string() == "..") return std::nullopt;
-    for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
-      const fs::path file = folder / "primus/configs" / kind / inside;
-      if (!fs::is_regular_file(file, error)) continue;
-      Findings unread;
-      const auto text = read_text_file(file, file.string(), unread);
-      auto document = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
-      return document && document->is_object() ? document : std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  fs::path start_;
-  std::string absent_;
-  Report& report_;
-};
 
 // Names the rank and the targets of LoRA as flags of Megatron-LM's forks. Other keys keep their place in their name.
 void map_adapter_section(const Json& adapter, Json& keys, Report& report) {
@@ -265,26 +256,29 @@ void read_yaml_arguments(const Json& document, Report& report) {
     own.erase("defaults");
   }
   flatten(own, keys);
-  read_keys(keys, Json::object(), report);
+  read_keys(keys, Basis(), report);
 }
 
 bool is_primus_megatron(const Json& document) { return framework_of_primus(document) == "megatron"; }
 
-void read_primus_megatron(const Json& document, const fs::path& path, Report& report) {
+void read_primus_megatron(const Json& document, const fs::path& path, const Environment& environment, Report& report) {
   Json trainer = trainer_of_primus(document).value_or(Json::object());
   resolve_references(trainer);
-  PrimusFiles files(path, report);
+  PrimusFiles files(path, environment, report);
   const std::string model = text_at(trainer, "model");
-  Json basis = files.keys_of("modules", text_at(trainer, "config"));
-  put_on_top(files.keys_of("models", model), basis);
+  // Settings of the trainer win over those of the model: AMD-AGI/Primus, primus/core/launcher/parser.py,
+  // parse_trainer_module (merge_namespace without override).
+  Basis basis;
+  files.put("models", model, basis);
+  files.put("modules", text_at(trainer, "config"), basis);
   Json keys = Json::object();
   if (const auto own = trainer.find("overrides"); own != trainer.end() && own->is_object()) put_on_top(*own, keys);
-  Json adapter = basis.value(kAdapter, Json::object());
+  Json adapter = basis.keys.value(kAdapter, Json::object());
   adapter.update(keys.value(kAdapter, Json::object()));
-  basis.erase(kAdapter);
+  basis.keys.erase(kAdapter);
   keys.erase(kAdapter);
   map_adapter_section(adapter, keys, report);
-  resolve_references(basis);
+  resolve_references(basis.keys);
   resolve_references(keys);
   read_keys(keys, basis, report);
   if (!files.absent().empty()) ask_for_defaults("a file that is not there may state it: " + files.absent(), report);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/report.h"
 
 namespace foretoken::io::launch::megatron {
@@ -17,6 +18,8 @@ void read_yaml_arguments(const Json& document, Report& report);
 /// Returns true for an experiment of Primus with Megatron-LM.
 [[nodiscard]] bool is_primus_megatron(const Json& document);
 /// Reads the experiment on top of the files that it names, which are looked for in primus/configs above `path`.
-void read_primus_megatron(const Json& document, const std::filesystem::path& path, Report& report);
+/// `environment` has variables that these files read.
+void read_primus_megatron(const Json& document, const std::filesystem::path& path, const Environment& environment,
+                          Report& report);
 
 }  // namespace foretoken::io::launch::megatron

@@ -132,6 +132,24 @@ void check_layers_of_code(const Flags& flags) {
     flags.report().refuse("--spec", "layers of the code's own: " + printable(*spec, 80), flags.from("spec"));
 }
 
+namespace {
+
+// Recipes: NVIDIA/Megatron-LM, megatron/core/enums.py, Fp4Recipe (nvfp4, custom); AMD-AGI/Primus has mxfp4,
+// primus/backends/megatron/core/fp4_utils.py.
+void map_fp4(const Flags& flags) {
+  const char *const kFormat = "fp4-format", *const kRecipe = "fp4-recipe";
+  if (flags.find(kFormat) == nullptr) return;
+  const auto recipe = flags.find(kRecipe) == nullptr ? std::string("nvfp4") : flags.text(kRecipe, "precision");
+  if (!recipe) return;
+  if (*recipe == "nvfp4") return flags.report().map("precision", "nvfp4", flags.from(kFormat));
+  const std::string what = *recipe == "mxfp4" ? "MXFP4, blocks of 32 products of 4 bits with a scale of 8 bits"
+                                              : in_quotes(printable(*recipe, 40));
+  flags.report().refuse(std::string("--") + kRecipe, what + ", is not modelled; of 4 bits only nvfp4 is",
+                        flags.from(kRecipe));
+}
+
+}  // namespace
+
 void map_precision(const Flags& flags, bool fragment) {
   Report& report = flags.report();
   if (flags.on("bf16"))
@@ -145,8 +163,7 @@ void map_precision(const Flags& flags, bool fragment) {
                   "neither --bf16 nor --fp16; --set precision=tf32 where torch.backends.cuda.matmul.allow_tf32 is on");
   map_gradients(flags);
   map_fp8(flags);
-  if (const char* const fp4 = "fp4-format"; flags.find(fp4) != nullptr)
-    report.map("precision", "nvfp4", flags.from(fp4));
+  map_fp4(flags);
   map_moments(flags);
 }
 

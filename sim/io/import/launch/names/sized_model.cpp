@@ -1,7 +1,8 @@
 // Sizes of further models by their names.
 //
 // Sizes: the config.json of each on Hugging Face, of the organisations allenai, google, bigcode, CohereForAI, Qwen,
-// internlm, mistralai and TinyLlama. A test compares their published parameters.
+// internlm, mistralai, TinyLlama, EleutherAI, microsoft, THUDM, zai-org, ByteDance-Seed and ibm-granite. A test
+// compares their published parameters. The models of deepcogito have those of their base: Llama 3.1 and Qwen 2.5.
 #include "sim/io/import/launch/names/sized_model.h"
 
 namespace foretoken::io::launch {
@@ -28,9 +29,22 @@ constexpr Sized kMoreModels[] = {{"qwen2math15b", "qwen2", 28, 1536, 12, 2, 128,
                                  {"aya238b", "cohere", 32, 4096, 32, 8, 128, 14336, 256000, true},
                                  {"internlm218b", "internlm2", 24, 2048, 16, 8, 128, 8192, 92544},
                                  {"internlm2518b", "internlm2", 24, 2048, 16, 8, 128, 8192, 92544},
-                                 {"magistralsmall2506", "mistral", 40, 5120, 32, 8, 128, 32768, 131072}};
+                                 {"magistralsmall2506", "mistral", 40, 5120, 32, 8, 128, 32768, 131072},
+                                 {"devstralsmall2505", "mistral", 40, 5120, 32, 8, 128, 32768, 131072},
+                                 {"devstralsmall", "mistral", 40, 5120, 32, 8, 128, 32768, 131072},  // "2507"
+                                 {"granite318b", "granite", 40, 4096, 32, 8, 128, 12800, 49155, true},
+                                 {"cogitov1previewqwen14b", "qwen2", 48, 5120, 40, 8, 128, 13824, 152064},
+                                 {"cogitov1previewqwen32b", "qwen2", 64, 5120, 40, 8, 128, 27648, 152064},
+                                 {"pythia70m", "gpt_neox", 6, 512, 8, 8, 64, 2048, 50304},
+                                 {"pythia160m", "gpt_neox", 12, 768, 12, 12, 64, 3072, 50304},
+                                 {"pythia410m", "gpt_neox", 24, 1024, 16, 16, 64, 4096, 50304},
+                                 {"pythia1b", "gpt_neox", 16, 2048, 8, 8, 256, 8192, 50304},
+                                 {"pythia14b", "gpt_neox", 24, 2048, 16, 16, 128, 8192, 50304},
+                                 {"pythia28b", "gpt_neox", 32, 2560, 32, 32, 80, 10240, 50304},
+                                 {"pythia69b", "gpt_neox", 32, 4096, 32, 32, 128, 16384, 50432},
+                                 {"pythia12b", "gpt_neox", 36, 5120, 40, 40, 128, 20480, 50688}};
 
-constexpr Expert kExpertModels[] = {
+constexpr Configured kConfiguredModels[] = {
     {"qwen15moea27b",
      R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
          "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408,
@@ -54,11 +68,32 @@ constexpr Expert kExpertModels[] = {
      R"({"model_type": "glm4_moe", "num_hidden_layers": 92, "hidden_size": 5120, "num_attention_heads": 96,
          "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536,
          "n_routed_experts": 160, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
-         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"}};
+         "attention_bias": true, "vocab_size": 151552, "tie_word_embeddings": false})"},
+    {"phi2",
+     R"({"model_type": "phi", "num_hidden_layers": 32, "hidden_size": 2560, "num_attention_heads": 32,
+         "intermediate_size": 10240, "resid_pdrop": 0.1, "vocab_size": 51200, "tie_word_embeddings": false})"},
+    {"glm49b0414",
+     R"({"model_type": "glm4", "num_hidden_layers": 40, "hidden_size": 4096, "num_attention_heads": 32,
+         "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 13696, "attention_bias": true,
+         "vocab_size": 151552, "tie_word_embeddings": false})"},
+    {"glm432b0414",
+     R"({"model_type": "glm4", "num_hidden_layers": 61, "hidden_size": 6144, "num_attention_heads": 48,
+         "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 23040, "attention_bias": false,
+         "vocab_size": 151552, "tie_word_embeddings": false})"},
+    {"seedoss36b",
+     R"({"model_type": "seed_oss", "num_hidden_layers": 64, "hidden_size": 5120, "num_attention_heads": 80,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 27648, "vocab_size": 155136,
+         "tie_word_embeddings": false})"},
+    // Rotary positions of two dimensions cost what those of one do: modeling_chatglm.py. The head is the table.
+    {"chatglm6b",
+     R"({"model_type": "megatron", "num_layers": 28, "hidden_size": 4096, "num_attention_heads": 32,
+         "ffn_hidden_size": 16384, "position_embedding_type": "rope", "activation": "gelu",
+         "normalization": "LayerNorm", "add_bias_linear": true, "vocab_size": 130528,
+         "untie_embeddings_and_output_weights": false})"}};
 
 }  // namespace
 
-std::span<const Expert> expert_models() { return kExpertModels; }
+std::span<const Configured> configured_models() { return kConfiguredModels; }
 
 std::span<const Sized> more_sized_models() { return kMoreModels; }
 

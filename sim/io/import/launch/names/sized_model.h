@@ -14,11 +14,11 @@ struct Sized {
   bool tied = false;  ///< the head is the table of tokens
 };
 
-/// A model of experts, whose sizes fit no such row.
-struct Expert {
+/// A model whose sizes fit no such row: experts, or keys of its own.
+struct Configured {
   std::string_view name, config;  ///< "olmoe1b7b0924", and its config.json
 };
-[[nodiscard]] std::span<const Expert> expert_models();
+[[nodiscard]] std::span<const Configured> configured_models();
 
 /// Returns rows of models since 2024 and of smaller families: OLMo, Gemma 3, StarCoder 2, Command R.
 [[nodiscard]] std::span<const Sized> more_sized_models();

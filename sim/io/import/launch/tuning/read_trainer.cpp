@@ -100,10 +100,6 @@ void refuse_other_stages(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"finetuning_type"}).value_or("");
   if (!kind.empty() && kind != "lora" && kind != "full" && kind != "none")
     report.refuse("finetuning_type " + printable(kind, 40), "other weights train than with LoRA", "finetuning_type");
-  const std::string name = settings.text({"model_name_or_path"}).value_or("");
-  for (const char* base : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ", "-Int4", "-Int8"})
-    if (name.find(base) != name.npos)
-      report.refuse("model_name_or_path", std::string("base weights already quantised (") + base + "): own kernels");
   for (const std::string_view key : kModelKeys) {
     const std::string model = settings.text({key}).value_or("");
     const std::string_view other = model_of_name(model) ? "" : other_purpose_of(model);

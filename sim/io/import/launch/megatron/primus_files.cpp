@@ -1,0 +1,103 @@
+// Reads the files below an experiment of Primus.
+//
+// Layout: AMD-AGI/Primus, primus/configs/{models,modules}/megatron.
+#include "sim/io/import/launch/megatron/primus_files.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "sim/base/text.h"
+#include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kListsOfFiles = {"extends", "includes", "bases"};
+
+}  // namespace
+
+void flatten(const Json& section, Json& keys) {
+  for (const auto& [key, value] : section.items()) {
+    if (value.is_object())
+      flatten(value, keys);
+    else
+      keys[key] = value;
+  }
+}
+
+void put_on_top(Json section, Json& keys) {
+  const auto adapter = section.find(kAdapter);
+  if (adapter != section.end() && adapter->is_object()) {
+    if (!keys.contains(kAdapter)) keys[kAdapter] = Json::object();
+    keys[kAdapter].update(*adapter);
+    section.erase(kAdapter);
+  }
+  flatten(section, keys);
+}
+
+bool lists_defaults(const std::string& file) {
+  constexpr std::string_view kLists[] = {"trainer_base.yaml",  "module_base.yaml",    "primus_megatron_module.yaml",
+                                         "primus_turbo.yaml",  "zero_bubble.yaml",    "primus_pipeline.yaml",
+                                         "torch_compile.yaml", "language_model.yaml", "primus_megatron_model.yaml"};
+  return std::ranges::find(kLists, fs::path(file).filename().string()) != std::end(kLists);
+}
+
+PrimusFiles::PrimusFiles(const fs::path& experiment, const Environment& environment, Report& report)
+    : environment_(environment), report_(report) {
+  std::error_code error;
+  start_ = fs::absolute(experiment, error).lexically_normal().parent_path();
+}
+
+void PrimusFiles::note_absent(const std::string& kind, const std::string& name, int depth) {
+  const std::string shown = printable(name, 80);
+  if (depth > 0)
+    report_.approximate(shown, "a file that others extend is not there; its settings are unknown");
+  else
+    report_.refuse(shown, "the file that the experiment names is not in primus/configs/" + kind + "/megatron");
+  // The file that the experiment names extends the trainer's own settings; those extend the ones of any program.
+  if (depth < 2) absent_ += (absent_.empty() ? "" : ", ") + shown;
+}
+
+void PrimusFiles::put(const std::string& kind, const std::string& name, Basis& basis, int depth) {
+  constexpr int kDeepest = 8;
+  if (name.empty() || depth > kDeepest) return;
+  auto own = document_of(kind, name);
+  if (!own) return note_absent(kind, name, depth);
+  for (const char* list : kListsOfFiles) {
+    if (!own->contains(list) || !own->at(list).is_array()) continue;
+    for (const Json& base : own->at(list))
+      if (base.is_string()) put(kind, base.get<std::string>(), basis, depth + 1);
+  }
+  for (const char* list : kListsOfFiles) own->erase(list);
+  Json keys = Json::object();
+  put_on_top(*own, keys);
+  for (const auto& [key, value] : keys.items()) basis.files[key] = name;
+  put_on_top(std::move(*own), basis.keys);
+}
+
+std::optional<Json> PrimusFiles::document_of(const std::string& kind, const std::string& name) const {
+  std::error_code error;
+  constexpr int kFolders = 8;
+  fs::path folder = start_;
+  const fs::path inside = ("megatron" / fs::path(name)).lexically_normal();
+  if (fs::path(name).is_absolute() || inside.begin()->string() == "..") return std::nullopt;
+  for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
+    const fs::path file = folder / "primus/configs" / kind / inside;
+    if (!fs::is_regular_file(file, error)) continue;
+    Findings unread;
+    const auto text = read_text_file(file, file.string(), unread);
+    auto document = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
+    if (!document || !document->is_object()) return std::nullopt;
+    put_environment(environment_, *document);
+    return document;
+  }
+  return std::nullopt;
+}
+
+}  // namespace foretoken::io::launch::megatron
