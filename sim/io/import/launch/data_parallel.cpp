@@ -235,7 +235,7 @@ bool names_stage(std::string_view file, std::string_view word) {
 }
 
 NamedZero zero_in_name(const std::string& path) {
-  const std::string file = path.substr(path.rfind('/') + 1);  // without a slash all of it
+  const std::string file = lower_case(path.substr(path.rfind('/') + 1));  // without a slash all of it
   NamedZero named;
   for (const char* word : {"stage", "zero", "z", "s"})
     for (const char* gap : {"", "_", "-"})
@@ -259,7 +259,8 @@ bool map_named_zero(const std::string& file, Report& report) {
   map_sharding(*named.stage, "deepspeed " + printable(file, 80), report);
   if (named.offloads_optimizer) map_offload("optimizer states", "cpu", "deepspeed", report);
   if (named.offloads_parameters) map_offload("parameters", "cpu", "deepspeed", report);
-  if (file.find('.') == file.npos) return true;  // a word that says it, such as zero3 of ms-swift
+  const bool word = file.find('.') == file.npos && !file.starts_with('$');
+  if (word) return true;  // that says it, such as zero3 of ms-swift
   for (const char* key : {"optimizer.zero_stage", "offload.optimizer", "offload.parameters"})
     if (report.has(key))
       report.assume(key, report.at(key), "by the name of " + printable(file, 80) + ", which is not there");

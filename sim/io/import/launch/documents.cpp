@@ -57,7 +57,8 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { megatron::read_functional_test(one.content, one.place(), report); }},
     {torchtitan::is_primus,
      [](const Document& one, Report& report) {
-       torchtitan::read_torchtitan(torchtitan::unwrapped(one.content, one.path, report), one.gpus, report);
+       torchtitan::read_torchtitan(torchtitan::unwrapped(one.content, one.path, one.environment, report), one.gpus,
+                                   report);
      }},
     {megatron::is_primus_megatron,
      [](const Document& one, Report& report) {

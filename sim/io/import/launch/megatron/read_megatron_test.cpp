@@ -161,6 +161,7 @@ constexpr KeyCase kRefusals[] = {
      "moments of two formats: bf16 and fp32"},
     {"activations on the host", "--checkpoint-in-cpu", "--checkpoint-in-cpu", "host"},
     {"weights of 4 bits", "--fp4-param", "--fp4-param", "4 bits"},
+    {"another recipe of 4 bits", "--fp4-format e2m1 --fp4-recipe mxfp4", "--fp4-recipe", "only nvfp4 is"},
     {"no number", "--kv-channels wide", "--kv-channels", "expected a whole number, found \"wide\""},
     {"overlap without sequence parallelism", "--tp-comm-overlap", "--tp-comm-overlap", "sequence parallelism is off"},
     {"experts of several numbers", "--num-experts 8 16", "--num-experts", "several numbers"},

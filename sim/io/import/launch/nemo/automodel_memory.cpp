@@ -1,7 +1,7 @@
 // Maps the memory, the adapters and the experts of a recipe of NeMo AutoModel.
 //
-// Sources: NVIDIA-NeMo/Automodel, components/distributed/{config,activation_checkpointing,model_parallelizer}.py and
-// components/moe/parallelizer.py.
+// Sources: NVIDIA-NeMo/Automodel, components/distributed/{config,activation_checkpointing,model_parallelizer}.py,
+// components/moe/parallelizer.py and components/_peft/module_matcher.py.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -156,8 +156,8 @@ void map_automodel_method(const Settings& settings, const std::string& runtime, 
   int base_bits = 16;
   if (eight) base_bits = 8;
   if (four) base_bits = 4;
-  const bool all = stated || (named.empty() && !excluded.empty());
-  if (!all && named.empty()) report.ask("training.targets", "peft has neither match_all_linear nor target_modules");
+  const bool by_default = !stated && named.empty() && excluded.empty();
+  const bool all = stated || named.empty();
   map_adapter({.method = four ? "qlora" : "lora",
                .from = "peft",
                .rank = settings.whole({"peft.dim"}),
@@ -165,6 +165,15 @@ void map_automodel_method(const Settings& settings, const std::string& runtime, 
                .base_bits = base_bits,
                .runtime = runtime},
               report);
+  if (by_default && report.has("training.targets"))
+    report.assume("training.targets", report.at("training.targets"),
+                  "AutoModel's default is *_proj, every linear product of a layer");
+  // Every linear module counts, the head among them. Without match_all_linear it may be excluded by its name.
+  const bool head = stated || (!excluded.empty() && excluded.find("lm_head") == excluded.npos);
+  if (head)
+    report.approximate(stated ? "peft.match_all_linear" : "peft.exclude_modules",
+                       "an adapter stands beside the head, too: rank x (hidden size + vocabulary) weights, which are "
+                       "left out");
 }
 
 void map_automodel_experts(const Settings& settings, Report& report) {

@@ -52,6 +52,21 @@ TEST(AutoModel, OlderRecipesNameTheManagerOfASharding) {
   EXPECT_EQ(read_llama("slurm: {nodes: 4, ntasks_per_node: 8}\n").whole("gpus"), 4 * 8);
 }
 
+// components/_peft/module_matcher.py: match_all_linear counts the head, and *_proj is taken where nothing is stated.
+TEST(AutoModel, AdaptersBesideAllProductsMayHoldTheHead) {
+  const Report all = read_llama("peft: {_target_: own.PeftConfig, match_all_linear: true}\n");
+  EXPECT_TRUE(all.names("peft.match_all_linear")) << "the head's adapter is left out";
+  const Report unstated = read_llama("peft: {_target_: own.PeftConfig, dim: 4}\n");
+  EXPECT_EQ(unstated.at("training.targets"), Json::array({"all-linear"}));
+  EXPECT_EQ(refused_lines(unstated), "");
+  EXPECT_FALSE(unstated.names("peft.match_all_linear"));
+  const auto targets = std::ranges::find(unstated.assumed, "training.targets", &Assumed::key);
+  ASSERT_NE(targets, unstated.assumed.end());
+  EXPECT_THAT(targets->because, HasSubstr("*_proj"));
+  EXPECT_FALSE(read_llama("peft: {exclude_modules: ['*lm_head*']}\n").names("peft.exclude_modules"));
+  EXPECT_TRUE(read_llama("peft: {exclude_modules: ['*.gate']}\n").names("peft.exclude_modules"));
+}
+
 TEST(AutoModel, APipelineHasItsOwnMicroBatchAndChunks) {
   const std::string piped =
       "distributed: {strategy: fsdp2, tp_size: 1, pp_size: 4, dp_size: 8, pipeline: {pp_schedule: interleaved1f1b,\n"

@@ -68,13 +68,14 @@ void take_own_keys(Document& sections, Report& report) {
 
 bool is_primus(const Document& document) { return framework_of_primus(document) == "torchtitan"; }
 
-Document unwrapped(const Document& document, const fs::path& path, Report& report) {
+Document unwrapped(const Document& document, const fs::path& path, const Environment& environment, Report& report) {
   const Document trainer = trainer_of_primus(document).value_or(Document::object());
   const std::string name = text_of(trainer, "model");
   auto sections = model_sections(name, path);
   if (!sections)
     report.refuse(printable(name, 80), "the model file of the experiment is not in primus/configs/models/torchtitan");
   Document merged = sections ? *sections : Document::object();
+  put_environment(environment, merged);
   if (const auto found = trainer.find("overrides"); found != trainer.end() && found->is_object())
     merged.merge_patch(*found);
   note_module(trainer, report);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/report.h"
 
 namespace foretoken::io::launch::torchtitan {
@@ -13,8 +14,10 @@ namespace foretoken::io::launch::torchtitan {
 [[nodiscard]] bool is_primus(const nlohmann::ordered_json& document);
 
 /// Returns torchtitan's sections: those of the model file that the experiment names, with its overrides on top. The
-/// model file is looked for in primus/configs/models/torchtitan above `path`. A missing one is refused.
+/// model file is looked for in primus/configs/models/torchtitan above `path`, and reads variables of `environment`. A
+/// missing one is refused.
 [[nodiscard]] nlohmann::ordered_json unwrapped(const nlohmann::ordered_json& document,
-                                               const std::filesystem::path& path, Report& report);
+                                               const std::filesystem::path& path, const Environment& environment,
+                                               Report& report);
 
 }  // namespace foretoken::io::launch::torchtitan

@@ -80,6 +80,10 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
     document["fsdp"] = (said == "2" ? "shard_grad_op" : "full_shard") + moved;
   else if (!decided && !said.empty())
     document["deepspeed"] = "zero" + said;
+  if (launched.has("use-deepspeed") && !decided)
+    for (const auto& [flag, key] : {std::pair{"offload-optimizer-device", "offload_optimizer_device"},
+                                    std::pair{"offload-param-device", "offload_param_device"}})
+      if (option(flag) == "nvme") document[key] = "nvme";
   // The Trainer takes it over from accelerate's file: transformers/trainer.py, create_accelerator_and_postprocess.
   if (file.at("recompute.granularity") == "full") document["gradient_checkpointing"] = "true";
   return file;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -144,6 +145,38 @@ TEST(TemplateOfARecipe, StandsInAFolderAbove) {
     const Report report = repository.read(folder, start + "sed \"s/MARK/$EACH/g\" conf/marked.yaml > out.yaml" + end);
     EXPECT_EQ(report.whole("batch.micro"), 4) << "sed writes the file, and trains nothing";
   }
+}
+
+TEST(BesideConfiguration, DevicesOfAcceleratesOptionsAreTaken) {
+  const Repository repository;
+  const auto offload = [&](const std::string& options) {
+    return repository
+        .read("run.sh", "accelerate launch --num_processes 8 --use_deepspeed --zero_stage 3 " + options +
+                            " train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 "
+                            "--max_seq_length 512 --learning_rate 1e-5\n")
+        .at("offload");
+  };
+  EXPECT_EQ(offload("--offload_optimizer_device nvme"), (Json{{"optimizer", "nvme"}}));
+  EXPECT_EQ(offload("--offload_optimizer_device cpu --offload_param_device nvme"),
+            (Json{{"optimizer", "cpu"}, {"parameters", "nvme"}}));
+}
+
+TEST(BesideConfiguration, TheNameOfAVariableMaySayTheStage) {
+  const Repository repository;
+  const auto read = [&](const std::string& file) {
+    return repository.read("run.sh",
+                           "deepspeed --num_gpus 4 train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 "
+                           "--bf16 --max_seq_length 512 --learning_rate 1e-5 --deepspeed " +
+                               file + "\n");
+  };
+  for (const char* file : {"$OWN_DEEPSPEED_CONFIG_S2", "\"${OWN_DEEPSPEED_CONFIG_S2}\""}) {
+    const Report report = read(file);
+    EXPECT_EQ(report.whole("optimizer.zero_stage"), 2) << file;
+    const auto stage = std::ranges::find(report.assumed, "optimizer.zero_stage", &Assumed::key);
+    ASSERT_NE(stage, report.assumed.end());
+    EXPECT_THAT(stage->because, HasSubstr("$OWN_DEEPSPEED_CONFIG_S2"));
+  }
+  EXPECT_THAT(questions_of(read("$OWN_FILE")), HasSubstr("$OWN_FILE"));
 }
 
 constexpr const char* kOffloaded =

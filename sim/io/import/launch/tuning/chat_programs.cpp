@@ -16,8 +16,21 @@ bool is_fast_chat(const std::vector<std::string>& program) {
   return program.front().ends_with("fastchat/train/train_lora.py") || program.front() == "fastchat.train.train_lora";
 }
 
+// The same, train.py. train_mem.py and train_flash_attn.py begin with the patch that --flash_attn stands for here.
+bool is_fast_chat_whole(const std::vector<std::string>& program) {
+  return program.front().ends_with("fastchat/train/train.py") || program.front() == "fastchat.train.train";
+}
+
+// Without the patch attention is that of transformers, which is written in PyTorch before 4.36.
+void take_attention_of_fast_chat(const Taken& taken) {
+  if (is_on(taken.arguments, "flash-attn")) return;
+  taken.origins.program = "FastChat of 2023, with transformers before 4.36";
+  taken.add_default("attn-implementation", {"eager"});
+}
+
 void take_fast_chat(const Taken& taken) {
   taken.origins.program = "FastChat";
+  take_attention_of_fast_chat(taken);
   taken.add_default("lora-r", {"8"});
   taken.add_default("lora-target-modules", {"q_proj,v_proj"});
 }
@@ -67,6 +80,7 @@ void take_chat_glm(const Taken& taken) {
 
 void take_chat_program(const std::vector<std::string>& program, const Taken& taken, Report& report) {
   if (is_fast_chat(program)) return take_fast_chat(taken);
+  if (is_fast_chat_whole(program)) return take_attention_of_fast_chat(taken);
   if (is_qwen(program, taken.arguments)) return take_qwen(taken, report);
   if (is_chat_glm(program, taken.arguments)) take_chat_glm(taken);
 }

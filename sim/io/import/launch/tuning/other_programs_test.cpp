@@ -331,6 +331,18 @@ TEST(OtherPrograms, FastChatAdaptsQueriesAndValues) {
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 2);
 }
 
+// Without --flash_attn FastChat leaves attention to transformers, which had no kernel of its own in 2023.
+TEST(OtherPrograms, FastChatWithoutFlashAttentionIsUnfused) {
+  const std::string run = "deepspeed --num_gpus 4 fastchat/train/train_lora.py --model_name_or_path Llama-2-7b-hf ",
+                    rest = " --bf16 True --per_device_train_batch_size 8 --model_max_length 2048 --deepspeed ";
+  const auto attention = [&](const std::string& flag) {
+    return read_script(run + flag + rest + "s2.json").at("attention");
+  };
+  EXPECT_EQ(attention("--flash_attn False"), Json("unfused"));
+  EXPECT_EQ(attention(""), Json("unfused"));
+  EXPECT_EQ(attention("--flash_attn True"), Json());
+}
+
 // THUDM/ChatGLM-6B, ptuning/main.py: gradient_checkpointing_enable() before trainer.train().
 TEST(OtherPrograms, ChatGlmRecomputes) {
   const std::string run =
@@ -355,6 +367,22 @@ TEST(OtherPrograms, APathOfAdaptersChangesNothingBesideAStatedMethod) {
   EXPECT_TRUE(chat.asked.empty());
   EXPECT_EQ(chat.at("training.method"), Json("lora"));
   EXPECT_NE(asked_for(read_script(std::string("deepspeed --num_gpus 4 train.py") + sizes), "training.method"), "");
+}
+
+TEST(OtherPrograms, DevicesOfOffloadingWinOverTheSwitch) {
+  const std::string run =
+      "deepspeed --num_gpus 2 main.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --max_seq_len 512 "
+      "--learning_rate 1e-5 --dtype bf16 --deepspeed --zero_stage 3 --offload ";
+  EXPECT_EQ(read_script(run).at("offload"), (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  const Report moved =
+      read_script(run +
+                  "--offload_optimizer_device nvme --offload_param_device none --offload_optimizer_nvme_path /disk "
+                  "--offload_optimizer_buffer_count 8 --aio_block_size 1048576");
+  EXPECT_EQ(refused_lines(moved), "");
+  EXPECT_EQ(moved.at("offload"), (Json{{"optimizer", "nvme"}}));
+  EXPECT_TRUE(moved.names("offload_optimizer_buffer_count"));
+  EXPECT_NE(refused_lines(read_script(run + "--offload_optimizer_ratio 0.3")).find("a part of the optimizer"),
+            std::string::npos);
 }
 
 TEST(OtherPrograms, OwnProgramsMaySayThatABatchIsOfAGpu) {

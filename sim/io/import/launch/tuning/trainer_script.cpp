@@ -247,12 +247,13 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   Origins origins = take_names_of_trainer(launched.program, arguments, report);
   const bool by_accelerate = add_deepspeed_of_accelerate(script, launched, folder, arguments);
   const std::string text = text_of_named(script, command.file, folder).value_or("");
-  // A variable that nobody sets names the file. Without quotes it vanishes.
-  const bool vanishes = !command.empties.empty() || !variable_behind("--deepspeed", text).empty();
+  // A variable that nobody sets names the file. Without quotes it vanishes. Its own name may say the stage.
+  const std::string variable = variable_behind("--deepspeed", text);
+  const bool vanishes = !command.empties.empty() || !variable.empty();
   for (Argument& argument : arguments)
     if (argument.name == "deepspeed" && joined_values(argument).empty() && (!argument.values.empty() || vanishes) &&
         last_of(arguments, "zero-stage") == nullptr)
-      argument.values = {"<...>"};
+      argument.values = {variable.empty() ? "<...>" : "$" + variable};
   const bool type_of_chat = add_type_of_chat(origins, arguments);
   // DeepSpeed's own flag (deepspeed.add_config_arguments). The Trainer's is --deepspeed FILE.
   const bool by_deepspeed = last_of(arguments, "deepspeed-config") != nullptr;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
@@ -25,6 +26,27 @@ void map_own_sharding(const Settings& settings, std::optional<std::int64_t> gpus
              "with 0 where every rank holds everything");
 }
 
+// The devices of options win over what a name says. Without a DeepSpeed file they are accelerate's
+// --offload_optimizer_device and --offload_param_device, or those of a program that names them alike:
+// accelerate/commands/launch.py. Parameters move at stage 3 alone.
+void map_stated_devices(const Settings& settings, Report& report) {
+  struct Moved {
+    const char *key, *part, *what;
+  };
+  for (const auto& [key, part, what] : {Moved{"offload_optimizer_device", "offload.optimizer", "optimizer states"},
+                                        Moved{"offload_param_device", "offload.parameters", "parameters"}}) {
+    const bool none = settings.says_none(key);
+    const auto device = settings.text({key});
+    if (none) report.forget(part);
+    if (none || !device) continue;
+    const bool moves = std::string_view(what) == "optimizer states" || report.whole("optimizer.zero_stage") == 3;
+    if (moves)
+      map_offload(what, lower_case(*device), key, report);
+    else
+      report.ignore(key, "");
+  }
+}
+
 }  // namespace
 
 void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::optional<std::int64_t> gpus,
@@ -37,7 +59,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
     return;
   }
   if (const auto file = settings.text({"deepspeed"})) {
-    if (map_named_zero(*file, report)) return;
+    if (map_named_zero(*file, report)) return map_stated_devices(settings, report);
     return report.ask("optimizer.zero_stage", "the file " + in_quotes(*file) +
                                                   " decides about ZeRO; it is not there, and its name says no stage");
   }

@@ -1,0 +1,56 @@
+// Tests variables of the environment inside of configurations.
+#include "sim/io/import/launch/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/io/import/launch/read_launch.h"
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+Json put(const std::string& value, const Environment& environment) {
+  Json document = {{"key", value}, {"own", "1"}};
+  put_environment(environment, document);
+  return document.at("key");
+}
+
+TEST(Environment, StatedVariablesReplaceTheirExpressions) {
+  const Environment both = {{"A", "2"}, {"B", "x"}};
+  EXPECT_EQ(put("${A:7}", both), "2");
+  EXPECT_EQ(put("${A}", both), "2");
+  EXPECT_EQ(put("${oc.env:A,7}", both), "2");
+  EXPECT_EQ(put("${oc.env:A}", both), "2");
+  EXPECT_EQ(put("${env:A}", both), "2");
+  EXPECT_EQ(put("run-${B}-${A:1}", both), "run-x-2");
+  EXPECT_EQ(put("${oc.env:C,${oc.env:A,4}}", both), "${oc.env:C,2}");
+  EXPECT_EQ(put("${oc.env:A,${oc.env:C,4}}", both), "2");
+  EXPECT_EQ(put("${A:7}", {{"A", "2"}, {"A", "3"}}), "3") << "the last one counts";
+  EXPECT_EQ(put("${A:7}", {{"A", "null"}}), Json());
+}
+
+TEST(Environment, OtherExpressionsStay) {
+  EXPECT_EQ(put("${C:7}", {{"A", "2"}}), "${C:7}");
+  EXPECT_EQ(put("${own}", {{"own", "2"}}), "${own}") << "a key of the document";
+  EXPECT_EQ(put("${A", {{"A", "2"}}), "${A");
+  EXPECT_EQ(put("${A}", {{"A", "${A}"}}), "${A}") << "a value is not read again";
+}
+
+TEST(Environment, ARecipeTakesTheVariablesOfTheUser) {
+  const auto micro = [](const Environment& variables) {
+    Launch launch;
+    launch.variables = variables;
+    Findings findings;
+    const Report report = read_launch_text(
+        "model: {_target_: x, pretrained_model_name_or_path: meta-llama/Llama-3.2-1B}\n"
+        "step_scheduler: {global_batch_size: 64, local_batch_size: '${oc.env:EACH,2}'}\n",
+        "a.yaml", launch, findings);
+    EXPECT_EQ(lines_of(findings.complaints), "");
+    return report.whole("batch.micro");
+  };
+  EXPECT_EQ(micro({}), 2);
+  EXPECT_EQ(micro({{"EACH", "4"}}), 4);
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch

@@ -1,0 +1,150 @@
+// Tests the files below an experiment of Primus: whose keys count, and where they stand in the answer.
+#include "sim/io/import/launch/megatron/primus_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::launch::megatron {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+/// A tree of Primus with a list of defaults of models, one of the trainer, and a preset.
+class PrimusTree {
+ public:
+  PrimusTree() : path_(fs::path(testing::TempDir()) / ("primus-files-" + std::to_string(::getpid()))) {
+    write("models", "language_model.yaml",
+          "num_layers: 24\nhidden_size: 1024\nnum_attention_heads: 16\nadd_position_embedding: false\n"
+          "kv_lora_rank: 32\nmy_sparse_depth: 7\nrope_scaling_factor: 8.0\nswiglu: true\n");
+    write("modules", "trainer_base.yaml",
+          "bf16: true\nmy_vision_size: 224\nseq_length: 4096\nmicro_batch_size: 2\nglobal_batch_size: 16\n"
+          "fp4: null\nfp4_recipe: nvfp4\n");
+    write("modules", "pre_trainer.yaml", "extends: [trainer_base.yaml]\nseq_length: 1024\nlr: 2.0e-5\n");
+  }
+  PrimusTree(const PrimusTree&) = delete;
+  PrimusTree& operator=(const PrimusTree&) = delete;
+  ~PrimusTree() { fs::remove_all(path_); }
+
+  /// Reads an experiment whose model is language_model.yaml with `keys` on top.
+  [[nodiscard]] Report read(const std::string& keys, const std::string& overrides = "{}",
+                            const Environment& variables = {}) const {
+    write("models", "own_1b.yaml", "extends: [language_model.yaml]\n" + keys);
+    Findings findings;
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    launch.variables = variables;
+    Report report = read_launch_text(
+        "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n"
+        "    model: ${SIZE:own_1b}.yaml\n    overrides: " +
+            overrides + "\n",
+        path_ / "a.yaml", launch, findings);
+    EXPECT_EQ(lines_of(findings.complaints), "");
+    return report;
+  }
+
+ private:
+  void write(const std::string& kind, const std::string& name, const std::string& text) const {
+    const fs::path folder = path_ / "primus/configs" / kind / "megatron";
+    fs::create_directories(folder);
+    std::ofstream(folder / name) << text;
+  }
+
+  fs::path path_;
+};
+
+std::string ignored_of(const Report& report) {
+  std::string text;
+  for (const Ignored& one : report.ignored) text += one.setting + "\n";
+  return text;
+}
+
+TEST(PrimusFiles, KeysOfAPresetAreSortedAsTheExperimentsOwn) {
+  const PrimusTree tree;
+  const Report report = tree.read(
+      "num_layers: 16\nmoe_router_num_groups: 8\nrotary_base: 500000\nmy_attention_depth: 4\nmy_attention: false\n"
+      "final_logit_softcapping: 50.0\nfully_parallel_save: true\n");
+  EXPECT_EQ(report.whole("model.num_layers"), 16);
+  EXPECT_EQ(refused_lines(report),
+            "my_attention_depth: an unknown key; if it changes neither time nor memory, go on with --allow "
+            "my_attention_depth\n");
+  EXPECT_EQ(report.refused.front().from, "own_1b.yaml");
+  EXPECT_TRUE(report.names("--moe-router-num-groups")) << "tokens are spread evenly";
+  EXPECT_TRUE(report.names("--final-logit-softcapping"));
+  EXPECT_THAT(ignored_of(report), HasSubstr("own_1b.yaml (1): rotary_base\n"));
+}
+
+TEST(PrimusFiles, AListOfDefaultsSaysNothingOfTheRun) {
+  const PrimusTree tree;
+  const Report report = tree.read("rotary_base: 10000\n");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_THAT(ignored_of(report), HasSubstr("language_model.yaml (2): my_sparse_depth, rope_scaling_factor\n"));
+  EXPECT_THAT(ignored_of(report), HasSubstr("trainer_base.yaml (1): my_vision_size\n"));
+  EXPECT_THAT(ignored_of(report), HasSubstr("pre_trainer.yaml (1): lr\n"));
+}
+
+TEST(PrimusFiles, LayersThatNoModelHereHasAreRefusedByName) {
+  const PrimusTree tree;
+  const std::string sparse = refused_lines(
+      tree.read("minimax_sparse_attention: true\nsparse_attention_freq: \"([0]*3+[1]*13)\"\nsparse_topk_blocks: 8\n"
+                "sparse_block_size: 128\nmsa_backend: own\nuse_gemma_norm: true\n"));
+  for (const char* key : {"minimax_sparse_attention", "sparse_attention_freq", "sparse_topk_blocks"})
+    EXPECT_THAT(sparse, HasSubstr(std::string(key) + ": block-sparse attention")) << key;
+  EXPECT_THAT(sparse, Not(HasSubstr("sparse_block_size")));
+  const std::string compressed = refused_lines(
+      tree.read("hybrid_attention_enabled: true\ncompress_ratios: \"[0, 4, 128]\"\nhc_mult: 4\nhc_eps: 1.0e-6\n"
+                "o_lora_rank: 512\no_groups: 8\nindex_topk: 256\nattn_sink: true\n"));
+  for (const char* key : {"hybrid_attention_enabled", "compress_ratios", "hc_mult", "o_lora_rank", "index_topk"})
+    EXPECT_THAT(compressed, HasSubstr(std::string(key) + ": ")) << key;
+  EXPECT_THAT(compressed, Not(HasSubstr("attn_sink")));
+}
+
+// merge_namespace() of Primus keeps what the trainer's file states.
+TEST(PrimusFiles, TheTrainersFileWinsOverTheModels) {
+  const PrimusTree tree;
+  EXPECT_EQ(tree.read("seq_length: 2048\n").whole("batch.sequence_length"), 1024);
+  EXPECT_EQ(tree.read("seq_length: 2048\n", "{seq_length: 512}").whole("batch.sequence_length"), 512);
+}
+
+TEST(PrimusFiles, VariablesReachTheExperimentAndTheFilesBelowIt) {
+  const PrimusTree tree;
+  const std::string layers = "num_layers: ${LAYERS:8}\n", batch = "{micro_batch_size: '${MBS:1}'}";
+  const Report plain = tree.read(layers, batch);
+  EXPECT_EQ(plain.whole("model.num_layers"), 8);
+  EXPECT_EQ(plain.whole("batch.micro"), 1);
+  const Report stated = tree.read(layers, batch, {{"LAYERS", "12"}, {"MBS", "4"}});
+  EXPECT_EQ(stated.whole("model.num_layers"), 12);
+  EXPECT_EQ(stated.whole("batch.micro"), 4);
+  EXPECT_EQ(tree.read(layers, batch, {{"SIZE", "language_model"}}).whole("model.num_layers"), 24);
+}
+
+TEST(PrimusFiles, ProductsOfFourBitsHaveTheirRecipe) {
+  const PrimusTree tree;
+  EXPECT_EQ(tree.read("", "{fp4: e2m1}").at("precision"), "nvfp4");
+  EXPECT_EQ(refused_lines(tree.read("", "{fp4: e2m1}")), "");
+  EXPECT_THAT(refused_lines(tree.read("", "{fp4: e2m1, fp4_recipe: mxfp4}")), HasSubstr("--fp4-recipe: MXFP4"));
+  EXPECT_EQ(refused_lines(tree.read("", "{fp4_recipe: mxfp4}")), "") << "nothing runs in 4 bits";
+}
+
+TEST(PrimusFiles, TheLibraryMayRunAttentionInFp8) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& more) {
+    return tree.read("", "{enable_turbo_attention_float8: true, use_turbo_rms_norm: true, " + more + "}");
+  };
+  const std::string both = "enable_primus_turbo: true, use_turbo_attention: true";
+  EXPECT_EQ(read(both + ", fp8: hybrid").at("precision_recipe.attention"), "fp8");
+  EXPECT_THAT(refused_lines(read(both)), HasSubstr("enable_turbo_attention_float8: attention in fp8"));
+  EXPECT_EQ(refused_lines(read("enable_primus_turbo: false, use_turbo_attention: true")), "") << "the library is off";
+  EXPECT_THAT(refused_lines(read(both + ", fp8: hybrid, use_turbo_mega_moe: true")), HasSubstr("use_turbo_mega_moe"));
+  EXPECT_TRUE(read(both + ", fp8: hybrid").names("use_turbo_rms_norm"));
+}
+
+}  // namespace
+}  // namespace foretoken::io::launch::megatron
