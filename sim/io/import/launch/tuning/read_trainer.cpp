@@ -55,12 +55,6 @@ constexpr KeyRule kTrainerKeys[] = {
     {"bnb_4bit_*", "products of 4-bit weights are computed as the runtime does it"},
     {"ds_tensor_parallel_size tensor_parallel_size sequence_parallel_size sequence_parallel_mode alst_* parallel_mode",
      "it cuts the model in other ways", true},
-    {"offload_optimizer_device offload_param_device", "a file of DeepSpeed decides where states stand", true},
-    {"offload_optimizer_ratio", "a part of the optimizer's states on the host, in a program of its own", true},
-    {"offload_optimizer_nvme_path offload_optimizer_pin_memory offload_optimizer_buffer_count "
-     "offload_optimizer_fast_init offload_param_nvme_path offload_param_pin_memory offload_param_buffer_size "
-     "offload_param_buffer_count offload_param_max_in_cpu aio_*",
-     "buffers of offloading are those of the runtime"},
     {"zpg", "a second copy of the weights on each node (ZeRO++)", true},
     {"ds.deepcompile", "a compiler that moves the communication", true},
     {"ds.grad_accum_dtype grad_accum_dtype ds.overlap_comm ds.experts_implementation",

@@ -30,6 +30,16 @@ void map_own_sharding(const Settings& settings, std::optional<std::int64_t> gpus
 // --offload_optimizer_device and --offload_param_device, or those of a program that names them alike:
 // accelerate/commands/launch.py. Parameters move at stage 3 alone.
 void map_stated_devices(const Settings& settings, Report& report) {
+  constexpr std::string_view kBuffers =
+      "offload_optimizer_nvme_path offload_optimizer_pin_memory offload_optimizer_buffer_count "
+      "offload_optimizer_fast_init offload_param_nvme_path offload_param_pin_memory offload_param_buffer_size "
+      "offload_param_buffer_count offload_param_max_in_cpu aio_*";
+  for (const auto& [key, value] : settings.leaves())
+    if (lists_key(kBuffers, key) && settings.at(key) != nullptr)
+      report.approximate(printable(key, 80), "buffers of offloading are those of the runtime");
+  const char* const ratio = "offload_optimizer_ratio";
+  if (settings.number({ratio}).value_or(1) != 1)
+    report.refuse(ratio, "a part of the optimizer's states on the host, in a program of its own");
   struct Moved {
     const char *key, *part, *what;
   };
