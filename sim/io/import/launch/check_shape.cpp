@@ -85,7 +85,9 @@ void check_experts(Report& report) {
 // DeepSpeed shards no weights of its own class of experts: deepspeed/runtime/engine.py, _configure_zero_optimizer.
 void check_deepspeed_experts(Report& report) {
   if (report.deepspeed_experts && report.whole("optimizer.zero_stage") == 3)
-    report.refuse("optimizer.zero_stage", "DeepSpeed stops with stage 3 beside its layers with experts");
+    report.refuse("optimizer.zero_stage",
+                  "expected 0, 1 or 2 beside DeepSpeed's layers with experts, found 3: DeepSpeed stops with stage 3 "
+                  "there; try stage 2");
 }
 
 // The rule of sim/job/rules/shards.cpp, before all facts are known.

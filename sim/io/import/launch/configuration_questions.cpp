@@ -26,10 +26,14 @@ void ask_for_configuration(bool model_known, const std::string& because, Report&
   const Json positions = report.at("model.position_embedding_type");
   if (positions.is_null() || positions == "learned_absolute") ask("model.max_position_embeddings");
   if (!report.has("model.num_experts")) return;
-  ask("model.moe_router_topk");
+  // Rules of flags ask with the history of Megatron-LM, which says nothing of a recipe.
+  constexpr std::string_view kTop = "model.moe_router_topk";
+  std::erase_if(report.asked, [&](const Asked& one) { return one.key == kTop && !one.flag_is_open; });
+  ask(kTop);
   // Recipes state another degree than the tensor size, which is Megatron-LM's default: NVIDIA-NeMo/Megatron-Bridge,
   // src/megatron/bridge/recipes, expert_tensor_parallel_size.
-  if (report.whole("parallelism.tensor").value_or(1) > 1) ask("parallelism.expert_tensor");
+  // One tensor rank leaves nothing to share; a size that nobody knows may.
+  if (report.whole("parallelism.tensor").value_or(0) != 1) ask("parallelism.expert_tensor");
 }
 
 }  // namespace foretoken::io::launch

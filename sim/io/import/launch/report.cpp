@@ -111,6 +111,12 @@ void Report::ask_for_flag(std::string_view key, std::string because) {
   if (asked.size() > before) asked.back().flag_is_open = true;
 }
 
+void Report::ask_over_default(std::string_view key, std::string because) {
+  const std::size_t before = asked.size();
+  ask(key, std::move(because));
+  if (asked.size() > before) asked.back().default_stands = true;
+}
+
 void Report::allow(const std::vector<std::string>& allow) {
   for (Refused& one : refused)
     for (const std::string& name : allow)
@@ -137,7 +143,15 @@ void Report::drop_assumptions(const std::string& because) {
 
 void Report::drop_answered() {
   const bool named = at("model").is_string();  // the name stands for all sizes
-  std::erase_if(asked, [&](const Asked& open) { return has(open.key) || (named && open.key.starts_with("model.")); });
+  const auto by_user = [&](const std::string& key) {
+    return std::ranges::any_of(mapped, [&](const Mapped& one) {
+      return one.from == "the command line" && (key + ".").starts_with(one.key + ".");
+    });
+  };
+  std::erase_if(asked, [&](const Asked& open) {
+    if (open.default_stands) return by_user(open.key);
+    return has(open.key) || (named && open.key.starts_with("model."));
+  });
 }
 
 bool Report::complete() const {

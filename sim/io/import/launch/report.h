@@ -35,7 +35,8 @@ struct Refused {
 /// A fact that the file does not hold.
 struct Asked {
   std::string key, because;
-  bool flag_is_open = false;  ///< a flag for it stands in the command, and nobody knows its value
+  bool flag_is_open = false;    ///< a flag for it stands in the command, and nobody knows its value
+  bool default_stands = false;  ///< the scenario has a default, which the user may state anew
 };
 
 /// The answer of an import. Keys are dotted paths of a scenario: "batch.micro".
@@ -70,6 +71,8 @@ class Report {
   void ask(std::string_view key, std::string because);
   /// Asks for the key of a flag that stands in the command with a value that nobody knows.
   void ask_for_flag(std::string_view key, std::string because);
+  /// Asks for a key whose default stays in the scenario until the command line states it.
+  void ask_over_default(std::string_view key, std::string because);
 
   /// Returns the value of a key; null when it is not set.
   [[nodiscard]] Json at(std::string_view key) const;
@@ -89,7 +92,7 @@ class Report {
   /// Takes back every assumed key: another file decides.
   void drop_assumptions(const std::string& because);
 
-  /// Drops questions whose key is now set.
+  /// Drops questions whose key is now set, or, where a default stands, set by the user.
   void drop_answered();
 
   /// Returns true when nothing is refused and nothing is open.

@@ -274,5 +274,19 @@ TEST(ReadBridge, OrderOfRanksAndNarrowInputsAreNamed) {
   EXPECT_FALSE(noted(read_whole("pipeline_model_parallel_size: 1", order), "--use-tp-pp-dp-mapping"));
 }
 
+TEST(ReadBridge, TensorRanksOfExpertsAreAskedForWhereTheTensorSizeIs) {
+  const auto why = [](const std::string& model, const std::string& key) {
+    const Report report = read_test_launch(
+        "train: {micro_batch_size: 1, global_batch_size: 16}\nmodel: {num_layers: 6, num_moe_experts: 32" + model +
+            "}\n",
+        "proxy.yaml");
+    const auto found = std::ranges::find(report.asked, key, &Asked::key);
+    return found == report.asked.end() ? std::string() : found->because;
+  };
+  EXPECT_NE(why("", "parallelism.expert_tensor"), "") << "nobody states a tensor size";
+  EXPECT_EQ(why(", tensor_model_parallel_size: 1", "parallelism.expert_tensor"), "");
+  EXPECT_EQ(why("", "model.moe_router_topk"), "the recipe that the overrides belong to decides");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::bridge

@@ -652,7 +652,9 @@ TEST(Experts, OfDeepSpeedStopWithStageThree) {
     return refused_lines(
         with_flags_of_fork("--num-experts 8 --topk 2 --moe-expert-parallel-size 2 --deepspeed --zero-stage " + stage));
   };
-  EXPECT_THAT(refused("3"), HasSubstr("optimizer.zero_stage: DeepSpeed stops with stage 3 beside its layers"));
+  EXPECT_THAT(refused("3"),
+              HasSubstr("optimizer.zero_stage: expected 0, 1 or 2 beside DeepSpeed's layers with experts, found 3: "
+                        "DeepSpeed stops with stage 3 there; try stage 2"));
   EXPECT_EQ(refused("2"), "");
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/arguments.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::mlperf {
@@ -145,11 +146,18 @@ std::string round_of_variables(const shell::Script& script) {
 }
 
 // Source: mlcommons/training_results_v5.0, AMD/benchmarks/llama2_70b_lora/implementations/MI300X_EPYC_9575F_pytorch,
-// src/conf/megatron_gpt_peft_tuning_config.yaml.
-void add_defaults_of_amd(Defaults& defaults) {
-  constexpr const char* kFrom = "AMD's configuration of round 5.0, as no conf/ is here";
-  defaults.emplace("optim.name", Default{"fused_adam", kFrom});
-  defaults.emplace("fp8_params", Default{"FP8", kFrom});
+// and v5.1 (4da2d1cd), MI325X_EPYC_9575F_pytorch_llama2_70b, both src/conf/megatron_gpt_peft_tuning_config.yaml. In 5.1
+// the name of the optimizer depends on trainer.num_nodes. Other rounds are taken as the nearer of the two.
+void add_defaults_of_amd(const std::string& round, const shell::Script& script, Defaults& defaults) {
+  const std::string known = round > "5.0" ? "5.1" : "5.0";
+  const std::string taken = round == known  ? ""
+                            : round.empty() ? ", as nothing names the round"
+                                            : ", taken for " + round;
+  const std::string from = "AMD's configuration of round " + known + taken + ", as no conf/ is here";
+  const shell::Texts* const nodes = script.variables.find("DGXNNODES");
+  const bool several = nodes != nullptr && nodes->size() == 1 && whole_of(nodes->front()).value_or(1) > 1;
+  defaults.emplace("optim.name", Default{known == "5.1" && several ? "mcore_distributed_optim" : "fused_adam", from});
+  defaults.emplace("fp8_params", Default{"FP8", from});
 }
 
 }  // namespace
@@ -166,7 +174,7 @@ void add_lora_defaults(const std::string& path, const shell::Script& script, Def
     return one.second.from.starts_with("conf/") && one.second.from.find("peft") != std::string::npos;
   });
   if (there) return;
-  if (!amd_gpu_in(path).empty()) return add_defaults_of_amd(defaults);
+  if (!amd_gpu_in(path).empty()) return add_defaults_of_amd(round_in(path), script, defaults);
   std::string round = round_in(path), known_by = "by its folder";
   if (round.empty()) {
     round = round_of_variables(script);

@@ -33,7 +33,7 @@ using Defaults = std::map<std::string, Default, std::less<>>;
 
 /// Adds the defaults of NVIDIA's conf/megatron_gpt_peft_tuning_config.yaml where no such file is there. The last round
 /// in `path` tells which: "training_results_v5.0". Without one the variables of the script do. A file for GPUs of AMD
-/// has those of AMD's configuration.
+/// has those of AMD's configuration of round 5.0 or 5.1.
 void add_lora_defaults(const std::string& path, const shell::Script& script, Defaults& defaults);
 
 }  // namespace foretoken::io::launch::mlperf

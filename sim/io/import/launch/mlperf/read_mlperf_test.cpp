@@ -317,7 +317,7 @@ TEST(ReadMlperf, TheSizeOfLlama31TellsTheModelInFoldersOfOtherNames) {
 
 TEST(ReadMlperf, GpusOfAmdNeedAStatedCluster) {
   const std::string run = std::string(kVariables) + "export TP=1\nexport FP8=True\nexport ACG=full ACM=block ACL=";
-  const char* const name = "training_results_v5.1/A/benchmarks/llama2_70b_lora/config_MI325X_2x8x1.sh";
+  const char* const name = "training_results_v5.0/A/benchmarks/llama2_70b_lora/config_MI325X_2x8x1.sh";
   Findings findings;
   const Report open = read_launch_text(run + "4\n", name, {}, findings);
   EXPECT_EQ(refused_lines(open), "");
@@ -328,7 +328,9 @@ TEST(ReadMlperf, GpusOfAmdNeedAStatedCluster) {
   EXPECT_EQ(refused_lines(report), "");
   EXPECT_FALSE(asks(report, "cluster"));
   EXPECT_EQ(report.whole("optimizer.zero_stage"), 0);
-  EXPECT_NE(why_assumed(report, "optimizer.zero_stage").find("AMD's configuration"), std::string::npos);
+  EXPECT_NE(why_assumed(report, "optimizer.zero_stage").find("AMD's configuration of round 5.0, as no conf/ is here"),
+            std::string::npos);
+  EXPECT_EQ(why_assumed(report, "dropout").find("conf/"), std::string::npos) << "no conf/ is here";
   EXPECT_EQ(report.at("precision_recipe.weights"), Json("fp8"));
   EXPECT_EQ(report.whole("recompute.layers"), 4);
   EXPECT_EQ(read_test_launch(run + "0\n", name).at("recompute"), Json({{"granularity", "none"}}));
@@ -384,6 +386,23 @@ TEST(ReadMlperf, AnotherOrderOfRanksIsNamed) {
   };
   EXPECT_NE(why("2").find("the stages of a replica"), std::string::npos) << why("2");
   EXPECT_EQ(why("1"), "") << "one stage has one order";
+}
+
+// Round 5.1 names the optimizer by the nodes: ${if:${gt:trainer.num_nodes,1},mcore_distributed_optim,fused_adam}.
+TEST(ReadMlperf, DefaultsOfAmdAreThoseOfARound) {
+  const auto read = [](const std::string& folder, int nodes) {
+    const std::string run = "export DGXNNODES=" + std::to_string(nodes) +
+                            "\nexport DGXNGPU=8 MINIBS=2 MICRO_BATCH_SIZE=1 PP=1 CP=1 TP=1 FP8=True ACG=full ACM=block "
+                            "ACL=4\n";
+    return read_test_launch(run, folder + "A/benchmarks/llama2_70b_lora/config_MI325X_2x8x1.sh");
+  };
+  EXPECT_EQ(read("training_results_v5.1/", 1).whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(read("training_results_v5.1/", 2).whole("optimizer.zero_stage"), 1);
+  const auto why = [&](const std::string& folder) { return why_assumed(read(folder, 1), "optimizer.zero_stage"); };
+  EXPECT_NE(why("training_results_v5.1/").find("of round 5.1, as no conf/"), std::string::npos);
+  EXPECT_NE(why("training_results_v6.0/").find("of round 5.1, taken for 6.0"), std::string::npos);
+  EXPECT_NE(why("training_results_v4.1/").find("of round 5.0, taken for 4.1"), std::string::npos);
+  EXPECT_NE(why("").find("of round 5.0, as nothing names the round"), std::string::npos);
 }
 
 }  // namespace

@@ -7,147 +7,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
-#include <set>
 #include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/nanotron/experts.h"
+#include "sim/io/import/launch/nanotron/section.h"
 
 namespace foretoken::io::launch::nanotron {
 namespace {
 
 using Document = nlohmann::ordered_json;
-
-/// One section of the file: "parallelism".
-class Section {
- public:
-  Section(const Document& parent, std::string name) : name_(std::move(name)) {
-    const auto found = parent.find(name_.substr(name_.rfind('.') + 1));
-    if (found != parent.end() && found->is_object()) values_ = *found;
-  }
-
-  [[nodiscard]] const Document& values() const { return values_; }
-  [[nodiscard]] bool has(const char* key) const {
-    asked_.emplace(key);
-    return values_.contains(key) && !values_.at(key).is_null();
-  }
-  [[nodiscard]] std::string from(const char* key) const { return name_ + "." + key; }
-
-  [[nodiscard]] std::string text(const char* key) const {
-    return has(key) && values_.at(key).is_string() ? values_.at(key).get<std::string>() : "";
-  }
-
-  [[nodiscard]] bool on(const char* key) const { return switch_of(text(key)).value_or(false); }
-
-  // Maps a whole number; takes `fallback` where the file has none.
-  std::int64_t map(Report& report, const char* key, std::string_view to, std::int64_t fallback) const {
-    const auto value = whole_of(text(key));
-    if (value)
-      report.map(to, *value, from(key));
-    else if (has(key))
-      report.refuse(from(key), "expected a whole number, found " + in_quotes(values_.at(key).dump()));
-    else
-      report.assume(to, fallback, "nanotron's default");
-    return value.value_or(fallback);
-  }
-
-  // Maps a value that a key decides about; without the key it is nanotron's default.
-  void settle(Report& report, const char* key, std::string_view to, const Json& value) const {
-    if (has(key))
-      report.map(to, value, from(key));
-    else
-      report.assume(to, value, "nanotron's default");
-  }
-
-  // Maps a whole number that the file must have.
-  void require(Report& report, const char* key, std::string_view to) const {
-    const auto value = whole_of(text(key));
-    if (value)
-      report.map(to, *value, from(key));
-    else
-      report.ask(to, from(key) + " states no whole number");
-  }
-
-  // Lists the keys that no rule reads.
-  void sort_rest(Report& report) const;
-
- private:
-  std::string name_;
-  Document values_ = Document::object();
-  mutable std::set<std::string, std::less<>> asked_;
-};
-
-/// Keys of these sections that change neither time nor memory.
-constexpr std::string_view kNoEffect[] = {"ddp_bucket_cap_mb",
-                                          "init_method",
-                                          "model_config",
-                                          "limit_test_batches",
-                                          "limit_val_batches",
-                                          "train_steps",
-                                          "val_check_interval",
-                                          "rms_norm_eps",
-                                          "clip_grad",
-                                          "learning_rate_scheduler",
-                                          "weight_decay",
-                                          "bos_token_id",
-                                          "eos_token_id",
-                                          "pad_token_id",
-                                          "hidden_act",
-                                          "initializer_range",
-                                          "max_position_embeddings",
-                                          "pretraining_tp",
-                                          "use_cache",
-                                          "is_llama_config",
-                                          "is_qwen2_config",
-                                          "rope_theta",
-                                          "rope_interleaved",
-                                          "rope_scaling",
-                                          "interleaved_rotary",
-                                          "adam_beta1",
-                                          "adam_beta2",
-                                          "adam_eps",
-                                          "torch_adam_is_fused",
-                                          "_attn_implementation",
-                                          "_fused_rms_norm",
-                                          "_fused_rotary_emb",
-                                          "_use_qkv_packed",
-                                          "z_loss_coefficient",
-                                          "z_loss_enabled",
-                                          "weight_decay_exclude_named_params",
-                                          "optimizer_factory",
-                                          "no_rope_layer",
-                                          "dtype",
-                                          "seed"};
-
-bool text_is(const Json& value, std::string_view word) {
-  if (!value.is_string()) return false;
-  std::string text = value.get<std::string>();
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text == word;
-}
-
-void Section::sort_rest(Report& report) const {
-  for (const auto& [key, value] : values_.items()) {
-    const std::string setting = printable(name_ + "." + key, 80);
-    const bool off = value.is_string() && !switch_of(value.get<std::string>()).value_or(true);
-    if (asked_.contains(key)) continue;
-    if (value.is_null() || off || std::ranges::find(kNoEffect, key) != std::end(kNoEffect))
-      report.ignore(setting, "");
-    else if (key == "tp_recompute_allgather")
-      report.approximate(setting, "the runtime nanotron was fitted on such runs");
-    else if (key == "recompute_granularity" && text_is(value, "SELECTIVE"))
-      report.approximate(setting, "fused attention makes its scores anew by itself");
-    else if (is_harmless_name(key))
-      report.approximate(setting, kHarmlessByName);
-    else if (key == "_use_doc_masking")
-      report.approximate(setting, "attention sees the whole sequence");
-    else
-      report.refuse(setting, "an unknown key; if it changes neither time nor memory, allow it");
-  }
-}
 
 // Keys of the configurations of forks and of GPT-3, which nanotron's llama does not have. Empty for none.
 std::string key_of_other_model(const Section& config) {
@@ -179,65 +50,6 @@ void map_model(const Section& config, Report& report) {
   if (config.on("attention_bias")) report.map("model.add_qkv_bias", true, config.from("attention_bias"));
   const bool tied = config.on("tie_word_embeddings");
   config.settle(report, "tie_word_embeddings", "model.untie_embeddings_and_output_weights", !tied);
-}
-
-// src/nanotron/config/models_config.py, MoEConfig, and models/qwen.py; later src/nanotron/nn/moe.py, GroupedMLP.
-void map_qwen_experts(const Section& experts, Report& report) {
-  (void)experts.map(report, "num_experts", "model.num_experts", 8);
-  (void)experts.map(report, "top_k", "model.moe_router_topk", 2);
-  const std::int64_t dense = report.whole("model.ffn_hidden_size").value_or(1),
-                     tensor = report.whole("parallelism.tensor").value_or(1);
-  const bool grouped = experts.has("moe_intermediate_size");
-  if (grouped)
-    experts.require(report, "moe_intermediate_size", "model.moe_ffn_hidden_size");
-  else
-    report.assume("model.moe_ffn_hidden_size", dense, "intermediate_size (models/qwen.py, Qwen2MLP)");
-  if (!grouped)
-    report.approximate("experts", "experts run in products of one group; Qwen2MoELayer may run one after another");
-  report.assume("parallelism.expert_tensor", grouped ? 1 : tensor,
-                grouped ? "each tensor rank has its experts whole (nn/moe.py, GroupedMLP)"
-                        : "each expert is split over the tensor ranks (models/qwen.py, Qwen2MLP)");
-  if (experts.on("enable_shared_expert")) {
-    const std::int64_t width = whole_of(experts.text("shared_expert_intermediate_size")).value_or(dense);
-    report.map("model.moe_shared_expert_intermediate_size", width, experts.from("enable_shared_expert"));
-    report.map("model.moe_shared_expert_gate", true, experts.from("enable_shared_expert"));
-  }
-  const auto layers = experts.has("layers") ? experts.values().at("layers") : Document("all");
-  const bool all = layers == "all" || layers == Document::array({"-1"}) ||
-                   (layers.is_array() && std::cmp_equal(layers.size(), report.whole("model.num_layers").value_or(0)));
-  if (!all) report.refuse(experts.from("layers"), "experts in some layers by a list of numbers are not modelled");
-  for (const char* key : {"token_dispatcher_type", "layers", "enable_shared_expert"})
-    if (experts.has(key) && !report.names(experts.from(key))) report.ignore(experts.from(key), "");
-  experts.sort_rest(report);
-}
-
-// examples/moe of nanotron: config_llamoe.py and moe.py (dMoE), whose experts drop no token, whatever the capacity.
-void map_llamoe_experts(const Section& config, Report& report) {
-  (void)config.map(report, "moe_num_experts", "model.num_experts", 1);
-  (void)config.map(report, "num_experts_per_tok", "model.moe_router_topk", 1);
-  report.assume("model.activation", "gelu", "GELU between the two products of an expert (examples/moe/moe.py)");
-  report.assume("parallelism.expert_tensor", report.whole("parallelism.tensor").value_or(1),
-                "each expert is split over the tensor ranks (examples/moe/moe.py)");
-  for (const char* key : {"moe_capacity_factor", "is_llamoe_config"})
-    if (config.has(key)) report.ignore(config.from(key), "");
-}
-
-void map_experts(const Section& config, const Section& parallel, Report& report) {
-  const char *const kQwen = "moe_config", *const kAgain = "moe_layer_recompute", *const kSize = "expert_parallel_size";
-  const bool again = parallel.on(kAgain);
-  const bool qwen = config.values().contains(kQwen) && config.values().at(kQwen).is_object() && config.has(kQwen);
-  const bool llamoe = config.has("moe_num_experts"), has = qwen || llamoe;
-  if (has && again && !parallel.on("recompute_layer"))
-    report.refuse(parallel.from(kAgain), "the layers' experts alone are computed anew");
-  else if (parallel.has(kAgain))
-    report.ignore(parallel.from(kAgain), "");
-  if (qwen) map_qwen_experts(Section(config.values(), "model.model_config.moe_config"), report);
-  if (llamoe) map_llamoe_experts(config, report);
-  // src/nanotron/parallel/context.py: dp_pg, which chooses the sequences (dataloader.py), has one rank of experts.
-  if (has && report.whole("parallelism.expert").value_or(1) > 1)
-    report.refuse(parallel.from(kSize),
-                  "its ranks read the same sequences and repeat all layers but the experts; expert ranks of a scenario "
-                  "have sequences of their own");
 }
 
 // Every layer of nanotron's qwen sees this window alone, whatever the kernel: src/nanotron/models/qwen.py
@@ -274,7 +86,7 @@ void map_schedule(const Section& parallel, Report& report) {
     report.refuse(parallel.from("pp_engine"), "expected 1f1b or afab, found " + in_quotes(parallel.text("pp_engine")));
 }
 
-void map_run(const Section& parallel, const Section& tokens, Report& report) {
+void map_run(const Section& config, const Section& parallel, const Section& tokens, Report& report) {
   const std::int64_t tensor = parallel.map(report, "tp", "parallelism.tensor", 1);
   const std::int64_t stages = parallel.map(report, "pp", "parallelism.pipeline", 1);
   const std::int64_t context = parallel.map(report, "context_parallel_size", "parallelism.context", 1);
@@ -288,13 +100,15 @@ void map_run(const Section& parallel, const Section& tokens, Report& report) {
   const std::int64_t rounds = whole_of(tokens.text("batch_accumulation_per_replica")).value_or(1);
   const std::int64_t micro = report.whole("batch.micro").value_or(1);
   double gpus = static_cast<double>(data.value_or(1));
-  for (const std::int64_t degree : {tensor, stages, context, expert}) gpus *= static_cast<double>(degree);
+  const bool folded = folds_expert_ranks(config, parallel);
+  for (const std::int64_t degree : {tensor, stages, context, folded ? 1 : expert}) gpus *= static_cast<double>(degree);
   const double global =
       static_cast<double>(micro) * static_cast<double>(rounds) * static_cast<double>(data.value_or(1));
   constexpr double kMost = 1e9;
   if (!data || gpus < 1 || gpus > kMost || global > kMost)
     return report.ask("gpus", parallel.from("dp") + " and the other degrees give no number of GPUs");
-  report.map("gpus", static_cast<std::int64_t>(gpus), "dp x tp x pp x context x expert");
+  report.map("gpus", static_cast<std::int64_t>(gpus),
+             folded ? "dp x tp x pp x context; expert ranks are some of them" : "dp x tp x pp x context x expert");
   report.map("batch.global", static_cast<std::int64_t>(global),
              "micro_batch_size x batch_accumulation_per_replica x dp");
 }
@@ -377,7 +191,7 @@ void read_nanotron(const Document& document, Report& report) {
     report.ask("model", "state --model with its config.json");
     report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
   }
-  map_run(parallel, tokens, report);
+  map_run(config, parallel, tokens, report);
   if (other.empty()) map_experts(config, parallel, report);
   pad_vocabulary(model, report);
   map_software(model, parallel, optimizer, report);

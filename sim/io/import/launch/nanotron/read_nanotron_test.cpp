@@ -222,6 +222,84 @@ TEST(ReadNanotron, ExpertsOfItsQwenAreRead) {
 }
 
 // examples/moe/moe.py; ranks of experts: src/nanotron/parallel/context.py.
+std::string refusals_of_experts(const std::string& experts, const std::string& parallel) {
+  std::string text;
+  for (const Refused& one : read_nanotron_experts(experts, parallel).refused)
+    text += one.setting + ": " + one.because + "\n";
+  return text;
+}
+
+TEST(ReadNanotron, ASharedExpertHasItsOwnWidth) {
+  const std::string shared = "is_qwen2_config: true, moe_config: {num_experts: 8, moe_intermediate_size: 512, ",
+                    key = "model.moe_shared_expert_intermediate_size";
+  const Report stated =
+      read_nanotron_experts(shared + "enable_shared_expert: true, shared_expert_intermediate_size: 768}", "");
+  const auto mapped = std::ranges::find(stated.mapped, key, &Mapped::key);
+  ASSERT_NE(mapped, stated.mapped.end());
+  EXPECT_EQ(mapped->from, "model.model_config.moe_config.shared_expert_intermediate_size");
+  EXPECT_THAT(refusals_of_experts(shared + "enable_shared_expert: true, shared_expert_intermediate_size: wide}", ""),
+              HasSubstr("shared_expert_intermediate_size: expected a whole number, found"));
+  const Report off =
+      read_nanotron_experts(shared + "enable_shared_expert: false, shared_expert_intermediate_size: 768}", "");
+  EXPECT_TRUE(off.complete()) << off.json().dump();
+  EXPECT_TRUE(off.names("model.model_config.moe_config.shared_expert_intermediate_size"));
+  EXPECT_FALSE(off.has(key));
+  EXPECT_EQ(read_nanotron_experts("is_qwen2_config: true, moe_config: {num_experts: 8, enable_shared_expert: true}", "")
+                .whole(key),
+            1024)
+      << "Qwen2MLP has intermediate_size";
+  EXPECT_TRUE(read_nanotron_experts(shared + "moe_hidden_size: 256}", "").complete());
+  EXPECT_THAT(refusals_of_experts(shared + "moe_hidden_size: 128}", ""),
+              HasSubstr("expected hidden_size, 256, found 128"));
+}
+
+TEST(ReadNanotron, OnlyQwenHasAListOfExperts) {
+  EXPECT_THAT(refusals_of_experts("is_llama_config: true, moe_config: {num_experts: 8}", ""),
+              HasSubstr("moe_config: expected is_qwen2_config: true beside it, found is_llama_config"));
+  EXPECT_THAT(refusals_of_experts("moe_config: {num_experts: 8}", ""), HasSubstr("found neither model"));
+  const Report dense = read_nanotron_experts("is_qwen2_config: true, moe_config: {num_experts: 8, layers: []}", "");
+  EXPECT_TRUE(dense.complete()) << dense.json().dump();
+  EXPECT_FALSE(dense.has("model.num_experts"));
+  EXPECT_THAT(refusals_of_experts("is_qwen2_config: true, moe_config: {num_experts: 8, layers: [1, 3]}", ""),
+              HasSubstr("layers: expected [-1] or all 4 layers, found [1, 3]: experts in some layers only are not "
+                        "modelled; try layers: [-1]"));
+}
+
+// src/nanotron/parallel/context.py at 009b8f71, _init_process_group_with_moe.
+TEST(ReadNanotron, RanksOfGroupedExpertsAreDataRanks) {
+  const auto read = [](const std::string& degrees, const std::string& width) {
+    Findings findings;
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    return read_launch_text(
+        "model:\n  dtype: bfloat16\n  model_config: {num_hidden_layers: 4, hidden_size: 256, num_attention_heads: 4,\n"
+        "    intermediate_size: 1024, vocab_size: 50304, is_qwen2_config: true, moe_config: {num_experts: 8" +
+            width + "}}\nparallelism: {pp: 1, pp_engine: 1f1b, " + degrees +
+            "}\ntokens: {micro_batch_size: 4, sequence_length: 2048}\n",
+        "run.yaml", launch, findings);
+  };
+  const std::string grouped = ", moe_intermediate_size: 512", two = "expert_parallel_size: 2";
+  const Report folded = read("dp: 4, tp: 1, enabled_moe: true, expert_data_parallel_size: 2, " + two, grouped);
+  EXPECT_TRUE(folded.complete()) << folded.json().dump();
+  EXPECT_EQ(folded.whole("gpus"), 4);
+  EXPECT_EQ(folded.whole("parallelism.expert"), 2);
+  EXPECT_EQ(folded.whole("batch.global"), 16);
+  const auto refused = [&](const std::string& degrees, const std::string& width) {
+    std::string text;
+    for (const Refused& one : read(degrees, width).refused) text += one.setting + ": " + one.because + "\n";
+    return text;
+  };
+  EXPECT_THAT(refused("dp: 4, tp: 1, enabled_moe: true, " + two, grouped),
+              HasSubstr("dp x tp x context, 4, found 2: nanotron stops (parallel/context.py); try "
+                        "expert_data_parallel_size: 2"));
+  EXPECT_THAT(refused("dp: 4, tp: 1, " + two, grouped), HasSubstr("expected enabled_moe: true beside it"));
+  EXPECT_EQ(read("dp: 4, tp: 1, " + two, grouped).whole("gpus"), 4);
+  EXPECT_THAT(refused("dp: 4, tp: 2, enabled_moe: true, expert_data_parallel_size: 4, " + two, grouped),
+              HasSubstr("expected tp: 1 beside 2 expert ranks, found 2"));
+  EXPECT_THAT(refused("dp: 4, tp: 1, " + two, ""), HasSubstr("read the same sequences"));
+  EXPECT_EQ(read("dp: 4, tp: 1, " + two, "").whole("gpus"), 8) << "older expert ranks have GPUs of their own";
+}
+
 TEST(ReadNanotron, ExpertsOfItsExampleHaveTwoProducts) {
   const std::string experts =
       "is_llamoe_config: true, moe_num_experts: 4, num_experts_per_tok: 1, "

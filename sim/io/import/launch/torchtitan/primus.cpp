@@ -1,6 +1,11 @@
 // Unwraps experiments of Primus. Layout: AMD-AGI/Primus, examples/torchtitan/configs and primus/configs/models.
 #include "sim/io/import/launch/torchtitan/primus.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/primus_command.h"
@@ -13,17 +18,21 @@ namespace {
 namespace fs = std::filesystem;
 using Document = nlohmann::ordered_json;
 
+constexpr const char *kTurbo = "primus_turbo",
+                     *kTurboKernels = "kernels of Primus-Turbo are taken as those of the runtime";
+
 std::string text_of(const Document& trainer, const char* key) {
   const auto found = trainer.find(key);
   return found != trainer.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::optional<Document> model_sections(const std::string& name, const fs::path& path) {
+// Returns primus/configs/KIND/torchtitan/NAME of a folder above `path`.
+std::optional<Document> sections_of(const std::string& kind, const std::string& name, const fs::path& path) {
   std::error_code error;
   fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
   constexpr int kFolders = 8;
   for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
-    const fs::path file = folder / "primus/configs/models/torchtitan" / fs::path(name).filename();
+    const fs::path file = folder / "primus/configs" / kind / "torchtitan" / fs::path(name).filename();
     if (!fs::is_regular_file(file, error)) continue;
     Findings unread;
     const auto text = read_text_file(file, file.string(), unread);
@@ -43,11 +52,74 @@ void resolve(Document& value) {
     value = text.substr(colon + 1, text.size() - colon - 2);
 }
 
-// The module file has Primus's own settings of the trainer, beside those of torchtitan.
-void note_module(const Document& trainer, Report& report) {
-  if (const std::string module = text_of(trainer, "config"); !module.empty())
-    report.approximate(printable(module, 80),
-                       "this module file of Primus is not read; torchtitan's defaults are taken");
+std::string text_in(const Document& sections, const std::string& section, const char* key) {
+  const auto found = sections.find(section);
+  return found != sections.end() && found->is_object() ? text_of(*found, key) : "";
+}
+
+/// A switch that Primus's own module file states otherwise than torchtitan's defaults.
+struct OpenSwitch {
+  std::string_view section;
+  const char *key, *asked, *of_primus, *of_torchtitan, *by_set;
+};
+/// Source: AMD-AGI/Primus, primus/configs/modules/torchtitan/pre_trainer.yaml; pytorch/torchtitan,
+/// torchtitan/config/job_config.py (ActivationCheckpoint, Compile).
+constexpr OpenSwitch kOpenSwitches[] = {
+    {"activation_checkpoint", "mode", "recompute.granularity", "none", "selective",
+     R"('recompute={"granularity": "none"}')"},
+    {"compile", "enable", "runtime", "true", "false", "runtime=torchtitan-compiled"}};
+constexpr const char* kUsualModule = "pre_trainer.yaml";
+
+// Readers of an experiment that leaves a switch out take torchtitan's default, and Primus takes the module file. So it
+// is asked for, and the default stays until then.
+void ask_for_switches(const Document& sections, const std::optional<Document>& module, const std::string& name,
+                      Report& report) {
+  for (const OpenSwitch& one : kOpenSwitches) {
+    if (!text_in(sections, std::string(one.section), one.key).empty()) continue;
+    const std::string setting = fmt::format("{}.{}", one.section, one.key);
+    std::string there = module ? text_in(*module, std::string(one.section), one.key) : one.of_primus;
+    if (there == one.of_torchtitan) continue;
+    if (there.empty()) there = one.of_torchtitan;
+    report.ask_over_default(
+        one.asked,
+        fmt::format("the experiment does not state {}: the module file {} says {}, torchtitan's default is {}, which "
+                    "stands here; state behind -- modules.pre_trainer.overrides.{}={}, or --set {} or the like",
+                    setting, printable(name, 80), printable(there, 40), one.of_torchtitan, setting,
+                    printable(there, 40), one.by_set));
+  }
+}
+
+// Puts the module file below the other sections: AMD-AGI/Primus, primus/core/launcher/parser.py
+// (parse_trainer_module). Its sections of batches, degrees and the optimizer count.
+void put_module_below(const Document& trainer, const fs::path& path, Document& sections, Report& report) {
+  const std::string name = text_of(trainer, "config");
+  if (name.empty()) return;
+  auto module = sections_of("modules", name, path);
+  if (module && !module->is_object()) module.reset();
+  if (module) resolve(*module);
+  ask_for_switches(sections, module, name, report);
+  if (!module && fs::path(name).filename() != kUsualModule)
+    return report.refuse(printable(name, 80),
+                         "the module file of the experiment is not in primus/configs/modules/torchtitan");
+  if (!module)
+    return report.approximate(printable(name, 80),
+                              "this module file is not there; batches and degrees are taken as in Primus's own, which "
+                              "are torchtitan's defaults");
+  Document below = Document::object();
+  for (const char* section : {"training", "parallelism", "optimizer"})
+    if (module->contains(section) && module->at(section).is_object()) {
+      below[section] = module->at(section);
+      auto& keys = below[section];
+      for (auto key = keys.begin(); key != keys.end();)
+        key = key->is_null() || key->empty() || *key == "" ? keys.erase(key) : std::next(key);
+    }
+  report.approximate(printable(name, 80),
+                     "sections of this module file other than training, parallelism and optimizer "
+                     "are not read");
+  if (switch_of(text_in(*module, kTurbo, "enable_primus_turbo")).value_or(false) && !sections.contains(kTurbo))
+    report.approximate(kTurbo, kTurboKernels);
+  below.merge_patch(sections);
+  sections = std::move(below);
 }
 
 // Takes the keys out that Primus reads itself. Sections of primus_turbo: AMD-AGI/Primus,
@@ -55,13 +127,13 @@ void note_module(const Document& trainer, Report& report) {
 void take_own_keys(Document& sections, Report& report) {
   for (const char* level : {"sink_level", "file_sink_level", "stderr_sink_level"})
     if (sections.erase(level) > 0) report.ignore(level, "");
-  const std::string turbo = "primus_turbo", narrow = "enable_attention_float8";
-  const auto found = sections.find(turbo);
+  const std::string narrow = "enable_attention_float8";
+  const auto found = sections.find(kTurbo);
   if (found == sections.end()) return;
-  report.approximate(turbo, "kernels of Primus-Turbo are taken as those of the runtime");
+  report.approximate(kTurbo, kTurboKernels);
   if (found->is_object() && switch_of(text_of(*found, narrow.c_str())).value_or(false))
-    report.approximate(turbo + "." + narrow, "attention is taken in 16 bits");
-  sections.erase(turbo);
+    report.approximate(kTurbo + ("." + narrow), "attention is taken in 16 bits");
+  sections.erase(kTurbo);
 }
 
 }  // namespace
@@ -71,17 +143,18 @@ bool is_primus(const Document& document) { return framework_of_primus(document) 
 Document unwrapped(const Document& document, const fs::path& path, const Environment& environment, Report& report) {
   const Document trainer = trainer_of_primus(document).value_or(Document::object());
   const std::string name = text_of(trainer, "model");
-  auto sections = model_sections(name, path);
+  auto sections = sections_of("models", name, path);
   if (!sections)
     report.refuse(printable(name, 80), "the model file of the experiment is not in primus/configs/models/torchtitan");
   Document merged = sections ? *sections : Document::object();
   put_environment(environment, merged);
   if (const auto found = trainer.find("overrides"); found != trainer.end() && found->is_object())
     merged.merge_patch(*found);
-  note_module(trainer, report);
-  if (merged.is_object()) take_own_keys(merged, report);
-  if (merged.is_object() && !merged.contains("training")) merged["training"] = Document::object();
+  if (!merged.is_object()) return merged;
   resolve(merged);
+  put_module_below(trainer, path, merged, report);
+  take_own_keys(merged, report);
+  if (!merged.contains("training")) merged["training"] = Document::object();
   return merged;
 }
 

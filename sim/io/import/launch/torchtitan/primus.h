@@ -13,9 +13,9 @@ namespace foretoken::io::launch::torchtitan {
 /// Returns true for an experiment of Primus with torchtitan: modules.pre_trainer.framework.
 [[nodiscard]] bool is_primus(const nlohmann::ordered_json& document);
 
-/// Returns torchtitan's sections: those of the model file that the experiment names, with its overrides on top. The
-/// model file is looked for in primus/configs/models/torchtitan above `path`, and reads variables of `environment`. A
-/// missing one is refused.
+/// Returns torchtitan's sections: those of the module and model files that the experiment names, with its overrides on
+/// top. The files are looked for in primus/configs/{modules,models}/torchtitan above `path`, and read variables of
+/// `environment`. A missing model is refused. Asks for switches that the experiment leaves to the module file.
 [[nodiscard]] nlohmann::ordered_json unwrapped(const nlohmann::ordered_json& document,
                                                const std::filesystem::path& path, const Environment& environment,
                                                Report& report);

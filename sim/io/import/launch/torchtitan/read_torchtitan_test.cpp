@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
 
 #include "sim/io/import/launch/test_launch.h"
 
@@ -203,9 +206,65 @@ TEST(ReadTorchtitan, PrimusNamesTheFilesAndKeysThatAreNotRead) {
       "    overrides:\n      file_sink_level: DEBUG\n      training: {local_batch_size: 1, seq_len: 2048}\n"
       "      primus_turbo: {enable_primus_turbo: true, enable_attention_float8: true}\n",
       "a.yaml");
+  EXPECT_NE(refused_lines(report).find("our_trainer.yaml: the module file of the experiment is not in"),
+            std::string::npos);
   for (const char* name :
        {"our_trainer.yaml", "primus_turbo", "primus_turbo.enable_attention_float8", "file_sink_level"})
     EXPECT_TRUE(report.names(name)) << name;
+}
+
+// Layout and values: AMD-AGI/Primus, primus/configs/modules/torchtitan/pre_trainer.yaml.
+TEST(ReadTorchtitan, SwitchesOfAModuleOfPrimusAreAskedFor) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "primus_torchtitan";
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << text;
+  };
+  write("primus/configs/models/torchtitan/eight.yaml", "model: {name: llama3, flavor: 8B}\n");
+  write("primus/configs/modules/torchtitan/ours.yaml",
+        "training: {local_batch_size: 3, seq_len: 1024, seed: null}\nparallelism: {tensor_parallel_degree: 2}\n"
+        "activation_checkpoint: {mode: none}\ncompile: {enable: true}\nprimus_turbo: {enable_primus_turbo: true}\n");
+  const auto read = [&](const std::string& module, const std::string& overrides, std::vector<std::string> sets) {
+    write("run.yaml", "modules:\n  pre_trainer:\n    framework: torchtitan\n    config: " + module +
+                          "\n    model: eight.yaml\n    overrides: {training: {seq_len: 4096}" + overrides + "}\n");
+    Launch launch;
+    launch.files = {folder / "run.yaml"};
+    launch.sets = std::move(sets);
+    launch.sets.insert(launch.sets.end(), {"cluster=dgx-h100-ndr", "gpus=8"});
+    Findings findings;
+    return read_launch(launch, findings);
+  };
+  const auto questions = [](const Report& report) {
+    std::string text;
+    for (const Asked& one : report.asked) text += one.key + ": " + one.because + "\n";
+    return text;
+  };
+  const Report open = read("ours.yaml", "", {});
+  EXPECT_EQ(refused_lines(open), "");
+  EXPECT_EQ(open.whole("batch.micro"), 3) << "of the module";
+  EXPECT_EQ(open.whole("parallelism.tensor"), 2);
+  EXPECT_EQ(open.whole("batch.sequence_length"), 4096) << "the experiment wins";
+  EXPECT_TRUE(open.names("primus_turbo"));
+  EXPECT_NE(questions(open).find("recompute.granularity: the experiment does not state activation_checkpoint.mode: the "
+                                 "module file ours.yaml says none, torchtitan's default is selective"),
+            std::string::npos)
+      << questions(open);
+  EXPECT_NE(questions(open).find("runtime: the experiment does not state compile.enable"), std::string::npos);
+  EXPECT_EQ(questions(read("ours.yaml", ", activation_checkpoint: {mode: full}, compile: {enable: true}", {})), "");
+  const Report answered = read("ours.yaml", "", {"recompute={\"granularity\": \"none\"}", "runtime=torchtitan"});
+  EXPECT_TRUE(answered.complete()) << questions(answered);
+  EXPECT_NE(questions(read("pre_trainer.yaml", "", {})).find("pre_trainer.yaml says none"), std::string::npos)
+      << "Primus's own, also where it is not there";
+}
+
+TEST(ReadTorchtitan, VariablesOfPrimusHaveTheirDefaults) {
+  const Report report = read_test_launch(
+      "modules:\n  pre_trainer:\n    framework: torchtitan\n    config: pre_trainer.yaml\n    model: absent.yaml\n"
+      "    overrides:\n      training: {local_batch_size: 1, seq_len: 2048}\n"
+      "      primus_turbo: {enable_attention_float8: \"${FP8:true}\"}\n",
+      "a.yaml");
+  EXPECT_TRUE(report.names("primus_turbo.enable_attention_float8"));
 }
 
 }  // namespace
