@@ -150,9 +150,11 @@ std::string round_of_variables(const shell::Script& script) {
 // the name of the optimizer depends on trainer.num_nodes. Other rounds are taken as the nearer of the two.
 void add_defaults_of_amd(const std::string& round, const shell::Script& script, Defaults& defaults) {
   const std::string known = round > "5.0" ? "5.1" : "5.0";
-  const std::string taken = round == known  ? ""
-                            : round.empty() ? ", as nothing names the round"
-                                            : ", taken for " + round;
+  std::string taken;
+  if (round.empty())
+    taken = ", as nothing names the round";
+  else if (round != known)
+    taken = ", taken for " + round;
   const std::string from = "AMD's configuration of round " + known + taken + ", as no conf/ is here";
   const shell::Texts* const nodes = script.variables.find("DGXNNODES");
   const bool several = nodes != nullptr && nodes->size() == 1 && whole_of(nodes->front()).value_or(1) > 1;

@@ -77,9 +77,8 @@ void ask_for_switches(const Document& sections, const std::optional<Document>& m
   for (const OpenSwitch& one : kOpenSwitches) {
     if (!text_in(sections, std::string(one.section), one.key).empty()) continue;
     const std::string setting = fmt::format("{}.{}", one.section, one.key);
-    std::string there = module ? text_in(*module, std::string(one.section), one.key) : one.of_primus;
-    if (there == one.of_torchtitan) continue;
-    if (there.empty()) there = one.of_torchtitan;
+    const std::string there = module ? text_in(*module, std::string(one.section), one.key) : one.of_primus;
+    if (there.empty() || there == one.of_torchtitan) continue;
     report.ask_over_default(
         one.asked,
         fmt::format("the experiment does not state {}: the module file {} says {}, torchtitan's default is {}, which "
