@@ -170,8 +170,7 @@ double JobMemory::weight_bytes(double parameters, double narrow) const {
   return job_.recipe.weight_bytes * (parameters - narrow) + job_.model.tuning.narrow_bytes() * narrow;
 }
 
-// Counts the gradients of one bucket, and of a second one where experts have a grid of their own. A rank that holds its
-// experts alone reduces none of their gradients.
+// Counts the gradients of one bucket, and of a second one of experts that other ranks hold, too.
 double JobMemory::largest_buckets(double trained, double of_experts) const {
   const double bucket = gradient_bucket_parameters(replica_group(job_).ranks);
   if (!job::experts_have_own_grid(job_)) return std::min(bucket, trained);
