@@ -60,9 +60,11 @@ std::optional<std::string_view> decided_by(const std::string& setting) {
 template <class Visit>
 void visit_open(const Settings& settings, const Visit& visit) {
   for (const auto& [setting, value] : settings.leaves()) {
-    if (!value->is_string() || !shell::is_unknown(value->get_ref<const std::string&>())) continue;
-    if (const auto key = decided_by(setting))
-      visit(setting, *key, shell::why_unknown(value->get_ref<const std::string&>()));
+    const Json& leaf = *value;
+    if (!leaf.is_string()) continue;
+    const auto text = leaf.get<std::string>();
+    const auto key = shell::is_unknown(text) ? decided_by(setting) : std::nullopt;
+    if (key) visit(setting, *key, shell::why_unknown(text));
   }
 }
 
