@@ -268,7 +268,6 @@ void assume_experts(const Service& service, std::vector<std::string>& assumption
     assumptions.emplace_back("products of latent attention have weights of 16 bits, as NVIDIA's checkpoints in nvfp4");
   if (!service.model.experts) return;
   assume_expert_layers(service, assumptions);
-  assume_engine_products(service, assumptions);
   const cost::NarrowExpertsLaw* law = experts_law(service);
   if (service.precision == WeightPrecision::kMxfp4 && law == nullptr)
     assumptions.push_back(
@@ -354,6 +353,7 @@ std::vector<std::string> assumptions_of(const Service& service) {
   std::vector<std::string> assumptions = service.notes.assumptions;
   assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
   assume_products_and_attention(service, assumptions);
+  assume_engine_products(service, assumptions);
   assume_experts(service, assumptions);
   assume_all_reduces(service, assumptions);
   assume_decode(service, assumptions);

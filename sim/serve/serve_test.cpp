@@ -198,6 +198,21 @@ TEST(Serve, AnEnginesOwnProductsAreTakenInThePrecisionThatTheyWereFittedIn) {
   EXPECT_EQ(time(), other) << "no law of fp16";
 }
 
+TEST(Serve, ProductsInEightBitsWithoutALawOfTheEngineAreNamed) {
+  Service service = small_service();
+  service.engine.products = "sglang";
+  const auto named = testing::Contains(testing::HasSubstr("there is no law of sglang's"));
+  EXPECT_THAT(assumptions_of(service), testing::Not(named)) << "16 bits are the profile's";
+  service.precision = WeightPrecision::kFp8;
+  EXPECT_THAT(assumptions_of(service), named);
+  cost::EngineProductsLaw& law = service.laws.emplace().products["sglang"][Precision::kFp8];
+  law.knots = {{1, {}, 1}};
+  EXPECT_THAT(assumptions_of(service), testing::Not(named));
+  law.evidence = {.provenance = cost::Provenance::kScaled, .scaled_from = "h100-sxm5-80gb", .source = "the same chip"};
+  EXPECT_THAT(assumptions_of(service),
+              testing::Contains(testing::HasSubstr("sglang's law of h100-sxm5-80gb: the same chip")));
+}
+
 TEST(Serve, QueryHeadsOfAGroupReadThroughTheL2Cache) {
   Service service = small_service();
   const CacheAttention grouped{.sequences = 64, .cached = 4096, .heads = 32, .kv_heads = 8, .token_bytes = 4096};

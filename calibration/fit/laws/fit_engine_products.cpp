@@ -33,6 +33,7 @@ constexpr std::array<RowClass, 3> kRowClasses{
 
 /// A product with the times that it has by the profile, in seconds.
 struct ProductRow {
+  std::int64_t rows = 1;  ///< m
   double measured = 0, by_profile = 0, cast = 0;
   bool held_out = false;
 
@@ -79,12 +80,23 @@ ProductRows rows_of(const measured::Samples& samples, Precision precision, const
     const GemmShape& shape = sample.shape;
     const double measured = sample.time.median.value();
     if (shape.precision != precision || shape.m < rows.least || shape.m > rows.most || measured > kLongest) continue;
-    chosen.push_back({.measured = measured,
+    chosen.push_back({.rows = shape.m,
+                      .measured = measured,
                       .by_profile = cost::gemm_time(shape, brief).value(),
                       .cast = cast_of(sample, brief),
                       .held_out = held_out(fmt::format("{} {} {}", shape.m, shape.n, shape.k))});
   }
   return chosen;
+}
+
+/// Predicts products as services do: with the numbers between the knots.
+std::vector<Outcome> outcomes_of(const ProductRows& rows, const cost::EngineProductsLaw& law) {
+  std::vector<Outcome> outcomes;
+  for (const ProductRow& row : rows) {
+    const Seconds product = cost::engine_product_time(Seconds(row.by_profile), row.rows, law);
+    outcomes.push_back({.predicted = row.cast + product.value(), .measured = row.measured});
+  }
+  return outcomes;
 }
 
 }  // namespace
@@ -94,24 +106,21 @@ std::optional<cost::EngineProductsLaw> fit_engine_products(const measured::Sampl
   const cost::Profile brief = of_brief_runs(profile);
   cost::EngineProductsLaw law;
   std::size_t fitted_rows = 0;
-  std::vector<Outcome> left_out;
+  ProductRows left_out;
   double before = 0, after = 0;
   for (const RowClass& each : kRowClasses) {
-    ProductRows fitted, others;
+    ProductRows fitted;
     for (const ProductRow& row : rows_of(samples, precision, each, brief))
-      (row.held_out ? others : fitted).push_back(row);
+      (row.held_out ? left_out : fitted).push_back(row);
     if (fitted.size() < kFewestProducts) return std::nullopt;
     fitted_rows += fitted.size();
     const cost::ProductsOfRows numbers = fit_rows(thinned(fitted, kMostProducts), each.knot);
     law.knots.push_back(numbers);
     before += misfit_of(fitted, 0, 1);
     after += misfit_of(fitted, numbers.launch.value(), numbers.factor);
-    for (const ProductRow& row : others)
-      left_out.push_back(
-          {.predicted = row.cast + numbers.launch.value() + numbers.factor * row.by_profile, .measured = row.measured});
   }
   if (after >= (1 - kLeastGain) * before) return std::nullopt;
-  law.evidence = evidence("", fitted_rows, left_out);
+  law.evidence = evidence("", fitted_rows, outcomes_of(left_out, law));
   if (law.evidence.median_error > kWorstMedian) return std::nullopt;
   return law;
 }
