@@ -118,25 +118,25 @@ std::optional<std::int64_t> map_nodes(const Settings& settings, const std::strin
                                       Report& report) {
   const auto stated_nodes = settings.find({"DGXNNODES"}), stated_each = settings.find({"DGXNGPU"});
   const bool unset = !stated_each || stated_each->is_default;  // run_and_time.sh has a default for every machine
-  const auto nodes = stated_nodes ? count_of(*stated_nodes, report) : std::nullopt;
-  auto each = unset ? std::nullopt : count_of(*stated_each, report);
+  const std::int64_t nodes = stated_nodes ? count_of(*stated_nodes, report).value_or(0) : 0;  // 0: not known
+  std::int64_t each = unset ? 0 : count_of(*stated_each, report).value_or(0);
   std::string assumed;
-  if (nodes && unset) {
-    if (const auto usual = usual_gpus(file, *nodes, incomplete, stated_each)) {
+  if (nodes > 0 && unset) {
+    if (const auto usual = usual_gpus(file, nodes, incomplete, stated_each)) {
       each = usual->first;
-      assumed = fmt::format("DGXNNODES {} x {}: no file of the configuration sets DGXNGPU, and {}", *nodes, *each,
+      assumed = fmt::format("DGXNNODES {} x {}: no file of the configuration sets DGXNGPU, and {}", nodes, each,
                             usual->second);
     } else {
       report.ask(kGpus, "no file that is here sets DGXNGPU, and one that is not there may");
     }
   }
-  map_machine(file, each, report);
-  if (!nodes || !each) return std::nullopt;
+  map_machine(file, each > 0 ? std::optional(each) : std::nullopt, report);
+  if (nodes == 0 || each == 0) return std::nullopt;
   if (assumed.empty())
-    report.map(kGpus, *nodes * *each, fmt::format("DGXNNODES {} x DGXNGPU {}", *nodes, *each));
+    report.map(kGpus, nodes * each, fmt::format("DGXNNODES {} x DGXNGPU {}", nodes, each));
   else
-    report.assume(kGpus, *nodes * *each, assumed);
-  return *nodes * *each;
+    report.assume(kGpus, nodes * each, assumed);
+  return nodes * each;
 }
 
 }  // namespace foretoken::io::launch::mlperf
