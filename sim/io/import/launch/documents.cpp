@@ -78,7 +78,7 @@ constexpr DocumentReader kDocumentReaders[] = {
      [](const Document& one, Report& report) { nemo::read_automodel(one.content, one.gpus, report); }},
     {bridge::is_bridge,
      [](const Document& one, Report& report) {
-       bridge::read_bridge(one.content, {one.path.stem().string(), one.row, one.environment}, report);
+       bridge::read_bridge(one.content, {one.path.stem().string(), one.row}, report);
      }},
     {tuning::is_axolotl,
      [](const Document& one, Report& report) { tuning::read_axolotl(with_deepspeed_file(one), one.gpus, report); }},

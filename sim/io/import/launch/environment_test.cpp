@@ -36,6 +36,31 @@ TEST(Environment, OtherExpressionsStay) {
   EXPECT_EQ(put("${A}", {{"A", "${A}"}}), "${A}") << "a value is not read again";
 }
 
+TEST(Environment, BracesMayStandInsideAndOutside) {
+  const Environment one = {{"A", "2"}};
+  EXPECT_EQ(put("{${A:{7}}}", one), "{2}");
+  EXPECT_EQ(put("${C:{x} ${A}}-${A", one), "${C:{x} 2}-${A");
+  EXPECT_EQ(put("}${${A} ${A}", one), "}${2 2");
+  EXPECT_EQ(put("${A.b} ${oc.env:A:1} ${A,1}", one), "${A.b} ${oc.env:A:1} ${A,1}") << "other expressions";
+}
+
+// Each letter is read once: the square of 400 kB would take minutes.
+TEST(Environment, LongTextsEndAtOnce) {
+  constexpr int kExpressions = 200'000;
+  std::string open, closed, many;
+  for (int i = 0; i < kExpressions; ++i) {
+    open += "${";
+    closed += '}';
+    many += "${A}";
+  }
+  const Environment one = {{"A", "2"}};
+  EXPECT_EQ(put(open, one), open);
+  EXPECT_EQ(put(open + closed, one), open + closed);
+  EXPECT_EQ(put(many, one), std::string(kExpressions, '2'));
+  const std::string value(1 << 20, 'x');
+  EXPECT_LT(put(many, {{"A", value}}).get<std::string>().size(), 20U << 20);
+}
+
 TEST(Environment, ARecipeTakesTheVariablesOfTheUser) {
   const auto micro = [](const Environment& variables) {
     Launch launch;

@@ -106,6 +106,7 @@ void read_json_file(const fs::path& path, const std::string& text, const Launch&
   if (!document) return;
   Json texts = as_texts(Json(*document));
   apply_overrides(launch.words, texts, findings);
+  put_environment(launch.variables, texts);
   read_document(texts, text, path, launch, report, findings);
 }
 

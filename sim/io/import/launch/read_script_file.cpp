@@ -135,7 +135,8 @@ void note_unread(const shell::Script& script, const std::string& folder, Report&
     }
 }
 
-// Returns the variables of the script with one known value, which the program that it starts may read. Those of the
+// Returns the variables of the script with one known value, which the program that it starts may read. All are taken
+// as exported: scripts usually export such variables, and a default of the file would be the worse guess. Those of the
 // user stand behind them and win.
 Environment environment_of(const shell::Script& script, const Launch& launch) {
   Environment environment;

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <string_view>
+#include <utility>
 
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr int kDeepest = 8;          // references that lead to references
 constexpr int kMostReplaced = 5000;  // of one document
+
+// Returns true for "oc.env:NAME" of OmegaConf, which is "env:NAME" before its version 2.1.
+bool is_of_environment(std::string_view inside) { return inside.starts_with("oc.env:") || inside.starts_with("env:"); }
 
 /// Resolves the references of one document. `path` holds the keys of the value at hand.
 class Resolver {
@@ -54,7 +58,7 @@ class Resolver {
 
   std::optional<std::string> value_of(const std::string& inside, const std::vector<std::string>& path, int depth) {
     if (inside.starts_with("multiply:") || inside.starts_with("divide_floor:")) return computed(inside);
-    if (inside.starts_with("oc.env:")) {
+    if (is_of_environment(inside)) {
       const std::size_t comma = inside.find(',');
       return comma == inside.npos ? std::nullopt : std::optional(trimmed(inside.substr(comma + 1)));
     }
@@ -119,18 +123,32 @@ class Resolver {
   std::set<std::string> used_{};
 };
 
-/// Replaces references by what `value_of` returns for the text between the braces. Where it returns nothing, they stay.
-class Filler {
- public:
-  using ValueOf = std::function<std::optional<std::string>(std::string_view inside)>;
-  explicit Filler(ValueOf value_of) : value_of_(std::move(value_of)) {}
+// Returns the name in "NAME", "oc.env:NAME" and "oc.env:NAME,default"; empty for other references.
+std::string_view variable_in(std::string_view inside) {
+  if (is_of_environment(inside)) {
+    inside.remove_prefix(inside.find(':') + 1);
+    inside = inside.substr(0, inside.find(','));
+  }
+  return std::ranges::all_of(inside, shell::is_of_name) ? inside : std::string_view();
+}
 
+// Returns a text of which nothing is known in place of a reference.
+std::string unknown_for(std::string_view inside) {
+  if (shell::is_unknown(inside)) return shell::unknown_because(shell::why_unknown(inside));
+  const std::string_view name = variable_in(inside);
+  return name.empty() ? shell::unknown_because(fmt::format("${{{}}}, which the file does not state", inside))
+                      : shell::unknown_because(fmt::format("a variable; state it with --env {}=VALUE", name));
+}
+
+/// Replaces the references of a document by unknown texts.
+class UnknownFiller {
+ public:
   void visit(Json& value) {
     if (value.is_structured()) {
       for (Json& member : value) visit(member);
     } else if (value.is_string()) {
       std::string text = value.get<std::string>();
-      if (fill(text)) value = text == "null" ? Json() : Json(std::move(text));
+      if (fill(text)) value = std::move(text);
     }
   }
 
@@ -138,49 +156,24 @@ class Filler {
   // Begins with the last reference: those inside others come first.
   bool fill(std::string& text) {
     bool filled = false;
-    for (std::size_t open = text.rfind("${"); open != text.npos;
+    for (std::size_t open = text.rfind("${"); open != text.npos && ++visited_ <= kMostReplaced;
          open = open == 0 ? text.npos : text.rfind("${", open - 1)) {
       const std::size_t close = text.find('}', open);
-      if (close == text.npos || ++visited_ > kMostReplaced) continue;
-      const auto value = value_of_(std::string_view(text).substr(open + 2, close - open - 2));
-      if (!value) continue;
-      text.replace(open, close - open + 1, *value);
+      if (close == text.npos) continue;
+      text.replace(open, close - open + 1, unknown_for(std::string_view(text).substr(open + 2, close - open - 2)));
       filled = true;
     }
     return filled;
   }
 
-  ValueOf value_of_;
   int visited_ = 0;
 };
 
-// Returns the name in "NAME", "oc.env:NAME" and "oc.env:NAME,default"; empty for other references.
-std::string_view variable_in(std::string_view inside) {
-  constexpr std::string_view kResolver = "oc.env:";
-  if (inside.starts_with(kResolver)) {
-    inside.remove_prefix(kResolver.size());
-    inside = inside.substr(0, inside.find(','));
-  }
-  return std::ranges::all_of(inside, shell::is_of_name) ? inside : std::string_view();
-}
-
 }  // namespace
 
-void fill_in_references(Json& document, std::span<const std::pair<std::string, std::string>> variables) {
-  Filler stated([&](std::string_view inside) -> std::optional<std::string> {
-    const std::string_view name = variable_in(inside);
-    const auto found = std::ranges::find_if(variables, [&](const auto& one) { return one.first == name; });
-    return found == variables.end() || name.empty() ? std::nullopt : std::optional(found->second);
-  });
-  stated.visit(document);
+void fill_in_references(Json& document) {
   resolve_references(document);
-  Filler rest([](std::string_view inside) -> std::optional<std::string> {
-    if (shell::is_unknown(inside)) return shell::unknown_because(shell::why_unknown(inside));
-    const std::string_view name = variable_in(inside);
-    return name.empty() ? shell::unknown_because(fmt::format("${{{}}}, which the file does not state", inside))
-                        : shell::unknown_because(fmt::format("a variable; state it with --env {}=VALUE", name));
-  });
-  rest.visit(document);
+  UnknownFiller().visit(document);
 }
 
 std::set<std::string> resolve_references(Json& document) {

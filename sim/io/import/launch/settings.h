@@ -34,14 +34,14 @@ enum class Unknown : std::uint8_t { kRefused, kByName };
 /// Returns the document with every scalar as a text, as the YAML reader gives it: 8 as "8", true as "true".
 [[nodiscard]] Json as_texts(const Json& document);
 
-/// Replaces "${a.b}", "${.b}" and the functions multiply, divide_floor and oc.env, and "${NAME:value}", inside one
+/// Replaces "${a.b}", "${.b}" and the functions multiply, divide_floor, oc.env and env, and "${NAME:value}", inside one
 /// document. A reference that leads nowhere, or to itself, stays as it is. Returns the dotted keys that references lead
 /// to.
 std::set<std::string> resolve_references(Json& document);
 
-/// Replaces "${NAME}" and "${oc.env:NAME}" by the variables that are stated, and then references inside the document.
-/// What stays becomes a text of which nothing is known, with the reason: shell/unknown.h.
-void fill_in_references(Json& document, std::span<const std::pair<std::string, std::string>> variables);
+/// Replaces references likewise. Each one that stays becomes a text of which nothing is known, with the reason:
+/// shell/unknown.h. Variables of the environment are put in before: environment.h.
+void fill_in_references(Json& document);
 
 class Settings {
  public:

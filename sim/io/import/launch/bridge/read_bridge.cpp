@@ -259,7 +259,7 @@ bool is_bridge(const Json& document) {
 }
 
 void read_bridge(Json document, const Run& run, Report& report) {
-  fill_in_references(document, run.variables);
+  fill_in_references(document);
   if (document.contains("perf_matrix")) {
     read_perf_matrix(document, run.stem, run.row, report);
     const bool chosen = std::ranges::none_of(report.asked, [](const Asked& one) { return one.key == "row"; });

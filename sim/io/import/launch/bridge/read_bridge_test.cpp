@@ -239,6 +239,37 @@ TEST(ReadBridge, ReferencesAndVariablesAreFilledIn) {
             std::string::npos);
 }
 
+// A repeated variable has its last value in both languages.
+TEST(ReadBridge, JsonReadsVariablesAsYamlDoes) {
+  const std::string text = R"({"train": {"train_iters": 10, "global_batch_size": 8, "micro_batch_size": 1},
+    "model": {"num_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "seq_length": 128,
+              "tensor_model_parallel_size": "${TP}", "pipeline_model_parallel_size": "${oc.env:PP,1}",
+              "context_parallel_size": "${CP}"},
+    "CP": "1"})";
+  for (const char* name : {"a.json", "a.yaml"}) {
+    SCOPED_TRACE(name);
+    Findings findings;
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr"};
+    launch.variables = {{"TP", "4"}, {"TP", "2"}, {"PP", "2"}, {"CP", "2"}};
+    const Report report = read_launch_text(text, name, launch, findings);
+    EXPECT_EQ(lines_of(findings.complaints), "");
+    EXPECT_EQ(report.whole("parallelism.tensor"), 2);
+    EXPECT_EQ(report.whole("parallelism.pipeline"), 2);
+    EXPECT_EQ(report.whole("parallelism.context"), 1) << "a key of the document";
+    launch.variables.clear();
+    EXPECT_NE(question_of(read_launch_text(text, name, launch, findings), "parallelism.tensor").find("--env TP=VALUE"),
+              std::string::npos);
+  }
+}
+
+TEST(ReadBridge, LongTextsWithoutAnEndAreReadAtOnce) {
+  std::string open;
+  for (int i = 0; i < 200'000; ++i) open += "${";
+  const Report report = read_whole("hf_path: '" + open + "'", "");
+  EXPECT_EQ(report.whole("model.num_layers"), 2);
+}
+
 TEST(ReadBridge, SectionsBesideTheContainerArePassedOver) {
   const Report report = read_whole("seq_len_interpolation_factor: 1",
                                    "ENV_VARS: {NVTE_FLASH_ATTN: 1, NCCL_DEBUG: INFO}\n"

@@ -36,7 +36,7 @@ inline constexpr const char *kRankOrderFlag = "use-tp-pp-dp-mapping",
                                 "it puts the stages of a replica on neighbouring ranks; here data ranks are "
                                 "the neighbours, as by default";
 
-/// What is taken where Megatron-Core keeps the input of the activation function in fp8 for the backward pass
+/// The answer states this where Megatron-Core keeps the input of the activation function in fp8 for the backward pass
 /// (TransformerConfig, activation_func_fp8_input_store).
 inline constexpr const char* kNarrowInput =
     "inputs of the activation function are kept in 16 bits, which takes more memory";

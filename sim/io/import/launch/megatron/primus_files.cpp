@@ -3,6 +3,9 @@
 // Layout: AMD-AGI/Primus, primus/configs/{models,modules}/megatron.
 #include "sim/io/import/launch/megatron/primus_files.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -19,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kListsOfFiles = {"extends", "includes", "bases"};
+
+// Returns the path of a file below primus/configs/KIND.
+fs::path path_below(const std::string& name) { return ("megatron" / fs::path(name)).lexically_normal(); }
 
 }  // namespace
 
@@ -54,26 +60,48 @@ PrimusFiles::PrimusFiles(const fs::path& experiment, const Environment& environm
   start_ = fs::absolute(experiment, error).lexically_normal().parent_path();
 }
 
-void PrimusFiles::note_absent(const std::string& kind, const std::string& name, int depth) {
+void PrimusFiles::note_absent(const std::string& kind, const std::string& name) {
   const std::string shown = printable(name, 80);
-  if (depth > 0)
+  if (!chain_.empty())
     report_.approximate(shown, "a file that others extend is not there; its settings are unknown");
   else
     report_.refuse(shown, "the file that the experiment names is not in primus/configs/" + kind + "/megatron");
   // The file that the experiment names extends the trainer's own settings; those extend the ones of any program.
-  if (depth < 2) absent_ += (absent_.empty() ? "" : ", ") + shown;
+  if (chain_.size() < 2) absent_ += (absent_.empty() ? "" : ", ") + shown;
 }
 
-void PrimusFiles::put(const std::string& kind, const std::string& name, Basis& basis, int depth) {
-  constexpr int kDeepest = 8;
-  if (name.empty() || depth > kDeepest) return;
+bool PrimusFiles::may_read(const std::string& file) {
+  constexpr std::size_t kLongestChain = 9;  // bounds of ours: they end the reading of a tree without an end
+  constexpr int kMostFiles = 100;
+  if (asked_for_ > kMostFiles) return false;
+  const std::string shown = printable(file, 80);
+  const std::string chain = printable(fmt::format("{}, {}", fmt::join(chain_, ", "), file), 200);
+  if (++asked_for_ > kMostFiles)
+    report_.refuse("extends", fmt::format("the experiment names more than {} files with those that they extend; {} "
+                                          "and the rest are not read",
+                                          kMostFiles, shown));
+  else if (std::ranges::find(chain_, file) != chain_.end())
+    report_.refuse(shown, "the file extends itself: " + chain);
+  else if (chain_.size() >= kLongestChain)
+    report_.refuse(shown,
+                   fmt::format("a chain of more than {} files that extend each other: {}", kLongestChain, chain));
+  else
+    return true;
+  return false;
+}
+
+void PrimusFiles::put(const std::string& kind, const std::string& name, Basis& basis) {
+  const std::string file = path_below(name).generic_string();
+  if (name.empty() || !may_read(file)) return;
   auto own = document_of(kind, name);
-  if (!own) return note_absent(kind, name, depth);
+  if (!own) return note_absent(kind, name);
+  chain_.push_back(file);
   for (const char* list : kListsOfFiles) {
     if (!own->contains(list) || !own->at(list).is_array()) continue;
     for (const Json& base : own->at(list))
-      if (base.is_string()) put(kind, base.get<std::string>(), basis, depth + 1);
+      if (base.is_string()) put(kind, base.get<std::string>(), basis);
   }
+  chain_.pop_back();
   for (const char* list : kListsOfFiles) own->erase(list);
   Json keys = Json::object();
   put_on_top(*own, keys);
@@ -85,7 +113,7 @@ std::optional<Json> PrimusFiles::document_of(const std::string& kind, const std:
   std::error_code error;
   constexpr int kFolders = 8;
   fs::path folder = start_;
-  const fs::path inside = ("megatron" / fs::path(name)).lexically_normal();
+  const fs::path inside = path_below(name);
   if (fs::path(name).is_absolute() || inside.begin()->string() == "..") return std::nullopt;
   for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
     const fs::path file = folder / "primus/configs" / kind / inside;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/report.h"
@@ -35,21 +36,24 @@ class PrimusFiles {
  public:
   PrimusFiles(const std::filesystem::path& experiment, const Environment& environment, Report& report);
 
-  /// Puts the keys of primus/configs/KIND/megatron/NAME on top of `basis`.
-  void put(const std::string& kind, const std::string& name, Basis& basis) { put(kind, name, basis, 0); }
+  /// Puts the keys of primus/configs/KIND/megatron/NAME on top of `basis`. Refuses a file that extends itself, and
+  /// chains and trees of too many files.
+  void put(const std::string& kind, const std::string& name, Basis& basis);
 
   /// Returns the names of files that are not there; empty for none.
   [[nodiscard]] const std::string& absent() const { return absent_; }
 
  private:
-  void put(const std::string& kind, const std::string& name, Basis& basis, int depth);
-  void note_absent(const std::string& kind, const std::string& name, int depth);
+  [[nodiscard]] bool may_read(const std::string& file);
+  void note_absent(const std::string& kind, const std::string& name);
   [[nodiscard]] std::optional<Json> document_of(const std::string& kind, const std::string& name) const;
 
   std::filesystem::path start_;
   const Environment& environment_;
   Report& report_;
   std::string absent_;
+  std::vector<std::string> chain_{};  ///< the files that are being read, each extended by the one before
+  int asked_for_ = 0;                 ///< files, also those that are not there
 };
 
 }  // namespace foretoken::io::launch::megatron

@@ -50,13 +50,13 @@ class PrimusTree {
     return report;
   }
 
- private:
   void write(const std::string& kind, const std::string& name, const std::string& text) const {
     const fs::path folder = path_ / "primus/configs" / kind / "megatron";
     fs::create_directories(folder);
     std::ofstream(folder / name) << text;
   }
 
+ private:
   fs::path path_;
 };
 
@@ -123,6 +123,33 @@ TEST(PrimusFiles, VariablesReachTheExperimentAndTheFilesBelowIt) {
   EXPECT_EQ(stated.whole("model.num_layers"), 12);
   EXPECT_EQ(stated.whole("batch.micro"), 4);
   EXPECT_EQ(tree.read(layers, batch, {{"SIZE", "language_model"}}).whole("model.num_layers"), 24);
+}
+
+TEST(PrimusFiles, AFileThatExtendsItselfIsRefused) {
+  const PrimusTree tree;
+  std::string self = "extends: [ring.yaml";
+  for (int i = 1; i < 10; ++i) self += ", ./ring.yaml";
+  tree.write("models", "ring.yaml", self + "]\nnum_layers: 6\n");
+  const Report report = tree.read("extends: [ring.yaml]\nhidden_size: 64\n");
+  EXPECT_EQ(refused_lines(report),
+            "megatron/ring.yaml: the file extends itself: megatron/own_1b.yaml, megatron/ring.yaml, "
+            "megatron/ring.yaml\n");
+}
+
+TEST(PrimusFiles, ChainsAndTreesHaveAnEnd) {
+  const PrimusTree tree;
+  for (int i = 0; i < 12; ++i) {
+    const std::string next = "own_" + std::to_string(i + 1) + ".yaml";
+    tree.write("models", "own_" + std::to_string(i) + ".yaml", "extends: [" + next + "]\n");
+    std::string wide = "extends: [";
+    for (int j = 0; j < 10; ++j) wide += "wide_" + next + ", ";
+    tree.write("models", "wide_own_" + std::to_string(i) + ".yaml", wide + "]\n");
+  }
+  EXPECT_THAT(refused_lines(tree.read("includes: [own_0.yaml]\n")),
+              HasSubstr("megatron/own_8.yaml: a chain of more than 9 files that extend each other: "
+                        "megatron/own_1b.yaml, megatron/own_0.yaml"));
+  EXPECT_THAT(refused_lines(tree.read("includes: [wide_own_0.yaml]\n")),
+              HasSubstr("the experiment names more than 100 files with those that they extend"));
 }
 
 TEST(PrimusFiles, ProductsOfFourBitsHaveTheirRecipe) {

@@ -9,6 +9,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/primus_command.h"
+#include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/parse_json.h"
 
@@ -26,8 +27,9 @@ std::string text_of(const Document& trainer, const char* key) {
   return found != trainer.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Returns primus/configs/KIND/torchtitan/NAME of a folder above `path`.
-std::optional<Document> sections_of(const std::string& kind, const std::string& name, const fs::path& path) {
+// Returns primus/configs/KIND/torchtitan/NAME of a folder above `path`, with the values of variables.
+std::optional<Document> sections_of(const std::string& kind, const std::string& name, const fs::path& path,
+                                    const Environment& environment) {
   std::error_code error;
   fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
   constexpr int kFolders = 8;
@@ -36,20 +38,11 @@ std::optional<Document> sections_of(const std::string& kind, const std::string& 
     if (!fs::is_regular_file(file, error)) continue;
     Findings unread;
     const auto text = read_text_file(file, file.string(), unread);
-    return text ? read_yaml(*text, file.string(), unread) : std::nullopt;
+    auto sections = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
+    if (sections) put_environment(environment, *sections);
+    return sections;
   }
   return std::nullopt;
-}
-
-// "${NAME:value}" is the value where the environment has no NAME.
-void resolve(Document& value) {
-  if (value.is_structured())
-    for (Document& member : value) resolve(member);
-  if (!value.is_string()) return;
-  const std::string text = value.get<std::string>();
-  const std::size_t colon = text.find(':');
-  if (text.starts_with("${") && text.ends_with('}') && colon != text.npos)
-    value = text.substr(colon + 1, text.size() - colon - 2);
 }
 
 std::string text_in(const Document& sections, const std::string& section, const char* key) {
@@ -90,12 +83,13 @@ void ask_for_switches(const Document& sections, const std::optional<Document>& m
 
 // Puts the module file below the other sections: AMD-AGI/Primus, primus/core/launcher/parser.py
 // (parse_trainer_module). Its sections of batches, degrees and the optimizer count.
-void put_module_below(const Document& trainer, const fs::path& path, Document& sections, Report& report) {
+void put_module_below(const Document& trainer, const fs::path& path, const Environment& environment, Document& sections,
+                      Report& report) {
   const std::string name = text_of(trainer, "config");
   if (name.empty()) return;
-  auto module = sections_of("modules", name, path);
+  auto module = sections_of("modules", name, path, environment);
   if (module && !module->is_object()) module.reset();
-  if (module) resolve(*module);
+  if (module) resolve_references(*module);
   ask_for_switches(sections, module, name, report);
   if (!module && fs::path(name).filename() != kUsualModule)
     return report.refuse(printable(name, 80),
@@ -142,16 +136,15 @@ bool is_primus(const Document& document) { return framework_of_primus(document) 
 Document unwrapped(const Document& document, const fs::path& path, const Environment& environment, Report& report) {
   const Document trainer = trainer_of_primus(document).value_or(Document::object());
   const std::string name = text_of(trainer, "model");
-  auto sections = sections_of("models", name, path);
+  auto sections = sections_of("models", name, path, environment);
   if (!sections)
     report.refuse(printable(name, 80), "the model file of the experiment is not in primus/configs/models/torchtitan");
   Document merged = sections ? *sections : Document::object();
-  put_environment(environment, merged);
   if (const auto found = trainer.find("overrides"); found != trainer.end() && found->is_object())
     merged.merge_patch(*found);
   if (!merged.is_object()) return merged;
-  resolve(merged);
-  put_module_below(trainer, path, merged, report);
+  resolve_references(merged);
+  put_module_below(trainer, path, environment, merged, report);
   take_own_keys(merged, report);
   if (!merged.contains("training")) merged["training"] = Document::object();
   return merged;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/test_launch.h"
 
 namespace foretoken::io::launch::torchtitan {
@@ -256,6 +257,41 @@ TEST(ReadTorchtitan, SwitchesOfAModuleOfPrimusAreAskedFor) {
   EXPECT_TRUE(answered.complete()) << questions(answered);
   EXPECT_NE(questions(read("pre_trainer.yaml", "", {})).find("pre_trainer.yaml says none"), std::string::npos)
       << "Primus's own, also where it is not there";
+}
+
+TEST(ReadTorchtitan, VariablesReachTheModuleOfPrimus) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "primus_variables";
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << text;
+  };
+  write("primus/configs/models/torchtitan/eight.yaml", "model: {name: llama3, flavor: \"${SIZE:8}${UNIT:B}\"}\n");
+  write("primus/configs/modules/torchtitan/ours.yaml",
+        "training: {local_batch_size: \"${MBS:1}\", seq_len: \"${oc.env:LENGTH,1024}\"}\n"
+        "parallelism: {tensor_parallel_degree: \"${env:TP,2}\"}\n");
+  const auto read = [&](const Environment& variables) {
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr", "gpus=8"};
+    launch.variables = variables;
+    Findings findings;
+    Report report = read_launch_text(
+        "modules:\n  pre_trainer:\n    framework: torchtitan\n    config: ours.yaml\n    model: eight.yaml\n"
+        "    overrides: {training: {steps: 5}}\n",
+        folder / "run.yaml", launch, findings);
+    EXPECT_EQ(lines_of(findings.complaints), "");
+    EXPECT_EQ(refused_lines(report), "");
+    return report;
+  };
+  const Report plain = read({});
+  EXPECT_EQ(plain.whole("batch.micro"), 1);
+  EXPECT_EQ(plain.whole("batch.sequence_length"), 1024);
+  EXPECT_EQ(plain.whole("parallelism.tensor"), 2);
+  EXPECT_TRUE(plain.has("model")) << "two expressions in one text";
+  const Report stated = read({{"MBS", "4"}, {"LENGTH", "512"}, {"TP", "4"}});
+  EXPECT_EQ(stated.whole("batch.micro"), 4);
+  EXPECT_EQ(stated.whole("batch.sequence_length"), 512);
+  EXPECT_EQ(stated.whole("parallelism.tensor"), 4);
 }
 
 TEST(ReadTorchtitan, VariablesOfPrimusHaveTheirDefaults) {
