@@ -18,6 +18,7 @@
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/names/fine_tune_name.h"
 #include "sim/io/import/launch/names/sized_model.h"
+#include "sim/io/import/launch/names/stored_weights.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -226,35 +227,15 @@ Json config_of_model(const Sized& model, std::string_view name) {
   return config;
 }
 
-// "/data/models--meta-llama--Llama-3.2-1B/snapshots/4e20": the hub's folder of a model. Returns "Llama-3.2-1B".
-std::string_view last_part(std::string_view name) {
-  constexpr std::string_view kCache = "models--";
-  if (const std::size_t cache = name.find(kCache); cache != name.npos) {
-    name = name.substr(cache, name.find('/', cache) - cache);
-    return name.substr(name.rfind("--") + 2);
-  }
-  while (name.ends_with('/')) name.remove_suffix(1);
-  return name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
-}
-
 // Models of one size for longer sequences, by the end of their name. GLM-4 has other key-value groups there.
 bool is_of_length(const std::string& word, const std::string& name) {
   return word == "1m" && (name.starts_with("qwen") || name.starts_with("internlm"));
 }
 
-// Formats of stored weights end a name, several behind each other: "Meta-Llama-3.1-405B-BNB-NF4-BF16",
-// "Llama-3.3-70B-Instruct-FP8-dynamic". They change no size.
-std::vector<std::string> without_formats(std::vector<std::string> words) {
-  constexpr std::string_view kFormats[] = {"bnb",  "nf4",  "4bit", "8bit", "awq",  "gptq", "aqlm",   "hqq",
-                                           "eetq", "int4", "int8", "fp8",  "bf16", "fp16", "dynamic"};
-  while (words.size() > 1 && std::ranges::find(kFormats, words.back()) != std::end(kFormats)) words.pop_back();
-  return words;
-}
-
 // "meta-llama/Meta-Llama-3.1-8B-Instruct" becomes "llama318b". So does "llama_hf_3.1_8b": the kind may stand inside.
 std::string plain_name(std::string_view name) {
   std::string plain;
-  const std::string_view last = last_part(name);  // "TinyLlama-1.1B-intermediate-step-240k-503b"
+  const std::string_view last = model_in_path(name);  // "TinyLlama-1.1B-intermediate-step-240k-503b"
   for (const std::string& word : without_formats(words_of_name(last.substr(0, last.find("-intermediate-step")))))
     if (word != "hf" && word != "instruct" && word != "chat" && word != "base" && word != "deduped" &&
         !is_of_length(word, plain))
@@ -265,8 +246,8 @@ std::string plain_name(std::string_view name) {
     for (const std::string_view prefix :
          {"qlora", "lora", "meta", "bigscience", "eleutherai", "facebook", "mistralai", "tiiuae"})
       if (plain.starts_with(prefix)) plain.erase(0, prefix.size()), changed = true;
-    for (const std::string_view suffix : {"bnb4bit", "fp8", "fp16", "bf16", "instruct", "chat", "base", "hf", "it",
-                                          "mcore", "unsloth", "2507", "thinking"})
+    for (const std::string_view suffix :
+         {"fp16", "bf16", "instruct", "chat", "base", "hf", "it", "mcore", "unsloth", "2507", "thinking"})
       if (plain.ends_with(suffix) && plain.size() > suffix.size())
         plain.erase(plain.size() - suffix.size()), changed = true;
   }
@@ -280,7 +261,7 @@ std::string plain_name(std::string_view name) {
 // "opt-1.3b". A line stands for a point or behind a version: "opt-1-3b" has 1.3 or 3, "qwen3-8b" 3.8 or 8. Empty for a
 // name without either.
 std::vector<double> stated_sizes(std::string_view name) {
-  name = last_part(name);
+  name = model_in_path(name);
   const auto is = [&](std::size_t at, auto holds) {
     return at < name.size() && holds(static_cast<unsigned char>(name[at])) != 0;
   };
@@ -360,29 +341,16 @@ std::optional<NamedModel> model_of_name(std::string_view name) {
   const std::string shorter = without_version(plain);
   if (shorter != plain)
     if (auto known = model_of_plain(shorter, name)) return known;
-  const std::string base(base_in_name(last_part(name)));
+  const std::string base(base_in_name(model_in_path(name)));
   auto known = base.empty() ? std::nullopt : model_of_plain(plain_name(base), base);
   if (known) known->base = base;
   return known;
 }
 
-bool holds_eight_bits(std::string_view name) {
-  const std::string lower = lower_case(name);
-  return lower.ends_with("-fp8") || lower.ends_with("-fp8-dynamic");
-}
-
-bool holds_four_bits(std::string_view name) {
-  const auto words = words_of_name(last_part(name));
-  return lower_case(name).find("bnb-4bit") != std::string::npos ||
-         std::ranges::find(words, "nf4") != words.end();  // a type of bitsandbytes alone
-}
-
 void map_named_model(std::string_view name, const std::string& from, Report& report) {
-  for (const char* format : {"AWQ", "GPTQ", "AQLM", "-HQQ", "-EETQ", "-Int4", "-Int8"})
-    if (lower_case(name).find(lower_case(format)) != std::string::npos) {
-      report.refuse(from, std::string("base weights already quantised (") + format + "): own kernels");
-      break;
-    }
+  if (const std::string format = other_library_in(name); !format.empty())
+    report.refuse(from, "base weights already quantised (" + format +
+                            (format.ends_with("bit") ? "): the name says no library" : "): own kernels"));
   if (const auto known = model_of_name(name)) {
     report.map("model", known->model, from);
     if (!known->base.empty())

@@ -19,12 +19,6 @@ struct NamedModel {
 /// that is not known here. Spelling, organisation and endings such as -instruct do not matter.
 [[nodiscard]] std::optional<NamedModel> model_of_name(std::string_view name);
 
-/// Returns true for weights that are stored in 4 bits by bitsandbytes: "unsloth/llama-3-8b-bnb-4bit".
-[[nodiscard]] bool holds_four_bits(std::string_view name);
-
-/// Returns true for weights that are stored in fp8: "Qwen/Qwen3-32B-FP8".
-[[nodiscard]] bool holds_eight_bits(std::string_view name);
-
 /// Maps the model of a name, or asks for it. `from` is the setting that names it.
 void map_named_model(std::string_view name, const std::string& from, Report& report);
 

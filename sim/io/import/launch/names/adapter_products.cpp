@@ -1,5 +1,5 @@
 // PEFT compares a name of a list with the end of a module's name, and matches a text with the whole of it: huggingface/
-// peft, src/peft/tuners/tuners_utils.py, check_target_module_exists. NameList of products: src/peft/utils/constants.py.
+// peft, src/peft/tuners/tuners_utils.py, check_target_module_exists. Lists of products: src/peft/utils/constants.py.
 #include "sim/io/import/launch/names/adapter_products.h"
 
 #include <fmt/format.h>
@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/names/small_expression.h"
+#include "sim/io/import/launch/names/stored_weights.h"
 #include "sim/model/tuning/fine_tuning.h"
 
 namespace foretoken::io::launch {
@@ -24,7 +27,7 @@ constexpr std::string_view kBetween = ", []'\"";
 
 using NamePair = std::pair<std::string_view, std::string_view>;
 
-// NameList of lists that frameworks have for products, as a scenario has them.
+// Names of lists that frameworks have for products, as a scenario has them.
 constexpr NamePair kTargetLists[] = {
     {"all", "all-linear"}, {"all-linear", "all-linear"}, {"attention", "attention"}, {"mlp", "mlp"}};
 
@@ -43,38 +46,54 @@ constexpr NamePair kOtherNames[] = {{"wqkv", "qkv_proj"},      {"w_pack", "qkv_p
                                     {"wi_0", "gate_proj"},     {"w3", "up_proj"},       {"v1", "up_proj"},
                                     {"wi_1", "up_proj"},       {"mlp_up", "up_proj"},   {"fc1", "linear_fc1"},
                                     {"fc_in", "linear_fc1"},   {"c_fc", "linear_fc1"},  {"dense_h_to_4h", "linear_fc1"},
-                                    {"ff_proj", "linear_fc1"}, {"wi", "linear_fc1"},    {"mlp_gate", "gate_proj"}};
+                                    {"ff_proj", "linear_fc1"}, {"wi", "linear_fc1"}};
 
 bool name_among(const NameList& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-// Returns the products of one name in small letters that stands in a list; nothing for an unknown name.
-NameList products_of_name(std::string_view name, const NameList& all) {
+// What the names beside a name say about it.
+struct Neighbours {
+  bool of_t5 = false;    // its wo is behind the MLP
+  bool of_bert = false;  // every product of BERT but query, key and value ends in dense
+  bool w2_down = false;  // w2 is behind the MLP: w3 or v1 is up
+};
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+// T5 alone has a plain o beside q.
+Neighbours neighbours_in(const NameList& paths) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(paths, [&](std::string_view path) { return last_name(path) == name; });
+  };
+  return {.of_t5 = has("wi") || has("wi_0") || has("wi_1") || (has("o") && (has("q") || has("k") || has("v"))),
+          .of_bert = has("query") || has("value"),
+          .w2_down = has("w3") || has("v1")};
+}
+
+// Returns the products of one name in small letters; nothing for an unknown name.
+NameList products_of_name(std::string_view name, const Neighbours& beside) {
   const auto* const list = std::ranges::find(kTargetLists, name, &NamePair::first);
   if (list != std::end(kTargetLists)) return {list->second};
   const auto* const ours = std::ranges::find(model::kTargetNames, name, &model::TargetName::key);
   if (ours != model::kTargetNames.end()) return {ours->key};
-  const bool of_t5 = name_among(all, "wi") || name_among(all, "wi_0") || name_among(all, "wi_1");
-  const bool of_bert = name_among(all, "query") || name_among(all, "value");
-  if (name == "w2") return {name_among(all, "w3") || name_among(all, "v1") ? "down_proj" : "up_proj"};
-  if (name == "wo") return {of_t5 ? "down_proj" : "o_proj"};
+  if (name == "w2") return {beside.w2_down ? "down_proj" : "up_proj"};
+  if (name == "wo") return {beside.of_t5 ? "down_proj" : "o_proj"};
   if (name == "c_proj") return {"o_proj", "down_proj"};
-  // Every product of BERT but query, key and value ends in it.
-  if (name == "dense") return of_bert ? NameList{"o_proj", "linear_fc1", "down_proj"} : NameList{"o_proj"};
+  if (name == "dense") return beside.of_bert ? NameList{"o_proj", "linear_fc1", "down_proj"} : NameList{"o_proj"};
   for (const auto& [other, product] : kOtherNames)
     if (other == name) return {product};
   return {};
 }
 
 // Returns the products of a name with its parent: "attn.c_proj" is one of the two that end in c_proj.
-NameList products_of_path(std::string_view path, const NameList& all) {
+NameList products_of_path(std::string_view path, const Neighbours& beside) {
   const std::size_t dot = path.rfind('.');
-  if (dot == path.npos) return products_of_name(path, all);
+  if (dot == path.npos) return products_of_name(path, beside);
   const std::string_view parent = path.substr(0, dot), name = path.substr(dot + 1);
   const NameList attention = {"attn", "self_attn", "self_attention", "attention"}, mlp = {"mlp", "ffn", "feed_forward"};
   if (!name_among(attention, parent) && !name_among(mlp, parent)) return {};
   if (name == "c_proj" || (name == "wo" && name_among(attention, parent)))
     return {name_among(mlp, parent) ? "down_proj" : "o_proj"};
-  return products_of_name(name, all);
+  return products_of_name(name, beside);
 }
 
 void add_products(const NameList& products, Json& targets) {
@@ -126,7 +145,8 @@ const std::vector<LayerNames>& families_of_layers() {
        {"transformer.h."},
        {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.out_proj", "mlp.fc_in", "mlp.fc_out"},
        {}},
-      {{"falcon", "bloom"},
+      // Falcon3 has the names of Llama: tiiuae/Falcon3-7B-Base, config.json, model_type.
+      {{"falcon-", "falcon_", "falcon-rw", "falcon7b", "falcon40b", "falcon180b", "bloom", "bloomz"},
        {"transformer.h."},
        {"self_attention.query_key_value", "self_attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"},
        {}},
@@ -146,13 +166,15 @@ const std::vector<LayerNames>& families_of_layers() {
   return kFamilies;
 }
 
-constexpr int kLayersTried = 128;  // more than any model has that is known by its name
+constexpr std::int64_t kLayersTried = 128;       // of a model of unknown size: more than any that is known by its name
+constexpr std::int64_t kMostLayersTried = 1024;  // keeps an expression fast, whatever a file states
 
 // Returns true where the expression selects a module in every layer, false where it does in none; nothing where it
 // tells layers from each other.
-std::optional<bool> selects(const SmallExpression& expression, std::string_view place, std::string_view module) {
+std::optional<bool> selects(const SmallExpression& expression, std::int64_t layers, std::string_view place,
+                            std::string_view module) {
   std::optional<bool> all;
-  for (int layer = 0; layer < kLayersTried; ++layer) {
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
     const bool one = expression.matches(fmt::format("{}{}.{}", place, layer, module));
     if (all && *all != one) return std::nullopt;
     all = one;
@@ -167,17 +189,17 @@ struct Selection {
   bool whole = true;
 };
 
-Selection selection_of(const SmallExpression& expression, const LayerNames& family) {
+Selection selection_of(const SmallExpression& expression, std::int64_t layers, const LayerNames& family) {
   Selection found;
   bool experts = false;
   for (const std::string_view place : family.places) {
     for (const std::string_view module : family.modules) {
-      const auto one = selects(expression, place, module);
+      const auto one = selects(expression, layers, place, module);
       found.whole = found.whole && one.has_value();
       if (one.value_or(false) && !name_among(found.modules, module)) found.modules.push_back(module);
     }
     for (const std::string_view module : family.experts)
-      experts = experts || selects(expression, place, module).value_or(true);
+      experts = experts || selects(expression, layers, place, module).value_or(true);
   }
   const bool mlp = std::ranges::any_of(found.modules, [](std::string_view name) { return name.starts_with("mlp."); });
   if (experts && !mlp) found.whole = false;
@@ -194,11 +216,25 @@ bool names_family(const std::string& name, std::string_view word) {
   return false;
 }
 
-const LayerNames& family_of(const Report& report) {
+// Returns the name of the report's model; empty for none.
+std::string name_of_model(const Report& report) {
   const Json model = report.at("model");
-  std::string name = model.is_string() ? model.get<std::string>() : report.unknown_model;
-  if (model.is_object() && model.contains("name") && model.at("name").is_string()) name = model.at("name");
-  const std::string lower = lower_case(name);
+  if (model.is_object() && model.contains("name") && model.at("name").is_string()) return model.at("name");
+  return model.is_string() ? model.get<std::string>() : report.unknown_model;
+}
+
+// Returns the layers of the report's model, or the number to try where it is unknown.
+std::int64_t layers_of_model(const Report& report) {
+  const Json model = report.at("model");
+  std::int64_t layers = 0;
+  for (const char* key : {"num_hidden_layers", "n_layer", "num_layers"})
+    if (model.is_object() && model.contains(key) && model.at(key).is_number_integer()) layers = model.at(key);
+  if (const auto known = layers == 0 ? model_of_name(name_of_model(report)) : std::nullopt) layers = known->layers;
+  return layers > 0 && layers <= kMostLayersTried ? layers : kLayersTried;
+}
+
+const LayerNames& family_of(const Report& report) {
+  const std::string lower = lower_case(model_in_path(name_of_model(report)));
   const auto& all = families_of_layers();
   const auto found = std::find_if(all.begin() + 1, all.end(), [&](const LayerNames& family) {
     return std::ranges::any_of(family.words, [&](std::string_view word) { return names_family(lower, word); });
@@ -215,7 +251,8 @@ Json products_of_expression(const std::string& text, const std::string& from, Re
                   from);
     return targets;
   }
-  const Selection found = selection_of(*expression, family_of(report));
+  const LayerNames& family = family_of(report);
+  const Selection found = selection_of(*expression, layers_of_model(report), family);
   if (found.modules.empty() || !found.whole) {
     report.refuse(setting,
                   found.whole ? "a regular expression that selects no known product of the model's layers"
@@ -224,8 +261,9 @@ Json products_of_expression(const std::string& text, const std::string& from, Re
                   from);
     return targets;
   }
+  const Neighbours beside = neighbours_in(family.modules);
   for (const std::string_view module : found.modules)
-    add_products(products_of_path(lower_case(module), found.modules), targets);
+    add_products(products_of_path(lower_case(module), beside), targets);
   report.approximate(from, "a regular expression: it selects " + fmt::format("{}", fmt::join(found.modules, ", ")) +
                                " by the names of the family's modules");
   return targets;
@@ -246,8 +284,13 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
     begins.push_back(begin);
   }
   Json targets = Json::array();
+  const NameList& modules = family_of(report).modules;
+  const Neighbours in_list = neighbours_in(all), in_family = neighbours_in(modules);
   for (std::size_t one = 0; one < all.size(); ++one) {
-    const NameList products = products_of_path(all[one], all);
+    // A family that has the name knows its product, whatever the list holds beside it.
+    const bool of_family = std::ranges::any_of(
+        modules, [&](std::string_view module) { return lower_case(last_name(module)) == last_name(all[one]); });
+    const NameList products = products_of_path(all[one], of_family ? in_family : in_list);
     if (products.empty())
       report.refuse("targets " + printable(text.substr(begins[one], all[one].size()), 40),
                     "no adapter is modelled beside this product", from);

@@ -1,3 +1,4 @@
+// Tests names of products beside which LoRA stands, and the expressions that select them.
 #include "sim/io/import/launch/names/adapter_products.h"
 
 #include <gmock/gmock.h>
@@ -41,6 +42,12 @@ TEST(AdapterProducts, NamesOfFamiliesAreThoseOfAScenario) {
        {"q_proj", "v_proj", "o_proj", "linear_fc1", "down_proj"}},
       {"GPT-NeoX", "query_key_value dense dense_h_to_4h", {"query_key_value", "o_proj", "linear_fc1"}},
       {"T5, whose wo is behind the MLP", "q v wi_0 wi_1 wo", {"q_proj", "v_proj", "gate_proj", "up_proj", "down_proj"}},
+      {"T5 by its plain o", "q,k,v,o,wo", {"q_proj", "k_proj", "v_proj", "o_proj", "down_proj"}},
+      {"InternLM2, whose w2 is down without w3 in the list",
+       "wqkv,wo,w1,w2",
+       {"qkv_proj", "o_proj", "gate_proj", "down_proj"},
+       "internlm/internlm2-chat-7b"},
+      {"Qwen of 2023, whose w2 is up", "w2", {"up_proj"}, "Qwen/Qwen-7B-Chat"},
       {"Llama's own code, whose wo is behind attention", "wq wo", {"q_proj", "o_proj"}}};
   for (const ProductsCase& one : cases) {
     SCOPED_TRACE(one.name);
@@ -69,6 +76,17 @@ TEST(AdapterProducts, ARegularExpressionSelectsModulesOfLayers) {
       {"a fused product by its end", ".*v_proj", {"qkv_proj"}, "microsoft/Phi-3-mini-4k-instruct"},
       {"of a family with other names", R"(transformer\.h\.[0-9]{0}.*)", Json::array(), "gpt2"},
       {"of MPT", R"(transformer\.blocks\.[0-9]+\.attn\.(Wqkv|out_proj))", {"qkv_proj", "o_proj"}, "mosaicml/mpt-7b"},
+      {"a list of all layers of the model",
+       R"(model\.layers\.([0-9]|[12][0-9]|3[01])\.self_attn\.q_proj)",
+       {"q_proj"},
+       "meta-llama/Meta-Llama-3-8B"},
+      {"w2 of InternLM2", R"(.*\.feed_forward\.w2)", {"down_proj"}, "internlm2-7b"},
+      {"a folder with the name of another family",
+       R"(.*\.(q_proj|gate_proj))",
+       {"q_proj", "gate_proj"},
+       "/opt/models/Qwen2.5-7B"},
+      {"of Falcon3, which is Llama's", R"(.*\.mlp\.up_proj)", {"up_proj"}, "tiiuae/Falcon3-7B-Base"},
+      {"of Falcon", R"(.*\.query_key_value)", {"query_key_value"}, "tiiuae/falcon-7b-instruct"},
       {"of Qwen of 2023",
        R"(transformer.h.\d+.(attn|mlp).c_(attn|proj))",
        {"c_attn", "o_proj", "down_proj"},
@@ -97,6 +115,21 @@ TEST(AdapterProducts, ExpressionsThatSelectAPartAreRefusedWhole) {
   }
 }
 
+TEST(AdapterProducts, AFewLayersOfALargerModelAreRefused) {
+  Report report;
+  report.unknown_model = "meta-llama/Meta-Llama-3-70B";
+  EXPECT_EQ(adapter_products(R"(.*layers\.([0-9]|[12][0-9]|3[01])\.self_attn\.q_proj)", "target_modules", report),
+            Json::array());
+  EXPECT_THAT(refused_lines(report), HasSubstr("some layers or experts alone"));
+}
+
+TEST(AdapterProducts, LongListsAreReadOnce) {
+  std::string text;
+  for (int name = 0; name < 20000; ++name) text += "w2,";
+  Report report;
+  EXPECT_EQ(adapter_products(text + "w3", "target_modules", report), Json::array({"down_proj", "up_proj"}));
+}
+
 TEST(SmallExpression, MatchesTheWholeOfAName) {
   const auto matches = [](const char* text, const char* name) {
     const auto expression = SmallExpression::read(text);
@@ -107,6 +140,8 @@ TEST(SmallExpression, MatchesTheWholeOfAName) {
   EXPECT_TRUE(matches("(?:ab)+?c?", "ababc"));
   EXPECT_TRUE(matches("[^a-c][]x-]", "d]"));
   EXPECT_FALSE(matches("[^a-c]", "b"));
+  EXPECT_FALSE(SmallExpression::read(R"([\.-z])")) << "a range behind an escape";
+  EXPECT_TRUE(matches(R"([\.-]a)", "-a"));
   EXPECT_TRUE(matches("^$", ""));
   EXPECT_TRUE(matches("()*", ""));
   EXPECT_TRUE(matches(R"(\w+\.\d)", "k_1.7"));

@@ -150,7 +150,8 @@ class SmallExpression::Reader {
       ++at_;
       if (low == '\\') {
         const auto some = escaped();
-        if (!some) return fail();
+        const bool begins_range = peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
+        if (!some || begins_range) return fail();
         letters |= *some;
         continue;
       }

@@ -23,13 +23,12 @@ bool is_fast_chat_whole(const std::vector<std::string>& program) {
 
 // Without the patch attention is that of transformers, which is written in PyTorch before 4.36.
 void take_attention_of_fast_chat(const Taken& taken) {
+  taken.origins.program = "FastChat";
   if (is_on(taken.arguments, "flash-attn")) return;
-  taken.origins.program = "FastChat of 2023, with transformers before 4.36";
-  taken.add_default("attn-implementation", {"eager"});
+  taken.add_default("attn-implementation", {"eager"}, "FastChat of 2023, with transformers before 4.36");
 }
 
 void take_fast_chat(const Taken& taken) {
-  taken.origins.program = "FastChat";
   take_attention_of_fast_chat(taken);
   taken.add_default("lora-r", {"8"});
   taken.add_default("lora-target-modules", {"q_proj,v_proj"});

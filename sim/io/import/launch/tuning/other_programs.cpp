@@ -340,14 +340,15 @@ void name_origins(const Origins& origins, Report& report) {
     std::ranges::replace(name, '-', '_');
     return name;
   };
-  for (const Argument& one : origins.defaults) {
+  for (const auto& [one, own] : origins.defaults) {
+    const std::string& program = own.empty() ? origins.program : own;
     const std::string name = key_of(one.name);
     std::vector<std::string> keys;
     for (const Mapped& mapped : report.mapped)
       if (mapped.from == name) keys.push_back(mapped.key);
-    for (const std::string& key : keys) report.assume(key, report.at(key), "the default of " + origins.program);
+    for (const std::string& key : keys) report.assume(key, report.at(key), "the default of " + program);
     if (keys.empty() && !one.values.empty())
-      report.approximate(name, one.values.front() + " is the default of " + origins.program);
+      report.approximate(name, one.values.front() + " is the default of " + program);
   }
   const auto take_own = [&](std::string& key) {
     const auto own = std::ranges::find(origins.names, key, [&](const auto& one) { return key_of(one.first); });

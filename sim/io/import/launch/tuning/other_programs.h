@@ -16,12 +16,18 @@ namespace foretoken::io::launch::tuning {
 /// Returns true for the arguments of such a program. `program` is its file or module with its words.
 [[nodiscard]] bool is_other_program(const std::vector<std::string>& program, const std::vector<Argument>& arguments);
 
+/// What the user does not state, and the program whose default it is; empty for the one of `Origins`.
+struct ProgramDefault {
+  Argument argument{};
+  std::string program{};
+};
+
 /// The origin of the Trainer's arguments of such a program.
 struct Origins {
   std::vector<std::pair<std::string, std::string>> names{};  ///< the Trainer's, then the program's own
-  std::vector<Argument> defaults{};                          ///< what the user does not state
-  std::string program{};                                     ///< whose defaults they are: "alpaca-lora"
-  bool defaults_known = true;                                ///< false for a program of the user's own
+  std::vector<ProgramDefault> defaults{};
+  std::string program{};       ///< whose defaults they are: "alpaca-lora"
+  bool defaults_known = true;  ///< false for a program of the user's own
 };
 
 /// Returns true for a flag that stands without a value, or with any but one that turns it off.
@@ -43,10 +49,10 @@ struct Taken {
       argument.name = found->second;
     }
   }
-  void add_default(std::string_view name, std::vector<std::string> values) const {
+  void add_default(std::string_view name, std::vector<std::string> values, const char* program = "") const {
     if (last_of(arguments, name) != nullptr) return;
     arguments.push_back({std::string(name), std::move(values), ""});
-    origins.defaults.push_back(arguments.back());
+    origins.defaults.push_back({arguments.back(), program});
   }
 };
 

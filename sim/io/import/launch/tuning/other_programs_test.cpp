@@ -341,6 +341,10 @@ TEST(OtherPrograms, FastChatWithoutFlashAttentionIsUnfused) {
   EXPECT_EQ(attention("--flash_attn False"), Json("unfused"));
   EXPECT_EQ(attention(""), Json("unfused"));
   EXPECT_EQ(attention("--flash_attn True"), Json());
+  const Report report = read_script(run + rest + "s2.json");
+  EXPECT_EQ(origin_of(report, "attention"), "assumed: the default of FastChat of 2023, with transformers before 4.36");
+  for (const char* key : {"training.rank", "training.targets"})
+    EXPECT_EQ(origin_of(report, key), "assumed: the default of FastChat") << key;
 }
 
 // THUDM/ChatGLM-6B, ptuning/main.py: gradient_checkpointing_enable() before trainer.train().

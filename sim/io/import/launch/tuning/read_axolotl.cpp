@@ -7,6 +7,7 @@
 #include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/model_names.h"
+#include "sim/io/import/launch/names/stored_weights.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
@@ -128,7 +129,7 @@ void map_axolotl_method(const Settings& settings, Report& report) {
   const auto adapter = settings.text({"adapter"});
   const std::string model = settings.text({"base_model"}).value_or("");
   const bool four = settings.on({"load_in_4bit"}) || holds_four_bits(model);
-  const bool eight = settings.on({"load_in_8bit"}), other = holds_eight_bits(model);
+  const bool eight = settings.on({"load_in_8bit"}) || holds_eight_bits(model), other = holds_fp8(model);
   const auto rank = settings.whole({"lora_r"});
   for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
   if (!adapter) {

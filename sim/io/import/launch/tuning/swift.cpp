@@ -27,6 +27,7 @@ constexpr std::pair<const char*, const char*> kNames[] = {{"model_id_or_path", "
                                                           {"target_modules", "lora_target"},
                                                           {"batch_size", "per_device_train_batch_size"},
                                                           {"quant_bits", "quantization_bit"},
+                                                          {"quant_method", "quantization_method"},
                                                           {"dtype", "torch_dtype"},
                                                           {"attn_impl", "attn_implementation"},
                                                           {"use_flash_attn", "attn_implementation"}};

@@ -60,6 +60,16 @@ TEST(Swift, Version2HasItsOwnNames) {
   EXPECT_FALSE(report.has("training.method"));
 }
 
+TEST(Swift, OtherLibrariesOfFourBitsAreRefused) {
+  const std::string run =
+      "torchrun --nproc_per_node=2 swift/cli/sft.py --model Qwen/Qwen2.5-7B --train_type lora --lora_rank 8 "
+      "--torch_dtype bfloat16 --max_length 1024 --per_device_train_batch_size 1 ";
+  EXPECT_NE(refused_lines(read_swift(run + "--quant_method hqq --quant_bits 4")).find("hqq of 4 bits"),
+            std::string::npos);
+  EXPECT_EQ(read_swift(run + "--quant_method bnb --quant_bits 4").at("training.method"), Json("qlora"));
+  EXPECT_EQ(read_swift(run + "--quantization_bit 0").at("training.method"), Json("lora"));
+}
+
 TEST(Swift, Version1StartsAProgramOfItsOwn) {
   const Report report = read_swift(
       "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 src/llm_sft.py --model_type qwen-14b-chat --sft_type lora "

@@ -735,6 +735,14 @@ TEST(TrainerScript, WeightsOf8BitsAreThoseOfBitsandbytes) {
   EXPECT_EQ(with("--load_in_8bit True").at("training.method"), Json("lora-int8"));
   EXPECT_EQ(refusals_of(with("--quantization_bit 8 --quantization_method bnb")), "");
   EXPECT_THAT(refusals_of(with("--quantization_bit 8 --quantization_method hqq")), HasSubstr("hqq of 8 bits"));
+  EXPECT_THAT(refusals_of(with("--quantization_bit 4 --quantization_method hqq")), HasSubstr("hqq of 4 bits"));
+  EXPECT_THAT(refusals_of(with("--quantization_bit 4 --quantization_method eetq")), HasSubstr("eetq of 4 bits"));
+  for (const char* bits : {"1", "2", "3", "5", "6"})
+    EXPECT_THAT(refusals_of(with(std::string("--quantization_method hqq --quantization_bit ") + bits)),
+                HasSubstr(std::string("hqq of ") + bits + " bits"));
+  EXPECT_THAT(refusals_of(with("--quantization_bit 3")), HasSubstr("bitsandbytes of 3 bits"));
+  EXPECT_EQ(with("--quantization_bit 4 --quantization_method bnb").at("training.method"), Json("qlora"));
+  EXPECT_EQ(with("--quantization_bit 16").at("training.method"), Json("lora"));
 }
 
 TEST(TrainerScript, ABlankBehindABackslashIsSaid) {
