@@ -18,11 +18,12 @@ struct StoredFormat {
   const char* shown = "";
 };
 
+// "dynamic" stands behind fp8.
 constexpr StoredFormat kStoredFormats[] = {
     {"bnb", 0, StoredBy::kBitsandbytes},     {"bitsandbytes", 0, StoredBy::kBitsandbytes},
     {"bnb4bit", 4, StoredBy::kBitsandbytes}, {"bnb8bit", 8, StoredBy::kBitsandbytes},
     {"nf4", 4, StoredBy::kBitsandbytes},     {"fp8", 8, StoredBy::kFp8},
-    {"dynamic", 0, StoredBy::kTorch},  // behind fp8        {"bf16", 16, StoredBy::kTorch},
+    {"dynamic", 0, StoredBy::kTorch},        {"bf16", 16, StoredBy::kTorch},
     {"fp16", 16, StoredBy::kTorch},          {"awq", 0, StoredBy::kOther, "AWQ"},
     {"gptq", 0, StoredBy::kOther, "GPTQ"},   {"aqlm", 0, StoredBy::kOther, "AQLM"},
     {"hqq", 0, StoredBy::kOther, "HQQ"},     {"eetq", 0, StoredBy::kOther, "EETQ"},
