@@ -9,7 +9,7 @@
 namespace foretoken::io::launch {
 namespace {
 
-enum class StoredBy { kTorch, kBitsandbytes, kFp8, kOther, kUnsaid };
+enum class StoredBy { kTorch, kBitsandbytes, kFp8, kOwnKernels, kUnsaid };
 
 struct StoredFormat {
   std::string_view word;
@@ -19,16 +19,24 @@ struct StoredFormat {
 };
 
 // "dynamic" stands behind fp8.
-constexpr StoredFormat kStoredFormats[] = {
-    {"bnb", 0, StoredBy::kBitsandbytes},     {"bitsandbytes", 0, StoredBy::kBitsandbytes},
-    {"bnb4bit", 4, StoredBy::kBitsandbytes}, {"bnb8bit", 8, StoredBy::kBitsandbytes},
-    {"nf4", 4, StoredBy::kBitsandbytes},     {"fp8", 8, StoredBy::kFp8},
-    {"dynamic", 0, StoredBy::kTorch},        {"bf16", 16, StoredBy::kTorch},
-    {"fp16", 16, StoredBy::kTorch},          {"awq", 0, StoredBy::kOther, "AWQ"},
-    {"gptq", 0, StoredBy::kOther, "GPTQ"},   {"aqlm", 0, StoredBy::kOther, "AQLM"},
-    {"hqq", 0, StoredBy::kOther, "HQQ"},     {"eetq", 0, StoredBy::kOther, "EETQ"},
-    {"int4", 4, StoredBy::kOther, "Int4"},   {"int8", 8, StoredBy::kOther, "Int8"},
-    {"4bit", 4, StoredBy::kUnsaid, "4bit"},  {"8bit", 8, StoredBy::kUnsaid, "8bit"}};
+constexpr StoredFormat kStoredFormats[] = {{"bnb", 0, StoredBy::kBitsandbytes},
+                                           {"bitsandbytes", 0, StoredBy::kBitsandbytes},
+                                           {"bnb4bit", 4, StoredBy::kBitsandbytes},
+                                           {"bnb8bit", 8, StoredBy::kBitsandbytes},
+                                           {"nf4", 4, StoredBy::kBitsandbytes},
+                                           {"fp8", 8, StoredBy::kFp8},
+                                           {"dynamic", 0, StoredBy::kTorch},
+                                           {"bf16", 16, StoredBy::kTorch},
+                                           {"fp16", 16, StoredBy::kTorch},
+                                           {"awq", 0, StoredBy::kOwnKernels, "AWQ"},
+                                           {"gptq", 0, StoredBy::kOwnKernels, "GPTQ"},
+                                           {"aqlm", 0, StoredBy::kOwnKernels, "AQLM"},
+                                           {"hqq", 0, StoredBy::kOwnKernels, "HQQ"},
+                                           {"eetq", 0, StoredBy::kOwnKernels, "EETQ"},
+                                           {"int4", 4, StoredBy::kOwnKernels, "Int4"},
+                                           {"int8", 8, StoredBy::kOwnKernels, "Int8"},
+                                           {"4bit", 4, StoredBy::kUnsaid, "4bit"},
+                                           {"8bit", 8, StoredBy::kUnsaid, "8bit"}};
 
 const StoredFormat* format_of(std::string_view word) {
   const auto* const found = std::ranges::find(kStoredFormats, word, &StoredFormat::word);
@@ -40,7 +48,7 @@ std::vector<StoredFormat> formats_in(std::string_view name) {
   std::vector<StoredFormat> formats;
   for (const std::string& word : words_of_name(model_in_path(name)))
     for (const StoredFormat& format : kStoredFormats) {
-      const bool library = format.by == StoredBy::kOther && format.bits == 0;
+      const bool library = format.by == StoredBy::kOwnKernels && format.bits == 0;
       if (word == format.word || (library && word.find(format.word) != word.npos)) formats.push_back(format);
     }
   return formats;
@@ -49,7 +57,7 @@ std::vector<StoredFormat> formats_in(std::string_view name) {
 bool holds_bits(std::string_view name, int bits) {
   const auto formats = formats_in(name);
   const auto is_by = [&](StoredBy by) { return std::ranges::find(formats, by, &StoredFormat::by) != formats.end(); };
-  return !is_by(StoredBy::kOther) && std::ranges::any_of(formats, [&](const StoredFormat& format) {
+  return !is_by(StoredBy::kOwnKernels) && std::ranges::any_of(formats, [&](const StoredFormat& format) {
     return format.bits == bits && format.by != StoredBy::kFp8;
   });
 }
@@ -83,7 +91,7 @@ bool holds_fp8(std::string_view name) {
 std::string other_library_in(std::string_view name) {
   const auto formats = formats_in(name);
   const auto by = [&](StoredBy library) { return std::ranges::find(formats, library, &StoredFormat::by); };
-  if (by(StoredBy::kOther) != formats.end()) return by(StoredBy::kOther)->shown;
+  if (by(StoredBy::kOwnKernels) != formats.end()) return by(StoredBy::kOwnKernels)->shown;
   const auto unsaid = by(StoredBy::kUnsaid);
   return unsaid != formats.end() && by(StoredBy::kBitsandbytes) == formats.end() ? unsaid->shown : "";
 }
