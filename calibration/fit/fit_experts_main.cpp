@@ -12,11 +12,9 @@
 #include "calibration/fit/laws/fit_expert_layer.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/run_main.h"
+#include "calibration/fit/shipped_file.h"
 #include "calibration/import/import.h"
-#include "sim/base/error.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/io/json/data_path.h"
-#include "sim/io/json/document.h"
 
 namespace foretoken::fit {
 namespace {
@@ -98,17 +96,6 @@ Json laws_of(const std::string& file, const EngineKernels& wanted, const net::Gp
   return {};
 }
 
-net::Gpu shipped_gpu(const std::string& name) {
-  const auto path = io::find_data_file(io::kGpus, name);
-  if (!path) throw ConfigError({{name, "", "no such GPU in topologies/gpus"}});
-  io::Findings findings;
-  const auto document = io::document_from_file(*path, findings);
-  net::Gpu gpu;
-  if (document) gpu = io::read_gpu(document->root(findings));
-  findings.throw_if_wrong();
-  return gpu;
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Fits the laws of layers of experts in calibration/serving/GPU.json."};
   std::string name, source;
@@ -118,7 +105,7 @@ int run(int argc, char** argv) {
   app.add_option("TABLES", tables, "engine (trt-llm, vllm, sglang) and its table, CSV or CSV in gzip")->required();
   CLI11_PARSE(app, argc, argv);
 
-  const net::Gpu gpu = shipped_gpu(name);
+  const net::Gpu gpu = read_shipped(io::kGpus, name, io::read_gpu);
   Json json;
   for (const auto& [engine, file] : tables)
     for (const EngineKernels& wanted : engine_kernels())

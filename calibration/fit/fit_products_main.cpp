@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,13 +13,12 @@
 #include "calibration/fit/laws/fit_engine_products.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/run_main.h"
+#include "calibration/fit/shipped_file.h"
 #include "calibration/import/gemm_csv.h"
 #include "calibration/import/import.h"
 #include "sim/base/error.h"
 #include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/serving_laws.h"
-#include "sim/io/json/data_path.h"
-#include "sim/io/json/document.h"
 
 namespace foretoken::fit {
 namespace {
@@ -46,19 +44,9 @@ Json json_of(const cost::EngineProductsLaw& law, const std::string& source) {
           {"p90_error", law.evidence.p90_error}};
 }
 
-std::optional<io::Document> opened(const io::DataKind& kind, const std::string& name, io::Findings& findings) {
-  const auto path = io::find_data_file(kind, name);
-  if (!path) throw ConfigError({{name, "", "no such file of the shipped data"}});
-  return io::document_from_file(*path, findings);
-}
-
 Json fitted(const std::string& name, const std::string& source,
             const std::vector<std::pair<std::string, std::string>>& tables) {
-  io::Findings findings;
-  const auto document = opened(io::kProfiles, name, findings);
-  cost::Profile profile;
-  if (document) profile = io::read_profile(document->root(findings));
-  findings.throw_if_wrong();
+  const cost::Profile profile = read_shipped(io::kProfiles, name, io::read_profile);
   Json json = Json::object();
   for (const auto& [engine, file] : tables) {
     const measured::Samples samples = measured::parse_gemm_csv(measured::text_of(file), file, {.gpu = profile.gpu});
@@ -73,11 +61,7 @@ Json fitted(const std::string& name, const std::string& source,
 
 /// Returns the laws of a GPU with the same chip. They are relative to each GPU's own profile.
 Json scaled(const std::string& name) {
-  io::Findings findings;
-  const auto document = opened(io::kServingLaws, name, findings);
-  cost::ServingLaws chip;
-  if (document) chip = io::read_serving_laws(document->root(findings));
-  findings.throw_if_wrong();
+  const cost::ServingLaws chip = read_shipped(io::kServingLaws, name, io::read_serving_laws);
   Json json = Json::object();
   for (const auto& [engine, laws] : chip.products)
     for (const auto& [precision, law] : laws) {

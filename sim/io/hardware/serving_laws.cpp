@@ -93,22 +93,35 @@ std::map<cost::CacheKind, cost::DecodeLaw> read_decode_laws(const Node& node) {
   return laws;
 }
 
+/// Calls `read` with the name and the object of each engine that stands in `node`.
+template <class Read>
+void for_each_engine(const Node& node, const Read& read) {
+  node.allow_only({"trt-llm", "vllm", "sglang"});
+  for (const cost::AllReduceKernels kernels : cost::kEngineKernels)
+    if (const auto engine = node.find_object(name_of(kernels))) read(kernels, *engine);
+}
+
+/// Calls `read` with the object of each engine and precision that stands in `node`.
+template <class Read>
+void for_each_precision(const Node& node, const Read& read) {
+  for_each_engine(node, [&](cost::AllReduceKernels kernels, const Node& engine) {
+    engine.allow_only({"bf16", "fp8", "fp8_block", "nvfp4"});
+    for (const Precision precision : {Precision::kBf16, Precision::kFp8, Precision::kFp8Block, Precision::kNvfp4})
+      if (const auto own = engine.find_object(name_of(precision))) read(std::string(name_of(kernels)), precision, *own);
+  });
+}
+
 void read_decode(const Node& node, cost::ServingLaws& laws) {
   node.allow_only({"kernels", "cache_16_bit", "cache_8_bit", "latent", "latent_8_bit", "engines"});
   laws.decode = read_decode_laws(node);
   if (!laws.decode.contains(cost::CacheKind::kWide))  // the question still needs a law, and gets no answer
     laws.decode[cost::CacheKind::kWide] = read_decode_law(node.object("cache_16_bit"));
-  laws.decode_kernels = read_decode_engine(node, "kernels", laws.decode_kernels);
-  const Node engines = node.object_or_empty("engines");
-  engines.allow_only({"trt-llm", "vllm", "sglang"});
-  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
-    const std::string_view name = name_of(kernels);
-    const auto engine = engines.find_object(name);
-    if (!engine) continue;
-    engine->allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
+  laws.decode_kernels = read_kernel_owner(node, "kernels", laws.decode_kernels);
+  for_each_engine(node.object_or_empty("engines"), [&](cost::AllReduceKernels kernels, const Node& engine) {
+    engine.allow_only({"cache_16_bit", "cache_8_bit", "latent", "latent_8_bit"});
     for (const auto& [key, kind] : kCaches)
-      if (engine->has(key)) laws.engine_decode[std::string(name)][kind] = read_engine_laws(*engine, key);
-  }
+      if (engine.has(key)) laws.engine_decode[std::string(name_of(kernels))][kind] = read_engine_laws(engine, key);
+  });
 }
 
 cost::ExpertBlocks read_expert_blocks(const Node& node) {
@@ -152,22 +165,14 @@ cost::ExpertLayerLaw read_expert_layer(const Node& node) {
 
 /// Reads the laws of layers of experts: by the engine, by the precision, on one expert rank or spread over several.
 cost::EngineExperts read_expert_layers(const Node& node) {
-  node.allow_only({"trt-llm", "vllm", "sglang"});
   cost::EngineExperts laws;
-  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
-    const auto engine = node.find_object(name_of(kernels));
-    if (!engine) continue;
-    engine->allow_only({"bf16", "fp8", "fp8_block", "nvfp4"});
-    for (const Precision precision : {Precision::kBf16, Precision::kFp8, Precision::kFp8Block, Precision::kNvfp4}) {
-      const auto own = engine->find_object(name_of(precision));
-      if (!own) continue;
-      own->allow_only({"one_rank", "spread"});
-      cost::ExpertLayerLaws& both = laws[std::string(name_of(kernels))][precision];
-      if (const auto law = own->find_object("one_rank")) both.one_rank = read_expert_layer(*law);
-      if (const auto law = own->find_object("spread")) both.spread = read_expert_layer(*law);
-      if (!both.one_rank && !both.spread) own->complain("one_rank", "expected one_rank or spread, found neither");
-    }
-  }
+  for_each_precision(node, [&](const std::string& engine, Precision precision, const Node& own) {
+    own.allow_only({"one_rank", "spread"});
+    cost::ExpertLayerLaws& both = laws[engine][precision];
+    if (const auto law = own.find_object("one_rank")) both.one_rank = read_expert_layer(*law);
+    if (const auto law = own.find_object("spread")) both.spread = read_expert_layer(*law);
+    if (!both.one_rank && !both.spread) own.complain("one_rank", "expected one_rank or spread, found neither");
+  });
   return laws;
 }
 
@@ -195,16 +200,10 @@ cost::EngineProductsLaw read_engine_products_law(const Node& node) {
 
 /// Reads the laws of products: by the engine, by the precision.
 cost::EngineProducts read_engine_products(const Node& node) {
-  node.allow_only({"trt-llm", "vllm", "sglang"});
   cost::EngineProducts laws;
-  for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
-    const auto engine = node.find_object(name_of(kernels));
-    if (!engine) continue;
-    engine->allow_only({"bf16", "fp8", "fp8_block", "nvfp4"});
-    for (const Precision precision : {Precision::kBf16, Precision::kFp8, Precision::kFp8Block, Precision::kNvfp4})
-      if (const auto law = engine->find_object(name_of(precision)))
-        laws[std::string(name_of(kernels))][precision] = read_engine_products_law(*law);
-  }
+  for_each_precision(node, [&](const std::string& engine, Precision precision, const Node& law) {
+    laws[engine][precision] = read_engine_products_law(law);
+  });
   return laws;
 }
 
@@ -223,7 +222,7 @@ cost::SmallAllReduce read_small_all_reduce(const Node& node) {
 
 }  // namespace
 
-std::string read_decode_engine(const Node& node, std::string_view key, const std::string& otherwise) {
+std::string read_kernel_owner(const Node& node, std::string_view key, const std::string& otherwise) {
   return node.one_of_or(key, otherwise, {{"trt-llm", "trt-llm"}, {"vllm", "vllm"}, {"sglang", "sglang"}});
 }
 
@@ -241,18 +240,14 @@ cost::ServingLaws read_serving_laws(const Node& node) {
   if (const auto products = node.find_object("products")) laws.products = read_engine_products(*products);
   if (const auto experts = node.find_object("mxfp4_experts")) laws.mxfp4_experts = read_narrow_experts(*experts);
   if (const auto marlin = node.find_object("marlin_experts")) laws.marlin_experts = read_narrow_experts(*marlin);
-  if (const auto sums = node.find_object("small_all_reduce")) {
-    sums->allow_only({"trt-llm", "vllm", "sglang"});
-    for (const cost::AllReduceKernels kernels : cost::kEngineKernels) {
-      const auto engine = sums->find_object(name_of(kernels));
-      if (!engine) continue;
-      engine->allow_only({"source", "tables"});
+  if (const auto sums = node.find_object("small_all_reduce"))
+    for_each_engine(*sums, [&](cost::AllReduceKernels kernels, const Node& engine) {
+      engine.allow_only({"source", "tables"});
       cost::SmallAllReduces& reduces = laws.all_reduces[kernels];
-      reduces.source = engine->text("source");
-      for (const Node& table : engine->array("tables"))
+      reduces.source = engine.text("source");
+      for (const Node& table : engine.array("tables"))
         reduces.tables.push_back(read_small_all_reduce(table.as_object()));
-    }
-  }
+    });
   return laws;
 }
 

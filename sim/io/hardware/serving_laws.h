@@ -14,7 +14,7 @@ namespace foretoken::io {
 inline constexpr DataKind kServingLaws{"set of serving laws", "calibration/serving"};
 
 /// Reads a key that names an engine with decode kernels of its own: trt-llm, vllm or sglang.
-[[nodiscard]] std::string read_decode_engine(const Node& node, std::string_view key, const std::string& otherwise);
+[[nodiscard]] std::string read_kernel_owner(const Node& node, std::string_view key, const std::string& otherwise);
 
 [[nodiscard]] cost::ServingLaws read_serving_laws(const Node& node);
 

@@ -185,9 +185,9 @@ serve::Engine read_engine(const Node& node) {
   read_batching(node.object_or_empty("batching"), engine);
   read_pages(node.object_or_empty("memory"), engine);
   engine.all_reduce = read_all_reduce(node, engine.all_reduce);
-  engine.decode_attention = read_decode_engine(node, "decode_attention", engine.decode_attention);
-  engine.experts = read_decode_engine(node, "experts", engine.experts);
-  engine.products = read_decode_engine(node, "products", engine.products);
+  engine.decode_attention = read_kernel_owner(node, "decode_attention", engine.decode_attention);
+  engine.experts = read_kernel_owner(node, "experts", engine.experts);
+  engine.products = read_kernel_owner(node, "products", engine.products);
   engine.xqa_group_sizes = read_kernel_sizes(node, "xqa_group_sizes", "XQA kernels");
   engine.fused_head_dims = read_kernel_sizes(node, "fused_head_dims", "fused attention");
   engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));

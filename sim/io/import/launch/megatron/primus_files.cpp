@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "sim/base/text.h"
-#include "sim/io/import/launch/yaml/read_yaml.h"
-#include "sim/io/json/parse_json.h"
+#include "sim/io/import/launch/primus_configs.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -55,10 +53,7 @@ bool lists_defaults(const std::string& file) {
 }
 
 PrimusFiles::PrimusFiles(const fs::path& experiment, const Environment& environment, Report& report)
-    : environment_(environment), report_(report) {
-  std::error_code error;
-  start_ = fs::absolute(experiment, error).lexically_normal().parent_path();
-}
+    : experiment_(experiment), environment_(environment), report_(report) {}
 
 void PrimusFiles::note_absent(const std::string& kind, const std::string& name) {
   const std::string shown = printable(name, 80);
@@ -93,7 +88,7 @@ bool PrimusFiles::may_read(const std::string& file) {
 void PrimusFiles::put(const std::string& kind, const std::string& name, Basis& basis) {
   const std::string file = path_below(name).generic_string();
   if (name.empty() || !may_read(file)) return;
-  auto own = document_of(kind, name);
+  auto own = primus_config(experiment_, kind, path_below(name), environment_);
   if (!own) return note_absent(kind, name);
   chain_.push_back(file);
   for (const char* list : kListsOfFiles) {
@@ -107,25 +102,6 @@ void PrimusFiles::put(const std::string& kind, const std::string& name, Basis& b
   put_on_top(*own, keys);
   for (const auto& [key, value] : keys.items()) basis.files[key] = name;
   put_on_top(std::move(*own), basis.keys);
-}
-
-std::optional<Json> PrimusFiles::document_of(const std::string& kind, const std::string& name) const {
-  std::error_code error;
-  constexpr int kFolders = 8;
-  fs::path folder = start_;
-  const fs::path inside = path_below(name);
-  if (fs::path(name).is_absolute() || inside.begin()->string() == "..") return std::nullopt;
-  for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
-    const fs::path file = folder / "primus/configs" / kind / inside;
-    if (!fs::is_regular_file(file, error)) continue;
-    Findings unread;
-    const auto text = read_text_file(file, file.string(), unread);
-    auto document = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
-    if (!document || !document->is_object()) return std::nullopt;
-    put_environment(environment_, *document);
-    return document;
-  }
-  return std::nullopt;
 }
 
 }  // namespace foretoken::io::launch::megatron

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +45,8 @@ class PrimusFiles {
  private:
   [[nodiscard]] bool may_read(const std::string& file);
   void note_absent(const std::string& kind, const std::string& name);
-  [[nodiscard]] std::optional<Json> document_of(const std::string& kind, const std::string& name) const;
 
-  std::filesystem::path start_;
+  std::filesystem::path experiment_;
   const Environment& environment_;
   Report& report_;
   std::string absent_;

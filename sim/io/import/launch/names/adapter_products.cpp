@@ -50,7 +50,7 @@ constexpr NamePair kOtherNames[] = {{"wqkv", "qkv_proj"},      {"w_pack", "qkv_p
 
 bool name_among(const NameList& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
-// What the names beside a name say about it.
+// Other names of a list decide what some names mean.
 struct Neighbours {
   bool of_t5 = false;    // its wo is behind the MLP
   bool of_bert = false;  // every product of BERT but query, key and value ends in dense

@@ -9,9 +9,8 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/primus_command.h"
+#include "sim/io/import/launch/primus_configs.h"
 #include "sim/io/import/launch/settings.h"
-#include "sim/io/import/launch/yaml/read_yaml.h"
-#include "sim/io/json/parse_json.h"
 
 namespace foretoken::io::launch::torchtitan {
 namespace {
@@ -27,22 +26,10 @@ std::string text_of(const Document& trainer, const char* key) {
   return found != trainer.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Returns primus/configs/KIND/torchtitan/NAME of a folder above `path`, with the values of variables.
+// Returns the sections of primus/configs/KIND/torchtitan/NAME.
 std::optional<Document> sections_of(const std::string& kind, const std::string& name, const fs::path& path,
                                     const Environment& environment) {
-  std::error_code error;
-  fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
-  constexpr int kFolders = 8;
-  for (int level = 0; level < kFolders; ++level, folder = folder.parent_path()) {
-    const fs::path file = folder / "primus/configs" / kind / "torchtitan" / fs::path(name).filename();
-    if (!fs::is_regular_file(file, error)) continue;
-    Findings unread;
-    const auto text = read_text_file(file, file.string(), unread);
-    auto sections = text ? read_yaml(*text, file.string(), unread) : std::nullopt;
-    if (sections) put_environment(environment, *sections);
-    return sections;
-  }
-  return std::nullopt;
+  return primus_config(path, kind, "torchtitan" / fs::path(name).filename(), environment);
 }
 
 std::string text_in(const Document& sections, const std::string& section, const char* key) {
@@ -88,7 +75,6 @@ void put_module_below(const Document& trainer, const fs::path& path, const Envir
   const std::string name = text_of(trainer, "config");
   if (name.empty()) return;
   auto module = sections_of("modules", name, path, environment);
-  if (module && !module->is_object()) module.reset();
   if (module) resolve_references(*module);
   ask_for_switches(sections, module, name, report);
   if (!module && fs::path(name).filename() != kUsualModule)

@@ -16,7 +16,7 @@ namespace foretoken::io::launch::tuning {
 /// Returns true for the arguments of such a program. `program` is its file or module with its words.
 [[nodiscard]] bool is_other_program(const std::vector<std::string>& program, const std::vector<Argument>& arguments);
 
-/// What the user does not state, and the program whose default it is; empty for the one of `Origins`.
+/// An argument that the user does not state, and the program whose default it is; empty for the one of `Origins`.
 struct ProgramDefault {
   Argument argument{};
   std::string program{};
