@@ -1,7 +1,8 @@
 # One target per room: foretoken_room(NAME [rooms and libraries it may use]).
 # In a room's folder and the folders in it, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp
-# fuzz targets, everything else the library foretoken_NAME. A folder with a CMakeLists.txt is a room of its own. Tests and
-# benchmarks are left out where their libraries are missing (cmake/test_libraries.cmake).
+# become NAME_fuzz with a link for each of its targets, everything else the library foretoken_NAME. A folder with a
+# CMakeLists.txt is a room of its own. Tests and benchmarks are left out where their libraries are missing
+# (cmake/test_libraries.cmake).
 #
 # The presets that build everything, release and sanitize, compile all sources of a target as one (CMAKE_UNITY_BUILD), and
 # sanitize compiles the headers of libraries once (FORETOKEN_PRECOMPILE): parsing headers takes most of a build
@@ -107,11 +108,12 @@ function(foretoken_room NAME)
     add_library(foretoken_${NAME} INTERFACE)
     set(SELF "")
   endif()
-  set(WANTED ON)
-  if((FORETOKEN_TESTS STREQUAL "SLOW" AND NOT FORETOKEN_SLOW_TESTS AND NOT FORETOKEN_LARGE_TESTS) OR (FORETOKEN_TESTS STREQUAL "FAST" AND FORETOKEN_SLOW_TESTS))
-    set(WANTED OFF)
+  if(FORETOKEN_TESTS STREQUAL "SLOW" AND NOT FORETOKEN_SLOW_TESTS)
+    list(FILTER TESTS INCLUDE REGEX "_large_test\\.cpp$")
+  elseif(FORETOKEN_TESTS STREQUAL "FAST" AND FORETOKEN_SLOW_TESTS)
+    set(TESTS "")
   endif()
-  if(TESTS AND FORETOKEN_TESTS_BUILT AND WANTED)
+  if(TESTS AND FORETOKEN_TESTS_BUILT)
     add_executable(${NAME}_test ${TESTS})
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} foretoken_test_libraries)
     target_compile_options(${NAME}_test PRIVATE ${FORETOKEN_TEST_OPTIONS})
@@ -128,17 +130,20 @@ function(foretoken_room NAME)
   if(BENCHES AND FORETOKEN_BENCHMARKS_BUILT)
     add_executable(${NAME}_bench ${BENCHES})
     target_link_libraries(${NAME}_bench PRIVATE foretoken_flags ${SELF} ${ARGN} benchmark::benchmark_main)
+    target_compile_options(${NAME}_bench PRIVATE ${FORETOKEN_QUICK_OPTIONS})  # the library does the work
     target_compile_definitions(${NAME}_bench PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()
   if(FUZZERS AND FORETOKEN_FUZZ)
+    add_executable(${NAME}_fuzz ${FUZZERS} ${PROJECT_SOURCE_DIR}/sim/base/fuzz_main.cpp)
+    target_compile_options(${NAME}_fuzz PRIVATE ${FORETOKEN_FUZZ_OPTIONS})
+    if(FORETOKEN_PRECOMPILE)
+      target_precompile_headers(${NAME}_fuzz REUSE_FROM foretoken_fuzz_headers)
+    endif()
+    target_link_libraries(${NAME}_fuzz PRIVATE foretoken_flags ${SELF} ${ARGN} -fsanitize=fuzzer)
     foreach(FUZZER ${FUZZERS})
-      get_filename_component(FUZZ_NAME ${FUZZER} NAME_WE)
-      add_executable(${FUZZ_NAME} ${FUZZER})
-      target_compile_options(${FUZZ_NAME} PRIVATE ${FORETOKEN_FUZZ_OPTIONS})
-      if(FORETOKEN_PRECOMPILE)
-        target_precompile_headers(${FUZZ_NAME} REUSE_FROM foretoken_fuzz_headers)
-      endif()
-      target_link_libraries(${FUZZ_NAME} PRIVATE foretoken_flags ${SELF} ${ARGN} -fsanitize=fuzzer)
+      get_filename_component(TARGET_NAME ${FUZZER} NAME_WE)
+      add_custom_command(TARGET ${NAME}_fuzz POST_BUILD
+                         COMMAND ${CMAKE_COMMAND} -E create_symlink ${NAME}_fuzz ${TARGET_NAME})
     endforeach()
   endif()
 endfunction()

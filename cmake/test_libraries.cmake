@@ -2,7 +2,8 @@
 #
 # FORETOKEN_TESTS and FORETOKEN_BENCHMARKS are AUTO, ON or OFF. AUTO builds them where their libraries are found, ON stops
 # where one is missing. The program itself needs none of these libraries.
-# FORETOKEN_TESTS=SLOW builds only the tests of rooms that are labelled slow, FAST only those of the other rooms.
+# FORETOKEN_TESTS=SLOW builds only the tests of slow rooms and files named *_large_test.cpp, FAST only those of the other
+# rooms.
 set(FORETOKEN_TESTS AUTO CACHE STRING "Build the tests: AUTO, ON or OFF")
 set(FORETOKEN_BENCHMARKS AUTO CACHE STRING "Build the benchmarks: AUTO, ON or OFF")
 set_property(CACHE FORETOKEN_TESTS FORETOKEN_BENCHMARKS PROPERTY STRINGS AUTO ON OFF)

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kWrongInput = 2, kOurFault = 3;
 
-constexpr const char* kExamples =
+constexpr const char* kFirstExamples =
     "Examples:\n"
     "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set parallelism.pipeline=16 --set parallelism.data=8\n"
@@ -236,7 +236,7 @@ int run(int all_words, const char* const* argv) {
   const auto passed = words.subspan(std::min(own.size() + 1, words.size()));
   CLI::App program("Predict time, memory and cost of training a transformer on a GPU cluster.", "foretoken");
   program.set_version_flag("--version", "foretoken " + std::string(version()));
-  program.footer(kExamples);
+  program.footer(kFirstExamples);
   Action chosen;
   add_commands(program, chosen, own.size() > 1 ? own[1] : "", {passed.begin(), passed.end()});
   collect_unknown_words(program);

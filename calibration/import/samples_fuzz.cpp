@@ -2,7 +2,10 @@
 #include "calibration/import/sample_lines.h"
 #include "sim/base/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return must_read_or_refuse([&] { (void)measured::read_lines(fuzz_text(data, size), "fuzz"); });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kSamples("samples", [](std::string_view text) { (void)measured::read_lines(text, "fuzz"); });
+
+}  // namespace
+}  // namespace foretoken

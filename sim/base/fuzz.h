@@ -1,4 +1,4 @@
-// Helpers of fuzz targets: input that must be read or refused, and input as a file.
+// Fuzz targets: the fuzz program of a room has all targets of the room, and the name of a link to it chooses one.
 #pragma once
 
 #include <unistd.h>
@@ -13,21 +13,11 @@
 
 namespace foretoken {
 
-inline std::string_view fuzz_text(const std::uint8_t* data, std::size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
-
-/// Runs `read`, which may return, or throw ConfigError with complaints of one line each. Returns 0 for libFuzzer.
-template <class Read>
-int must_read_or_refuse(Read&& read) {
-  try {
-    read();
-  } catch (const ConfigError& error) {
-    for (const Complaint& complaint : error.complaints())
-      if (complaint.line().find('\n') != std::string::npos) std::abort();
-  }
-  return 0;
-}
+/// A target. NAME_fuzz is the file that has it, and the link that runs it.
+struct FuzzTarget {
+  /// `read` takes an input. It may return, or throw ConfigError with complaints of one line each.
+  FuzzTarget(std::string_view name, void (*read)(std::string_view text));
+};
 
 /// Returns the path of a file of this process with the text.
 inline std::string fuzz_file(std::string_view text) {

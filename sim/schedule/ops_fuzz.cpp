@@ -2,13 +2,17 @@
 #include "sim/base/fuzz.h"
 #include "sim/schedule/op_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  for (std::string_view text = fuzz_text(data, size); !text.empty();) {
+namespace foretoken {
+namespace {
+
+const FuzzTarget kOps("ops", [](std::string_view text) {
+  while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     if (const auto op = schedule::parse_op(text.substr(0, end)))
       if (schedule::parse_op(schedule::to_text(*op, 2)) != op) std::abort();
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return 0;
-}
+});
+
+}  // namespace
+}  // namespace foretoken

@@ -134,7 +134,7 @@ Sized smallest_that_holds(const nlohmann::ordered_json& json, const std::vector<
   return widest;
 }
 
-std::string load_words(const serve::Requests& requests) {
+std::string kept_up_words(const serve::Requests& requests) {
   if (requests.kind == serve::ArrivalKind::kPoisson)
     return fmt::format("that keeps up with {:g} requests/s", requests.rate_per_s);
   if (requests.kind == serve::ArrivalKind::kTrace) return "that keeps up with the trace";
@@ -143,7 +143,7 @@ std::string load_words(const serve::Requests& requests) {
 
 /// Says why the degree was chosen.
 std::string degree_words(const Sized& sized) {
-  return (sized.holds ? "the smallest " : "the widest tried: there is none ") + load_words(sized.service.requests);
+  return (sized.holds ? "the smallest " : "the widest tried: there is none ") + kept_up_words(sized.service.requests);
 }
 
 /// Opens the document of a name or a path that an option states.

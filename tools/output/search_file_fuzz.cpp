@@ -3,9 +3,12 @@
 #include "sim/base/fuzz.h"
 #include "tools/output/search_log.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  const std::string_view text = fuzz_text(data, size);
-  return must_read_or_refuse(
-      [&] { (void)tools::read_search_file(fuzz_file(text), std::string(text.substr(0, text.find('\n')))); });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kSearchFile("search_file", [](std::string_view text) {
+  (void)tools::read_search_file(fuzz_file(text), std::string(text.substr(0, text.find('\n'))));
+});
+
+}  // namespace
+}  // namespace foretoken

@@ -2,7 +2,10 @@
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/json/fuzz_document.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, io::read_cluster);
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kCluster("cluster", [](std::string_view text) { io::read_any_document(text, io::read_cluster); });
+
+}  // namespace
+}  // namespace foretoken

@@ -2,7 +2,12 @@
 #include "sim/io/hardware/collectives.h"
 #include "sim/io/json/fuzz_document.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, io::read_measured_collectives);
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kCollectives("collectives", [](std::string_view text) {
+  io::read_any_document(text, io::read_measured_collectives);
+});
+
+}  // namespace
+}  // namespace foretoken

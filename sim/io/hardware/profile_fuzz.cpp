@@ -2,7 +2,10 @@
 #include "sim/io/hardware/profile.h"
 #include "sim/io/json/fuzz_document.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, io::read_profile);
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kProfile("profile", [](std::string_view text) { io::read_any_document(text, io::read_profile); });
+
+}  // namespace
+}  // namespace foretoken

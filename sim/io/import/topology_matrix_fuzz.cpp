@@ -2,11 +2,14 @@
 #include "sim/base/fuzz.h"
 #include "sim/io/import/machine.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return must_read_or_refuse([&] {
-    io::Findings findings;
-    (void)io::read_topology_matrix(fuzz_text(data, size), "fuzz", std::nullopt, findings);
-    findings.throw_if_wrong();
-  });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kTopologyMatrix("topology_matrix", [](std::string_view text) {
+  io::Findings findings;
+  (void)io::read_topology_matrix(text, "fuzz", std::nullopt, findings);
+  findings.throw_if_wrong();
+});
+
+}  // namespace
+}  // namespace foretoken

@@ -2,7 +2,12 @@
 #include "sim/io/json/fuzz_document.h"
 #include "sim/io/model/read_model.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, [](const io::Node& node) { return io::read_model(node); });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kModel("model", [](std::string_view text) {
+  io::read_any_document(text, [](const io::Node& node) { return io::read_model(node); });
+});
+
+}  // namespace
+}  // namespace foretoken

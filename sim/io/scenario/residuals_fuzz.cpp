@@ -2,7 +2,11 @@
 #include "sim/io/json/fuzz_document.h"
 #include "sim/io/scenario/read_residuals.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, io::read_residuals);
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kResiduals("residuals",
+                            [](std::string_view text) { io::read_any_document(text, io::read_residuals); });
+
+}  // namespace
+}  // namespace foretoken

@@ -2,7 +2,10 @@
 #include "sim/io/json/fuzz_document.h"
 #include "sim/io/scenario/read_runtime.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return io::must_read_document(data, size, io::read_runtime);
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kRuntime("runtime", [](std::string_view text) { io::read_any_document(text, io::read_runtime); });
+
+}  // namespace
+}  // namespace foretoken

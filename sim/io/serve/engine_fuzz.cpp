@@ -3,11 +3,15 @@
 #include "sim/io/json/document.h"
 #include "sim/io/serve/read_engine.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return foretoken::must_read_or_refuse([&] {
-    foretoken::io::Findings findings;
-    const auto document = foretoken::io::document_from_text(foretoken::fuzz_text(data, size), "fuzz", findings);
-    if (document) (void)foretoken::io::read_engine(document->root(findings));
-    findings.throw_if_wrong();
-  });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kEngine("engine", [](std::string_view text) {
+  io::Findings findings;
+  const auto document = io::document_from_text(text, "fuzz", findings);
+  if (document) (void)io::read_engine(document->root(findings));
+  findings.throw_if_wrong();
+});
+
+}  // namespace
+}  // namespace foretoken

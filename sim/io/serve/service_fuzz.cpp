@@ -2,7 +2,10 @@
 #include "sim/base/fuzz.h"
 #include "sim/io/serve/read_service.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return foretoken::must_read_or_refuse(
-      [&] { (void)foretoken::io::read_service_text(foretoken::fuzz_text(data, size), "fuzz"); });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kService("service", [](std::string_view text) { (void)io::read_service_text(text, "fuzz"); });
+
+}  // namespace
+}  // namespace foretoken

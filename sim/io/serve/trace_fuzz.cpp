@@ -2,10 +2,14 @@
 #include "sim/base/fuzz.h"
 #include "sim/io/serve/read_trace.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return foretoken::must_read_or_refuse([&] {
-    foretoken::io::Findings findings;
-    (void)foretoken::io::read_trace(foretoken::fuzz_text(data, size), "fuzz", findings);
-    findings.throw_if_wrong();
-  });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kTrace("trace", [](std::string_view text) {
+  io::Findings findings;
+  (void)io::read_trace(text, "fuzz", findings);
+  findings.throw_if_wrong();
+});
+
+}  // namespace
+}  // namespace foretoken

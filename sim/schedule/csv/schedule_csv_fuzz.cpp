@@ -3,16 +3,20 @@
 #include "sim/schedule/csv/read_csv.h"
 #include "sim/schedule/csv/write_csv.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  const auto read = schedule::read_csv(fuzz_text(data, size));
+namespace foretoken {
+namespace {
+
+const FuzzTarget kScheduleCsv("schedule_csv", [](std::string_view text) {
+  const auto read = schedule::read_csv(text);
   if (const auto* const fault = std::get_if<schedule::CsvFault>(&read)) {
     if (fault->row < 1 || fault->column < 1 || fault->message.find('\n') != std::string::npos) std::abort();
-    return 0;
+    return;
   }
   const schedule::Program& program = std::get_if<schedule::ImportedSchedule>(&read)->program;
   const auto again = schedule::read_csv(schedule::to_csv(program));
   const auto* const imported = std::get_if<schedule::ImportedSchedule>(&again);
   if (!imported || !(imported->program == program)) std::abort();
-  return 0;
-}
+});
+
+}  // namespace
+}  // namespace foretoken

@@ -2,11 +2,14 @@
 #include "sim/base/fuzz.h"
 #include "sim/io/import/trace/gpu_trace.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return must_read_or_refuse([&] {
-    io::Findings findings;
-    (void)io::trace::read_trace_text(fuzz_text(data, size), "fuzz", findings);
-    findings.throw_if_wrong();
-  });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kGpuTrace("gpu_trace", [](std::string_view text) {
+  io::Findings findings;
+  (void)io::trace::read_trace_text(text, "fuzz", findings);
+  findings.throw_if_wrong();
+});
+
+}  // namespace
+}  // namespace foretoken

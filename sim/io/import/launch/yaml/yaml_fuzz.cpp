@@ -3,14 +3,17 @@
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace foretoken;
-  return must_read_or_refuse([&] {
-    io::Findings findings;
-    const auto document = io::launch::read_yaml(fuzz_text(data, size), "fuzz", findings);
-    findings.throw_if_wrong();
-    io::launch::Report report;
-    if (document->is_object()) io::launch::megatron::read_functional_test(*document, "fuzz", report);
-    (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
-  });
-}
+namespace foretoken {
+namespace {
+
+const FuzzTarget kYaml("yaml", [](std::string_view text) {
+  io::Findings findings;
+  const auto document = io::launch::read_yaml(text, "fuzz", findings);
+  findings.throw_if_wrong();
+  io::launch::Report report;
+  if (document->is_object()) io::launch::megatron::read_functional_test(*document, "fuzz", report);
+  (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
+});
+
+}  // namespace
+}  // namespace foretoken

@@ -1,4 +1,4 @@
-// foretoken-fit-products: fits the products of an engine's own kernels, the member `products` of
+// foretoken-fit products: fits the products of an engine's own kernels, the member `products` of
 // calibration/serving/GPU.json (docs/modeller/calibration.md).
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "calibration/fit/laws/fit_engine_products.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/run_main.h"
+#include "calibration/fit/programs/programs.h"
 #include "calibration/fit/shipped_file.h"
 #include "calibration/import/gemm_csv.h"
 #include "calibration/import/import.h"
@@ -20,7 +20,7 @@
 #include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/serving_laws.h"
 
-namespace foretoken::fit {
+namespace foretoken::fit::products_program {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -74,6 +74,8 @@ Json scaled(const std::string& name) {
   return json;
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   CLI::App app{"Fits the products of engines' own kernels in calibration/serving/GPU.json."};
   std::string name, source, scale;
@@ -90,7 +92,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace foretoken::fit
-
-int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }
+}  // namespace foretoken::fit::products_program

@@ -1,4 +1,4 @@
-// foretoken-fit-experts: fits the laws of layers of experts of a GPU, the member `experts` of
+// foretoken-fit experts: fits the laws of layers of experts of a GPU, the member `experts` of
 // calibration/serving/GPU.json (docs/modeller/calibration.md).
 #include <fmt/format.h>
 
@@ -11,12 +11,12 @@
 
 #include "calibration/fit/laws/fit_expert_layer.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/run_main.h"
+#include "calibration/fit/programs/programs.h"
 #include "calibration/fit/shipped_file.h"
 #include "calibration/import/import.h"
 #include "sim/io/hardware/read_cluster.h"
 
-namespace foretoken::fit {
+namespace foretoken::fit::experts_program {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -96,6 +96,8 @@ Json laws_of(const std::string& file, const EngineKernels& wanted, const net::Gp
   return {};
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   CLI::App app{"Fits the laws of layers of experts in calibration/serving/GPU.json."};
   std::string name, source;
@@ -116,7 +118,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace foretoken::fit
-
-int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }
+}  // namespace foretoken::fit::experts_program

@@ -1,4 +1,4 @@
-// foretoken-fit-serving: fits a GPU's laws of decode attention, and copies its small all-reduces, from tables of
+// foretoken-fit serving: fits a GPU's laws of decode attention, and copies its small all-reduces, from tables of
 // kernels (docs/modeller/costs.md).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,36 +17,36 @@
 #include <utility>
 
 #include "calibration/fit/laws/split_decode.h"
-#include "calibration/fit/run_main.h"
+#include "calibration/fit/programs/programs.h"
 #include "calibration/import/import.h"
 #include "sim/base/error.h"
 
-namespace foretoken::fit {
+namespace foretoken::fit::serving_program {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-double rounded(double value, int digits) {
-  const double scale = std::pow(10.0, digits);
+double at_decimals(double value, int decimals) {
+  const double scale = std::pow(10.0, decimals);
   return std::round(value * scale) / scale;
 }
 
 Json json_of(const cost::DecodeLaw& law, const std::string& source) {
-  Json json{{"launch_us", rounded(law.launch.value() * 1e6, 2)},
-            {"gb_per_s", rounded(law.bandwidth.value() * 1e-9, 1)},
-            {"step_us", rounded(law.step.value() * 1e6, 3)},
-            {"sharpness", rounded(law.sharpness, 3)}};
+  Json json{{"launch_us", at_decimals(law.launch.value() * 1e6, 2)},
+            {"gb_per_s", at_decimals(law.bandwidth.value() * 1e-9, 1)},
+            {"step_us", at_decimals(law.step.value() * 1e6, 3)},
+            {"sharpness", at_decimals(law.sharpness, 3)}};
   if (law.fill.value() > 0) {
-    json["fill_us"] = rounded(law.fill.value() * 1e6, 2);
-    json["fill_mb"] = rounded(law.fill_bytes.value() * 1e-6, 2);
+    json["fill_us"] = at_decimals(law.fill.value() * 1e6, 2);
+    json["fill_mb"] = at_decimals(law.fill_bytes.value() * 1e-6, 2);
   }
   if (law.each_head) json["each_head"] = true;
   json.update({{"provenance", "fitted"},
                {"source", source},
                {"samples", law.evidence.samples},
                {"held_out", law.evidence.held_out},
-               {"median_error", rounded(law.evidence.median_error, 4)},
-               {"p90_error", rounded(law.evidence.p90_error, 4)}});
+               {"median_error", at_decimals(law.evidence.median_error, 4)},
+               {"p90_error", at_decimals(law.evidence.p90_error, 4)}});
   return json;
 }
 
@@ -67,7 +67,7 @@ Json all_reduces(const measured::Samples& samples, cost::AllReduceKernels kernel
     Json bytes = Json::array(), us = Json::array();
     bool takes = true;
     for (const auto& [size, time] : rows) {
-      if (takes) bytes.push_back(std::llround(size)), us.push_back(rounded(time * 1e6, 2));
+      if (takes) bytes.push_back(std::llround(size)), us.push_back(at_decimals(time * 1e6, 2));
       takes = !takes;
     }
     tables.push_back({{"ranks", ranks}, {"bytes", std::move(bytes)}, {"us", std::move(us)}});
@@ -192,7 +192,7 @@ Json scaled(Json laws, double from, double to, const std::string& from_gpu) {
   for (const auto& [key, value] : laws.items())
     if (key != "provenance" && key != "source" && !key.ends_with("_error") && key != "samples" && key != "held_out")
       law[key] = value;
-  law["gb_per_s"] = rounded(law["gb_per_s"].get<double>() * to / from, 1);
+  law["gb_per_s"] = at_decimals(law["gb_per_s"].get<double>() * to / from, 1);
   law["provenance"] = "scaled";
   law["scaled_from"] = from_gpu;
   law["source"] = fmt::format("the same chip; in proportion to the memory bandwidth, {} / {}", to, from);
@@ -216,6 +216,8 @@ measured::Samples samples_of(const std::vector<std::string>& files, const std::s
     if (sample.engine.empty()) sample.engine = gpu_law;
   return samples;
 }
+
+}  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app{"Fits calibration/serving/GPU.json on tables of decode attention and of small all-reduces."};
@@ -258,7 +260,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace foretoken::fit
-
-int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }
+}  // namespace foretoken::fit::serving_program

@@ -1,5 +1,7 @@
-// foretoken-fit-collectives: fits the curves of measured systems, and prints the errors of all curves on the tables
+// foretoken-fit collectives: fits the curves of measured systems, and prints the errors of all curves on the tables
 // (docs/modeller/collectives.md).
+#include "sim/io/hardware/collectives.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +10,10 @@
 
 #include "calibration/fit/collectives/check_collectives.h"
 #include "calibration/fit/collectives/check_flows.h"
-#include "calibration/fit/run_main.h"
+#include "calibration/fit/programs/programs.h"
 #include "sim/base/error.h"
-#include "sim/io/hardware/collectives.h"
 
-namespace foretoken::fit {
+namespace foretoken::fit::collectives_program {
 namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -34,6 +35,8 @@ std::string fitted_numbers(const std::vector<CollectiveTable>& tables) {
   }
   return text + "\n";
 }
+
+}  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app{"Fits a curve to every measured table of collectives, and prints how well curves meet tables."};
@@ -59,7 +62,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace foretoken::fit
-
-int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }
+}  // namespace foretoken::fit::collectives_program

@@ -1,4 +1,4 @@
-// foretoken-fit-profiles: fits profiles as their recipes say (docs/modeller/calibration.md).
+// foretoken-fit profiles: fits profiles as their recipes say (docs/modeller/calibration.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "calibration/fit/programs/programs.h"
 #include "calibration/fit/recipes/read_recipe.h"
-#include "calibration/fit/run_main.h"
 #include "calibration/fit/shipped/fitting.h"
 #include "sim/base/error.h"
 #include "sim/io/hardware/profile.h"
 
-namespace foretoken::fit {
+namespace foretoken::fit::profiles_program {
 namespace {
 
 struct Asked {
@@ -51,6 +51,8 @@ void want_inputs(const std::vector<InputState>& states) {
   if (!complaints.empty()) throw ConfigError(std::move(complaints));
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   Asked asked;
   CLI::App app{"Fits hardware profiles on published measurements, as their recipes say, and writes them as JSON."};
@@ -70,7 +72,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-}  // namespace foretoken::fit
-
-int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }
+}  // namespace foretoken::fit::profiles_program
