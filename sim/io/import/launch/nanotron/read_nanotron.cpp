@@ -20,11 +20,14 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
+constexpr const char* kMambaConfig = "is_mamba_config";  // of examples/mamba, whose width is d_model
+
 // Keys of the configurations of forks and of GPT-3, which nanotron's llama does not have. Empty for none.
 std::string key_of_other_model(const Section& config) {
   if (config.on("is_llama_config") || config.on("is_qwen2_config")) return "";
-  for (const char* key : {"is_mamba_config", "is_starcoder2_config"})
+  for (const char* key : {kMambaConfig, "is_starcoder2_config"})
     if (config.on(key)) return key;
+  if (config.has("d_model")) return kMambaConfig;
   for (const char* key : {"activation_function", "layer_norm_epsilon", "scale_attn_weights"})
     if (config.has(key)) return key;
   return "";
@@ -64,6 +67,23 @@ void settle_window(const Section& config, const Section& tokens, Report& report)
       config.from(kWindow),
       fmt::format("attention of every layer to a window of {} tokens, shorter than the sequence, is not modelled",
                   printable(config.text(kWindow), 20)));
+}
+
+// nanotron's kernels of attention: src/nanotron/models/qwen.py, CoreAttention. A ring that gathers keys and values of a
+// few heads at a time (heads_k_stride) exists beside context ranks only, and a mask of FlexAttention in that kernel
+// only.
+void settle_kernel(const Section& config, const Section& parallel, Report& report) {
+  const char *const kStride = "ring_attn_heads_k_stride", *const kMask = "flex_attention_mask",
+                    *const kKernel = "_attn_implementation";
+  if (config.has(kStride) && whole_of(parallel.text("context_parallel_size")).value_or(1) <= 1)
+    report.ignore(config.from(kStride), "");
+  else if (config.has(kStride))
+    report.approximate(config.from(kStride), "keys and values of all heads are exchanged, which takes more memory");
+  if (config.has(kMask) && config.has(kKernel) && config.text(kKernel) != "flex_attention")
+    report.ignore(config.from(kMask), "");
+  else if (config.has(kMask))
+    report.refuse(config.from(kMask),
+                  "a mask of FlexAttention, " + in_quotes(printable(config.text(kMask), 40)) + ", is not modelled");
 }
 
 // Notes what a model that is not read here states besides. --model says it.
@@ -187,9 +207,12 @@ void read_nanotron(const Document& document, Report& report) {
   if (other.empty()) {
     map_model(config, report);
     settle_window(config, tokens, report);
+    settle_kernel(config, parallel, report);
   } else {
     report.ask("model", "state --model with its config.json");
-    report.refuse(config.from(other.c_str()), "only the llama and qwen2 models of nanotron are modelled");
+    report.refuse(config.from(other.c_str()), other == kMambaConfig
+                                                  ? "Mamba, layers of state spaces, is not modelled"
+                                                  : "only the llama and qwen2 models of nanotron are modelled");
   }
   map_run(config, parallel, tokens, report);
   if (other.empty()) map_experts(config, parallel, report);

@@ -153,10 +153,41 @@ TEST(ReadNanotron, OtherModelsAreRefusedAndMissingDegreesAskedFor) {
   for (const Refused& one : report.refused) refused += one.setting + ": " + one.because + "\n";
   for (const Asked& one : report.asked) asked += one.key + " ";
   for (const char* part :
-       {"is_mamba_config: only the llama", "parallelism.tp: expected a whole number", "model.dtype: expected bfloat16",
-        "parallelism.mystery: an unknown key", "doremi: a reference model"})
+       {"is_mamba_config: Mamba, layers of state spaces", "parallelism.tp: expected a whole number",
+        "model.dtype: expected bfloat16", "parallelism.mystery: an unknown key", "doremi: a reference model"})
     EXPECT_THAT(refused, HasSubstr(part));
   for (const char* part : {"model ", "batch.micro", "gpus"}) EXPECT_THAT(asked, HasSubstr(part));
+}
+
+TEST(ReadNanotron, MambaIsKnownByItsWidth) {
+  Report report;
+  nanotron::read_nanotron(Json::parse(R"({"model": {"model_config": {"d_model": "1024", "rms_norm": "true"}},
+                                          "parallelism": {}, "tokens": {}})"),
+                          report);
+  ASSERT_FALSE(report.refused.empty());
+  EXPECT_THAT(report.refused.front().because, HasSubstr("Mamba"));
+  EXPECT_EQ(report.refused.size(), 1U) << "its other keys are not refused one by one";
+}
+
+// src/nanotron/models/qwen.py, CoreAttention.
+TEST(ReadNanotron, MasksAndStridesCountInTheirKernelOnly) {
+  const auto read = [](const std::string& keys, const std::string& degrees = "") {
+    Report report;
+    nanotron::read_nanotron(Json::parse(R"({"model": {"model_config": {"is_qwen2_config": "true", )" + keys +
+                                        R"(}}, "tokens": {}, "parallelism": {)" + degrees + "}}"),
+                            report);
+    std::string lines;
+    for (const Refused& one : report.refused) lines += "refused " + one.setting + ";";
+    for (const Assumed& one : report.assumed)
+      if (one.key.find("stride") != std::string::npos) lines += "assumed " + one.because + ";";
+    return lines;
+  };
+  constexpr const char* kStride = R"("ring_attn_heads_k_stride": "1")";
+  EXPECT_EQ(read(kStride), "");
+  EXPECT_THAT(read(kStride, R"("context_parallel_size": "2")"), HasSubstr("of all heads are exchanged"));
+  EXPECT_EQ(read(R"("flex_attention_mask": "causal", "_attn_implementation": "flash_attention_2")"), "");
+  EXPECT_THAT(read(R"("flex_attention_mask": "document", "_attn_implementation": "flex_attention")"),
+              HasSubstr("refused model.model_config.flex_attention_mask"));
 }
 
 TEST(ReadNanotron, UnknownSectionsAreRefused) {

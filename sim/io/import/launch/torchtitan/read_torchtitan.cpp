@@ -301,6 +301,12 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "mxfp8_dim1_cast_kernel_choice",
                                           "per_op_sac_force_recompute_mm_shapes_by_fqns"};
 
+// Sizes of Flux: pytorch/torchtitan, torchtitan/experiments/flux/job_config.py.
+const char* why_refused(std::string_view key) {
+  if (key == "training.img_size" || key == "encoder") return "Flux, a model of images, is not modelled";
+  return "an unknown key; if it changes neither time nor memory, allow it";
+}
+
 // Lists the keys of a section that no rule reads.
 void sort_keys(const nlohmann::ordered_json& section, const std::string& name, const Settings& settings,
                Report& report) {
@@ -325,7 +331,7 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
     } else if (!settings.was_asked(path) && is_harmless_name(key)) {
       report.approximate(printable(path, 80), kHarmlessByName);
     } else if (!settings.was_asked(path)) {
-      report.refuse(printable(path, 80), "an unknown key; if it changes neither time nor memory, allow it");
+      report.refuse(printable(path, 80), why_refused(path));
     }
   }
 }
@@ -354,6 +360,8 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
       report.ignore("[fault_tolerance]", "");
     else if (section == "fault_tolerance")
       report.refuse("[fault_tolerance]", "groups of replicas that torchft averages are not modelled");
+    else if (section == "encoder")
+      report.refuse("[encoder]", why_refused(section));
     else if (std::ranges::find(kRead, section) == std::end(kRead) && names_harm_none(section, content))
       report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))

@@ -64,6 +64,15 @@ TEST(ReadTorchtitan, ModelsOfOtherKindsAreRefusedAndUnknownOnesSaySo) {
   EXPECT_NE(why("deepseek_v3").find("stand in torchtitan's code"), std::string::npos) << why("deepseek_v3");
 }
 
+TEST(ReadTorchtitan, SizesOfImagesAreThoseOfFlux) {
+  const std::string refused = refused_lines(read_test_launch(
+      "[model]\nname = \"flux\"\nflavor = \"flux-dev\"\n[training]\nlocal_batch_size = 4\nimg_size = 256\n"
+      "[encoder]\nclip_encoder = \"clip\"\n",
+      "a.toml"));
+  EXPECT_NE(refused.find("training.img_size: Flux"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("[encoder]: Flux"), std::string::npos) << refused;
+}
+
 TEST(ReadTorchtitan, SettingsOfDataChangeNothing) {
   const Report report =
       read_test_launch(std::string(kEightBillion) +
