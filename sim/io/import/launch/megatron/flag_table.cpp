@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kReadFlags =
     "num-layers hidden-size ffn-hidden-size intermediate-size num-attention-heads kv-channels group-query-attention "
     "num-query-groups num-key-value-heads multi-query-attention n-head-kv num-attention-heads-kv use-multiquery-attn "
+    "attention-head-type transformer-type use-alibi-mask use-mistral-rotary-position-embeddings enable-gpt-oss "
+    "allow-padding-num-layers mtp-use-repeated-layer shared-moe-ffn-hidden-size enable-shared-expert "
     "max-position-embeddings "
     "position-embedding-type use-rotary-position-embeddings use-llama2-rotary-position-embeddings "
     "no-position-embedding swiglu squared-relu geglu quick-geglu glu-activation normalization "
@@ -96,7 +98,9 @@ constexpr Row kNoted[] = {
     {"embedding-weights-in-fp32 fp32-embedding fp32-tokentypes fp32-layernorm",
      "the embedding and the norms have the precision of the other weights"},
     {"manual-gc manual-gc-interval", "garbage collection costs no time"},
-    {"trace do-trace trace-start trace-dir trace-interval trace-granularity continuous-trace-iterations",
+    {"use-normhead", "the weights of the head are not normalised in each pass, which takes time and a copy of them"},
+    {"trace transformer-timers do-trace trace-start trace-dir trace-interval trace-granularity "
+     "continuous-trace-iterations",
      "tracing costs no time"},
     {"no-async-tensor-model-parallel-allreduce no-scatter-gather-tensors-in-pipeline delay-wgrad-compute "
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
@@ -115,7 +119,8 @@ constexpr Row kNoted[] = {
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
      "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "
      "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp moe-permutation-async-comm "
-     "use-cp-send-recv-overlap cp-window-size kv-head-repeat-before-uly-alltoall disable-gloo-group "
+     "use-separate-send-recv-groups use-cp-send-recv-overlap cp-window-size kv-head-repeat-before-uly-alltoall "
+     "disable-gloo-group "
      "mla-up-proj-tp-overlap",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
@@ -138,7 +143,8 @@ constexpr Row kNoted[] = {
      "parts of a layer that would be computed again are kept, which takes more memory"},
     {"enable-recompute-layers-per-pp-rank recompute-in-advance",
      "the layers that are computed again are counted for each chunk"},
-    {"vocab-extra-ids no-rope-freq add-dense-bias add-output-layer-bias", "it changes the model by less than 0.1 %"},
+    {"vocab-extra-ids no-rope-freq add-dense-bias add-output-layer-bias disable-bias-linear-fc disable-bias-attn-fc",
+     "it changes the model by less than 0.1 %"},
     {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
      "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
@@ -165,7 +171,10 @@ constexpr Row kRefused[] = {
     {"muon-momentum muon-scale-mode muon-extra-scale-factor", "the Muon optimizer has other costs and memory"},
     {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "
      "disable-vision-class-token dynamic-resolution "
-     "audio-encoder-model patch-dim pixel-shuffle freeze-LM freeze-ViT",
+     "audio-encoder-model patch-dim pixel-shuffle freeze-LM freeze-ViT freeze-llm freeze-clip-vision-tower "
+     "tune-mm-mlp-adapter cvcuda-image-processing spatial-merge-size temporal-patch-size patch-size use-tiling "
+     "max-num-tiles use-thumbnail num-frames use-te total-seq-length use-packed-sequence packing-buffer-size "
+     "packing-seq-length",
      "a multimodal model"},
     {"task bert-load pretrained-checkpoint-task titles-data-path query-in-block-prob",
      "a downstream task, not pre-training"},
@@ -189,7 +198,8 @@ constexpr Row kRefused[] = {
      "enable-1f1b-v zero-bubble-max-pending-backward",
      "a zero-bubble schedule; state the schedule with --set schedule=zb-h1 and allow this flag"},
     {"cpu-offloading-weights fine-grained-activation-offloading offload-modules offload-chunk-num cpu-offload "
-     "offload-optimizer-states optimizer-offload-policy",
+     "offload-optimizer-states optimizer-offload-policy optimizer-offload-auto-threshold optimizer-offload-chunk-size "
+     "delay-offload-until-cuda-graph min-offloaded-tensor-size activation-offload-fraction",
      "tensors that move to the host's memory"},
     {"fp32-residual-connection", "a residual stream in fp32"},
     {"moe-extended-tp moe-tp-extend-ep", "experts cut by the expert and the tensor ranks together"},
@@ -209,6 +219,14 @@ constexpr Row kRefused[] = {
     {kOfTensorRanks, "communication that overlaps with the products of its own layer"},
     {"swap-optimizer", "states of the optimizer that move to the host's memory"},
     {"o2-optimizer o2-gradient", "moments or gradients of 16 bits"},
+    {"moe router-type moe-input-feature-slicing expert-tensor-parallelism",
+     "layers of experts of the fork's own, as DeepSpeed or Tutel has them"},
+    {"disable-parallel-output", "logits that are gathered over the tensor ranks"},
+    {"enable-gradient-checkpointing", "a trainer of Hugging Face's models, which recomputes layers by its own rules"},
+    {"enable-vocab-parallel", "a vocabulary that is cut over the stages"},
+    {"enable-layer-redistribution final-stage-num-layers",
+     "stages with layers of the fork's own choice; state them with --set 'parallelism.layers_per_stage=[N, ...]'"},
+    {"micro-batch-size-per-dp", "data ranks whose micro-batches differ"},
     {"share-kvstates cla-share-factor", "layers that share their keys and values"},
     {"use-nd-matmul tp-2d", "weights cut along two dimensions"},
     {"schedules-method dualpipev-dw-detach", "a schedule that runs two pipelines against each other"},
@@ -217,11 +235,20 @@ constexpr Row kRefused[] = {
      "kernels of Lumen"},
     {"ckpt-convert-format ckpt-convert-save ckpt-convert-update-legacy-dist-opt-format",
      "no training step: it converts a checkpoint and ends"},
-    {"skip-train eval-only cache-mla-latents ds-inference inference", "no training step"},
+    {"skip-train eval-only adaptive-seq-len num-fewshot convert-checkpoint-from-megatron-to-transformers "
+     "cache-mla-latents ds-inference inference",
+     "no training step"},
     {"fix-sub-seq-length", "packed sequences that attend to themselves alone"},
     {"moe-latent-size moe-expert-int-list", "experts behind a projection, or cut at random"},
     {"num-seq-splits interleave-group-size", "sequences that are split in the pipeline"},
-    {"flextron enable-router emb-int-list mlp-int-list", "elastic networks with a router"},
+    // NVIDIA/Megatron-LM, megatron/elastification/arguments.py.
+    {"flextron enable-router emb-int-list mlp-int-list head-int-list emb-per-list mlp-per-list head-per-list "
+     "moe-expert-per-list router-std router-beta router-gbs router-inter-dim lr-mult-router freeze-router "
+     "normalize-router-logits linear-scaler-start linear-scaler-end budget-type budget-list budget-probs "
+     "disable-budget param-budget-target hard-sample-th soft-mask binary-mask slice tau-init tau-decay loss-alpha "
+     "original-model-sample-prob add-skipping no-attn-skip flex-strict is-flex-eval flex-hetero-ffn flex-hetero-mamba "
+     "flex-hetero-head flex-hetero-moe-expert layer-ranking-list freeze-model",
+     "elastic networks with a router"},
     {"model-provider dataset-provider", "a program of its own, such as a multimodal model"},
     {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
     {"no-data-sharding", "a trainer of speech or vision"},
@@ -243,6 +270,7 @@ constexpr Row kRefused[] = {
 
 constexpr Row kPrefixes[] = {{"inference-", "inference, not a training step"},
                              {"grpo-", "a step of reinforcement learning"},
+                             {"no-rl-", "a step of reinforcement learning"},
                              {"rl-", "a step of reinforcement learning"},
                              {"rollout-", "a step of reinforcement learning"},
                              {"ppo-", "a step of reinforcement learning"},

@@ -79,6 +79,38 @@ constexpr ForkCase kForkCases[] = {
     {"a decoder's own length of the same name", "--decoder-seq-length 2048", "model.num_layers", "24"},
     {"layers of experts that are computed again", "--num-experts 8 --moe-layer-recompute", "recompute.granularity",
      "\"selective\""},
+    {"Pai's layers of its own", "--transformer-type megatron --patch-tokenizer-type X", "precision", "\"bf16\""},
+    {"Pai's gated shared expert",
+     "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --shared-moe-ffn-hidden-size 2048 "
+     "--enable-shared-expert",
+     "model.moe_shared_expert_intermediate_size", "2048"},
+    {"has its gate",
+     "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --shared-moe-ffn-hidden-size 2048 "
+     "--enable-shared-expert",
+     "model.moe_shared_expert_gate", "true"},
+    {"and is absent without the switch",
+     "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --shared-moe-ffn-hidden-size 2048",
+     "model.moe_shared_expert_intermediate_size", "null"},
+    {"Pai's mask of ALiBi", "--use-alibi-mask", "model.position_embedding_type", "\"alibi\""},
+    {"Pai's Mistral", "--use-mistral-rotary-position-embeddings", "model.position_embedding_type", "\"rope\""},
+    {"Pai's head and losses", "--use-normhead --z-loss-weight 1e-3 --transformer-timers", "precision", "\"bf16\""},
+    {"YaRN of gpt-oss", "--enable-gpt-oss", "model.position_embedding_type", "\"rope\""},
+    {"layers rounded up: the last stage lacks one",
+     "--num-layers 31 --pipeline-model-parallel-size 8 --allow-padding-num-layers", "parallelism.layers_per_stage",
+     "[4,4,4,4,4,4,4,3]"},
+    {"then the first", "--num-layers 30 --pipeline-model-parallel-size 8 --allow-padding-num-layers",
+     "parallelism.layers_per_stage", "[3,4,4,4,4,4,4,3]"},
+    {"then the second", "--num-layers 29 --pipeline-model-parallel-size 8 --allow-padding-num-layers",
+     "parallelism.layers_per_stage", "[3,3,4,4,4,4,4,3]"},
+    {"chunks in the same order",
+     "--num-layers 14 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 "
+     "--allow-padding-num-layers",
+     "parallelism.layers_per_stage", "[1,2,2,2,2,2,2,1]"},
+    {"layers that divide", "--pipeline-model-parallel-size 8 --allow-padding-num-layers",
+     "parallelism.layers_per_stage", "null"},
+    {"zero-bubble's other flags", "--auto-offload-time --no-pre-communication-optimization", "precision", "\"bf16\""},
+    {"one layer that predicts once", "--mtp-num-layers 1 --mtp-use-repeated-layer", "model.mtp_num_layers", "1"},
+    {"groups of messages", "--use-separate-send-recv-groups", "precision", "\"bf16\""},
     {"scales of muP", "--mup-input-scale 1.0", "precision", "\"bf16\""},
     {"tokens of a tokenizer", "--extra-hf-tokens 256", "precision", "\"bf16\""},
     {"an attention of a fork", "--use-flash-attn-cutlass", "attention", "\"flash\""},
@@ -103,9 +135,32 @@ TEST(MegatronForks, FlagsAreMapped) {
   }
 }
 
+TEST(MegatronForks, OneLayerThatPredictsAtEveryDepthIsNoted) {
+  const auto noted = [](const std::string& depths) {
+    const Report report = with_flags_of_fork("--mtp-use-repeated-layer --mtp-num-layers " + depths);
+    EXPECT_EQ(refused_lines(report), "");
+    return std::ranges::count(report.assumed, "--mtp-use-repeated-layer", &Assumed::key);
+  };
+  EXPECT_EQ(noted("1"), 0);
+  EXPECT_EQ(noted("2"), 1);
+}
+
 TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
   constexpr std::pair<const char*, const char*> kCases[] = {
       {"--linear-fp8", "Lumen"},
+      {"--transformer-type huggingface", "a model of Hugging Face"},
+      {"--moe --moe-topk 1", "DeepSpeed or Tutel"},
+      {"--enable-vocab-parallel", "cut over the stages"},
+      {"--enable-layer-redistribution --final-stage-num-layers 3", "layers_per_stage"},
+      {"--router-std 0.1", "elastic networks"},
+      {"--budget-list 1.0 0.5", "elastic networks"},
+      {"--slice", "elastic networks"},
+      {"--total-seq-length 4096", "a multimodal model"},
+      {"--use-packed-sequence", "a multimodal model"},
+      {"--use-te", "a multimodal model"},
+      {"--no-rl-persist-cuda-graphs", "reinforcement learning"},
+      {"--delay-offload-until-cuda-graph", "host's memory"},
+      {"--enable-gradient-checkpointing", "Hugging Face's models"},
       {"--noop-layers 22,23", "--noop-layers"},
       {"--batch-invariant-mode", "do not depend on the batch"},
       {"--fake-process-group", "no communication"},

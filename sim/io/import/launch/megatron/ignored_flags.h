@@ -95,7 +95,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "zero-reduce-bucket-size zero-reduce-scatter rank dist-url use-mpi hf-tokenizer-path rope-theta "
     "tokenizer-not-use-fast prompt-type no-shared-storage norm-topk-prob layernorm-epsilon layernorm-init-weight "
     "enable-hf2mg-convert model-type-hf "
-    "enable-shared-expert vocab-extra-ids-list no-new-tokens wandb-logger wandb-id "
+    "vocab-extra-ids-list no-new-tokens wandb-logger wandb-id "
     "model-name model-type reproduce "
     "lora-alpha lora-load lora-register-forward-hook force-ds-sequence-parallel use-embedding-scaling "
     "use-glm-rope ai-framework pad-to-multiple-of no-cut-token cut-max-seqlen scale-emb dim-model-base scale-depth "
@@ -106,6 +106,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "history-turns "
     "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
     "md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters keep-last tp-only-amax-red "
-    "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod metric-for-best-model using-torchrun ";
+    "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod metric-for-best-model using-torchrun "
+    "structured-logs structured-logs-dir tokenizer-file z-loss-weight auto-offload-time ";
 
 }  // namespace foretoken::io::launch::megatron

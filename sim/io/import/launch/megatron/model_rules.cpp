@@ -12,12 +12,6 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
-std::string first_of(const Flags& flags, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (flags.find(name) != nullptr) return std::string(name);
-  return std::string(*names.begin());
-}
-
 // Megatron-DeepSpeed has standard and residual experts, FlagScale a list of widths; a fork names the activation.
 // Returns true where it does.
 bool map_type_of_mlp(const Flags& flags) {
@@ -81,63 +75,6 @@ void map_ffn(const Flags& flags) {
   report.assume("model.ffn_hidden_size", width,
                 swiglu ? "two thirds of four times the hidden size with SwiGLU (validate_args)"
                        : "four times the hidden size (validate_args)");
-}
-
-// MindSpeed-LLM has names of its own (mindspeed_llm/training/arguments.py, _add_mla_args).
-std::string latent_flag(const Flags& flags) {
-  return first_of(flags, {"multi-latent-attention", "multi-head-latent-attention"});
-}
-
-bool is_latent(const Flags& flags) { return flags.on(latent_flag(flags)); }
-
-// Megatron-LLM has as many heads of keys and values as of queries unless told otherwise. Its earlier versions had
-// --use_multiquery_attn beside the number (epfLLM/Megatron-LLM, megatron/arguments.py at e6f8a83; falcon_model.py).
-constexpr const char* kHeadsOfEpfl = "num-attention-heads-kv";
-
-void map_heads(const Flags& flags) {
-  Report& report = flags.report();
-  flags.map_whole("num-attention-heads", "model.num_attention_heads");
-  const auto hidden = report.whole("model.hidden_size"), heads = report.whole("model.num_attention_heads");
-  const std::string groups = first_of(flags, {"num-query-groups", "num-key-value-heads", "n-head-kv", kHeadsOfEpfl});
-  const bool grouped = flags.on("group-query-attention") || groups != "num-query-groups";
-  if (grouped && flags.find(groups) != nullptr)
-    flags.map_whole(groups, "model.num_query_groups");
-  else if (flags.on("multi-query-attention"))
-    report.map("model.num_query_groups", 1, flags.from("multi-query-attention"));
-  else if (flags.on("use-multiquery-attn"))
-    report.ask("model.num_query_groups", "--use_multiquery_attn does not tell how many; --num_attention_heads_kv does");
-  else if (grouped)
-    report.assume("model.num_query_groups", 1, kDefault);
-  else if (heads)
-    report.assume("model.num_query_groups", *heads, "no --group-query-attention: a group for every head");
-  const bool latent = is_latent(flags);
-  if (flags.find("kv-channels") != nullptr && !latent)
-    flags.map_whole("kv-channels", "model.kv_channels");
-  else if (hidden && heads && *heads > 0 && !latent)
-    report.assume("model.kv_channels", *hidden / *heads, "the hidden size over the heads (validate_args)");
-}
-
-void map_latent(const Flags& flags) {
-  Report& report = flags.report();
-  if (!is_latent(flags)) return;
-  report.map("model.multi_latent_attention", true, flags.from(latent_flag(flags)));
-  struct Part {
-    const char *flag, *of_mindspeed, *key;
-    std::int64_t fallback;
-  };
-  // megatron/core/transformer/transformer_config.py, MLATransformerConfig
-  constexpr Part kParts[] = {{"kv-lora-rank", "kv-lora-rank", "model.kv_lora_rank", 512},
-                             {"qk-head-dim", "qk-nope-head-dim", "model.qk_head_dim", 128},
-                             {"qk-pos-emb-head-dim", "qk-rope-head-dim", "model.qk_pos_emb_head_dim", 64},
-                             {"v-head-dim", "v-head-dim", "model.v_head_dim", 128}};
-  for (const Part& part : kParts) {
-    const std::string name = first_of(flags, {part.flag, part.of_mindspeed});
-    if (flags.find(name) != nullptr)
-      flags.map_whole(name, part.key);
-    else
-      report.assume(part.key, part.fallback, "default of MLATransformerConfig");
-  }
-  if (flags.find("q-lora-rank") != nullptr) flags.map_whole("q-lora-rank", "model.q_lora_rank");
 }
 
 // Writes ([0]*3+[1]*58), [0, 1, 1] or 0 1 1 as one digit a layer; nothing for another text.
@@ -210,6 +147,16 @@ void map_dense_layers(const Flags& flags) {
   flags.report().map("model.first_k_dense_replace", dense, flags.from(kFirst));
 }
 
+// Qwen's layers of Pai-Megatron-Patch have a shared expert with a gate (megatron_patch/model/qwen2/moe/moe_layer.py).
+// Returns true where the flags ask for it.
+bool map_gated_expert(const Flags& flags) {
+  constexpr const char* kWidth = "shared-moe-ffn-hidden-size";
+  if (flags.find(kWidth) == nullptr || !flags.on("enable-shared-expert")) return false;
+  flags.map_whole(kWidth, "model.moe_shared_expert_intermediate_size");
+  flags.report().map("model.moe_shared_expert_gate", true, flags.from("enable-shared-expert"));
+  return true;
+}
+
 // Pai-Megatron-Patch and MindSpeed-LLM count shared experts, each as wide as another expert.
 void map_shared_experts(const Flags& flags) {
   Report& report = flags.report();
@@ -217,7 +164,7 @@ void map_shared_experts(const Flags& flags) {
                                                                             "moe-shared-expert-intermediate-size";
   const std::string name = first_of(flags, {"num-shared-experts", "n-shared-experts"});
   if (flags.find(kWidth) != nullptr) return void(flags.map_whole(kWidth, kKey));
-  if (flags.find(name) == nullptr) return;
+  if (map_gated_expert(flags) || flags.find(name) == nullptr) return;
   const auto count = flags.whole(name, kKey);
   const auto width = report.whole("model.moe_ffn_hidden_size");
   if (count && width && *count > 0) report.map(kKey, *count * *width, flags.from(name));
@@ -274,7 +221,12 @@ void map_positions(const Flags& flags) {
   const std::string name = first_of(flags, {"position-embedding-type", "pos-emb-type"});
   const auto type = flags.text(name, "model.position_embedding_type");
   const bool latent = is_latent(flags);
-  for (const char* rotary : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings"})
+  // Baichuan-13B of Pai-Megatron-Patch adds a mask of ALiBi to its scores (megatron_patch/arguments.py).
+  if (const char* const alibi = "use-alibi-mask"; flags.on(alibi))
+    return report.map("model.position_embedding_type", "alibi", flags.from(alibi));
+  // gpt-oss has YaRN, whatever the type (NVIDIA/Megatron-LM, megatron/post_training/model_builder.py).
+  for (const char* rotary : {"use-rotary-position-embeddings", "use-llama2-rotary-position-embeddings",
+                             "use-mistral-rotary-position-embeddings", "enable-gpt-oss"})
     if (flags.on(rotary)) return report.map("model.position_embedding_type", "rope", flags.from(rotary));
   if (type) {
     const bool rotary = *type == "rope" || *type == "rotary" || *type == "yarn" || *type == "mrope";
@@ -297,7 +249,7 @@ void map_vocabulary(const Flags& flags) {
 // Megatron-LLM of EPFL has no biases unless asked, and names of its own (epfLLM/Megatron-LLM, megatron/arguments.py).
 bool is_epfl(const Flags& flags) {
   for (const char* own : {"use-rms-norm", "no-tie-embed-logits", "use-bias", "parallel-attn", "parallel-layernorm",
-                          "vocab-extra-ids-list", "no-new-tokens", kHeadsOfEpfl, "use-multiquery-attn"})
+                          "vocab-extra-ids-list", "no-new-tokens", "num-attention-heads-kv", "use-multiquery-attn"})
     if (flags.find(own) != nullptr) return true;
   return false;
 }
@@ -348,6 +300,17 @@ void map_layer(const Flags& flags) {
   }
 }
 
+// One layer predicts at every depth: NVIDIA/Megatron-LM, megatron/core/transformer/multi_token_prediction.py.
+void map_predictions(const Flags& flags) {
+  const char* const kShared = "mtp-use-repeated-layer";
+  const std::int64_t depths = flags.map_whole("mtp-num-layers", "model.mtp_num_layers").value_or(1);
+  if (!flags.on(kShared)) return;
+  if (depths <= 1) return flags.report().ignore(std::string("--") + kShared, flags.from(kShared));
+  flags.report().approximate(std::string("--") + kShared,
+                             "each depth of multi-token prediction has weights of its own here, which takes more "
+                             "memory and longer reductions");
+}
+
 void map_layers(const Flags& flags, Program program) {
   if (has_two_halves(flags, program)) return map_layers_of_halves(flags);
   const std::string layers = first_of(flags, {"num-layers", "decoder-num-layers", "encoder-num-layers"});
@@ -356,6 +319,12 @@ void map_layers(const Flags& flags, Program program) {
 }
 
 }  // namespace
+
+std::string first_of(const Flags& flags, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (flags.find(name) != nullptr) return std::string(name);
+  return std::string(*names.begin());
+}
 
 void map_model(const Flags& flags, Program program) {
   Report& report = flags.report();
@@ -366,11 +335,10 @@ void map_model(const Flags& flags, Program program) {
   map_activation(flags);
   map_ffn(flags);
   map_heads(flags);
-  map_latent(flags);
   map_positions(flags);
   map_layer(flags);
   map_experts(flags);
-  flags.map_whole("mtp-num-layers", "model.mtp_num_layers");
+  map_predictions(flags);
   map_vocabulary(flags);
 }
 

@@ -64,6 +64,25 @@ void map_counted(const Flags& flags, std::int64_t layers, std::int64_t stages, s
   report.map("parallelism.layers_per_stage", std::move(list), flags.from(embedding ? kEmbedding : kLoss));
 }
 
+constexpr const char* kPaddedLayers = "allow-padding-num-layers";
+
+// Returns the layers that zero-bubble's fork of Megatron-LM counts. It rounds them up to a multiple of the stages:
+// sail-sg/zero-bubble-pipeline-parallelism, megatron/training/arguments.py.
+std::int64_t padded_layers(const Flags& flags, std::int64_t layers, std::int64_t stages) {
+  return flags.on(kPaddedLayers) && stages > 0 ? (layers + stages - 1) / stages * stages : layers;
+}
+
+// Chunks lose the layers by which the number was rounded up, one each: the last one first, then those from the first on
+// (get_offset of its megatron/legacy/model/transformer.py).
+void map_padded(const Flags& flags, std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
+  const std::int64_t padded = padded_layers(flags, layers, stages), all = stages * chunks;
+  if (padded == layers || padded % all != 0) return;
+  std::vector<std::int64_t> list(static_cast<std::size_t>(all), padded / all);
+  for (std::int64_t missing = 0; missing < padded - layers; ++missing)
+    --list[static_cast<std::size_t>((missing + all - 1) % all)];
+  flags.report().map("parallelism.layers_per_stage", list, flags.from(kPaddedLayers));
+}
+
 // MindSpeed-LLM's list of the layers of every stage: 4,4,4,3.
 void map_layer_list(const Flags& flags, std::int64_t layers, std::int64_t stages) {
   const char* const kList = "num-layer-list";
@@ -150,9 +169,9 @@ void map_chunks(const Flags& flags, bool fragment) {
       return report.ask(
           "parallelism.virtual_pipeline",
           std::string("--") + kLayers + " states the layers of a chunk; the layers or the pipeline are open");
-    const std::int64_t of_stage = (layers + counted) / stages;
+    const std::int64_t all = padded_layers(flags, layers + counted, stages), of_stage = all / stages;
     chunks = of_stage / *each;
-    if ((layers + counted) % stages != 0 || chunks * *each != of_stage || chunks < 1)
+    if (all % stages != 0 || chunks * *each != of_stage || chunks < 1)
       return report.refuse(
           std::string("--") + kLayers,
           fmt::format("{} layers do not divide over {} stages in chunks of {}", layers + counted, stages, *each), from);
@@ -164,6 +183,7 @@ void map_chunks(const Flags& flags, bool fragment) {
   if (stages > 0 && chunks > 0 && layers > 0 && stages * chunks <= layers + counted) {
     map_uneven(flags, layers, stages, chunks);
     map_counted(flags, layers, stages, chunks);
+    map_padded(flags, layers, stages, chunks);
     if (chunks == 1) map_layer_list(flags, layers, stages);
   }
 }

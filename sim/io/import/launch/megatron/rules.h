@@ -17,6 +17,15 @@ enum class Era : std::uint8_t { k2021, k2022, kCore, kDeepSpeed, kMegatronFsdp, 
 
 [[nodiscard]] Era era_of(const Flags& flags);
 
+/// Returns the first of the names that the flags state; the first of all where they state none.
+[[nodiscard]] std::string first_of(const Flags& flags, std::initializer_list<std::string_view> names);
+
+/// Returns true for latent attention.
+[[nodiscard]] bool is_latent(const Flags& flags);
+
+/// Maps the heads of attention, whose sizes follow from the hidden size.
+void map_heads(const Flags& flags);
+
 /// Maps sizes, layers, experts and embeddings to `model`.
 void map_model(const Flags& flags, Program program);
 

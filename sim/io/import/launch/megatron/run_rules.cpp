@@ -112,13 +112,20 @@ Era era_of(const Flags& flags) {
   // 2019 and 2020: Megatron-LM v1.0 to v2.0, arguments.py.
   for (const char* name : {"model-parallel-size", "lazy-loader", "loose-json", "presplit-sentences"})
     if (flags.find(name) != nullptr) return Era::k2021;
-  for (const char* name : {"activations-checkpoint-method", "activations-checkpoint-granularity"})
+  // BigCode's fork of early 2023 has --attention-head-type.
+  for (const char* name :
+       {"activations-checkpoint-method", "activations-checkpoint-granularity", "attention-head-type"})
     if (flags.find(name) != nullptr) return Era::k2022;
   if (flags.find("data-impl") != nullptr) return Era::k2022;  // Megatron-LM has no such flag since core 0.4
   return Era::kCore;
 }
 
 void check_layers_of_code(const Flags& flags) {
+  // alibaba/Pai-Megatron-Patch, megatron_patch/arguments.py; finetune_huggingface_*.py load the model from its files.
+  if (const auto type = flags.text("transformer-type", ""); type && *type != "megatron")
+    flags.report().refuse("--transformer-type",
+                          "a model of Hugging Face, built by its own files: " + printable(*type, 40),
+                          flags.from("transformer-type"));
   const auto spec = flags.text("spec", "");
   const bool local = spec && (*spec == "local" || *spec == "[local]");  // plain kernels of the same layers
   // MindSpeed-LLM has a file for each family; the flags state what differs between their layers.
