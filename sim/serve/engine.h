@@ -65,9 +65,10 @@ struct Engine {
   std::optional<std::vector<std::int64_t>> fused_head_dims{};
   /// The owner of the decode kernels: trt-llm, vllm or sglang. Where the GPU's laws have a law of theirs, it is taken.
   std::string decode_attention{};
-  std::string experts{};   ///< the owner of the kernels of experts, in the same way; empty: no laws of their own
-  std::string products{};  ///< the owner of the kernels of products, in the same way; empty: the profile's
-  int int8_mode = 2;       ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
+  std::string experts{};     ///< the owner of the kernels of experts, in the same way; empty: no laws of their own
+  std::string products{};    ///< the owner of the kernels of products, in the same way; empty: the profile's
+  bool dynamic_fp8 = false;  ///< kernels of their own look for the scale of each fp8 input; else norms write fp8
+  int int8_mode = 2;         ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
   cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small payloads over tensor ranks
   Seconds kernel{};                                                     ///< beyond each kernel's own time
   Seconds launch{};  ///< host, for each kernel of a pass with prompts; CUDA graphs hold all other passes

@@ -71,6 +71,8 @@ job::Job job_of(const Service& service, const Degrees& degrees) {
   if (job.precision == Precision::kFp8Block) {
     job.precision = Precision::kFp8;
     job.recipe.fp8 = model::Fp8Recipe::kBlockwise;
+  } else if (service.engine.dynamic_fp8) {
+    job.recipe.fp8 = model::Fp8Recipe::kTensorwise;
   }
   if (runs_unfused(service)) {  // FasterTransformer's softmax is one kernel (invokeMaskedSoftMax)
     job.attention = model::AttentionKind::kUnfused;

@@ -228,6 +228,14 @@ void assume_engine_products(const Service& service, std::vector<std::string>& as
                                       law->evidence.scaled_from, law->evidence.source));
 }
 
+/// Says that fp8 inputs have dynamic scales, where the engine's kernels look for them.
+void assume_dynamic_fp8(const Service& service, std::vector<std::string>& assumptions) {
+  if (service.engine.dynamic_fp8 && computes_in(service.precision, service.profile) == Precision::kFp8)
+    assumptions.emplace_back(
+        "fp8 inputs have dynamic scales: a kernel looks for the largest element before each product; a checkpoint with "
+        "scales of its own saves it (engine.fp8_activation_scheme static)");
+}
+
 /// Most expert ranks of the tables that the laws of whole layers were fitted on.
 constexpr int kMostExpertRanks = 8;
 
@@ -354,6 +362,7 @@ std::vector<std::string> assumptions_of(const Service& service) {
   assumptions.insert(assumptions.end(), service.engine.assumptions.begin(), service.engine.assumptions.end());
   assume_products_and_attention(service, assumptions);
   assume_engine_products(service, assumptions);
+  assume_dynamic_fp8(service, assumptions);
   assume_experts(service, assumptions);
   assume_all_reduces(service, assumptions);
   assume_decode(service, assumptions);

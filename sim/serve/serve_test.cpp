@@ -395,6 +395,26 @@ TEST(Serve, APassWithPromptsWaitsForTheHostToLaunchItsKernels) {
   EXPECT_EQ(time(prompts), hidden) << "hidden behind the device";
 }
 
+// With dynamic scales the outputs of both norms have casts of their own: 2 bytes looked through, 2 read, 1 written. The
+// inputs of the other two products have a cast anyway, and are looked through as well.
+TEST(Serve, DynamicScalesTakeKernelsOfTheirOwn) {
+  Service service = small_service();
+  service.precision = WeightPrecision::kFp8;
+  const auto casts = [&] {
+    model::LayerContext context = job_of(service, service.pool.degrees).layer_context();
+    double bytes = 0;
+    for (const auto& op : served_layer(model::decoder_layers(service.model, context)[0].ops, context, service.model,
+                                       service.pool.degrees))
+      if (const auto* const shape = std::get_if<MemoryBoundShape>(&op.work); shape != nullptr && op.name == "quantise")
+        bytes += shape->bytes.value();
+    return bytes / context.tokens();
+  };
+  const double fused = casts();
+  service.engine.dynamic_fp8 = true;
+  const double hidden = real(service.model.hidden);
+  EXPECT_NEAR(casts() - fused, 2 * 5 * hidden + 2 * (hidden + real(service.model.ffn_hidden)), 1e-9);
+}
+
 TEST(Serve, EveryStageLaunchesItsOwnKernels) {
   Service service = small_service();
   service.engine.pass = {};
