@@ -20,6 +20,7 @@
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
+#include "sim/io/import/launch/tuning/trl.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -42,7 +43,11 @@ Json with_deepspeed_file(const Document& document) {
 void read_trainer_document(const Document& document, Report& report) {
   Json arguments = with_deepspeed_file(document);
   const auto inside = deepspeed::take_deepspeed_object(arguments);
-  tuning::read_trainer(arguments, document.gpus, report, inside ? &*inside : nullptr);
+  const Json* const deepspeed = inside ? &*inside : nullptr;
+  if (tuning::is_document_of_trl(arguments))
+    tuning::read_arguments_of_trl(arguments, document.gpus, deepspeed, report);
+  else
+    tuning::read_trainer(arguments, document.gpus, report, deepspeed);
   if (!inside) tuning::ask_for_sharding_of_handbook(arguments, document.gpus, report);
 }
 

@@ -48,6 +48,20 @@ bool is_model_config(const Json& document) {
          document.contains("d_model") || document.contains("text_config");
 }
 
+// Returns the plugins of a file with nothing else: "training.moe.scattermoe". Source: foundation-model-stack/
+// fms-acceleration, plugins/framework/src/fms_acceleration/framework.py, which reads plugins by these three names.
+std::vector<std::string> plugins_of_acceleration(const Json& document) {
+  std::vector<std::string> plugins;
+  if (!document.is_object() || document.size() != 1 || !document.contains("plugins")) return plugins;
+  for (const auto& [part, kinds] : document.at("plugins").items()) {
+    if ((part != "training" && part != "peft") || !kinds.is_object()) return {};
+    for (const auto& [kind, names] : kinds.items())
+      for (const auto& [name, settings] : names.items())
+        plugins.push_back(printable(part + "." + kind + "." + name, 80));
+  }
+  return plugins;
+}
+
 void read_document(const Json& document, const std::string& text, const fs::path& path, const Launch& launch,
                    Report& report, Findings& findings) {
   if (read_known_document({document, text, path, launch.row, stated_gpus(launch), launch.variables}, report)) return;
@@ -59,6 +73,11 @@ void read_document(const Json& document, const std::string& text, const fs::path
                     "parameters",
                     printable(path.string(), 80)));
   }
+  if (const auto plugins = plugins_of_acceleration(document); !plugins.empty())
+    return complain(findings, path,
+                    fmt::format("it configures plugins of fms-acceleration ({}), and states no training; import the "
+                                "command that names it with --acceleration_framework_config_file",
+                                fmt::join(plugins, ", ")));
   const std::string primus = framework_of_primus(document);
   complain(
       findings, path,

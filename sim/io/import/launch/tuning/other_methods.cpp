@@ -141,4 +141,29 @@ void ask_for_method_in_name(const std::vector<std::string>& program, const std::
                            printable(file, 60)));
 }
 
+// LLaMA-Factory hands such a file to Megatron-Core where USE_MCA is set: src/llamafactory/train/mca/workflow.py;
+// alibaba/ROLL, mcore_adapter/src/mcore_adapter/training_args.py.
+void refuse_megatron(const Settings& settings, Report& report) {
+  const Names keys = {"tensor_model_parallel_size",
+                      "pipeline_model_parallel_size",
+                      "virtual_pipeline_model_parallel_size",
+                      "expert_model_parallel_size",
+                      "sequence_parallel",
+                      "use_distributed_optimizer",
+                      "overlap_grad_reduce",
+                      "overlap_param_gather",
+                      "moe_token_dispatcher_type",
+                      "moe_grouped_gemm",
+                      "moe_shared_expert_overlap",
+                      "recompute_granularity",
+                      "recompute_method",
+                      "recompute_num_layers",
+                      "bias_activation_fusion",
+                      "apply_rope_fusion"};
+  const bool factory = settings.has({"finetuning_type"});
+  if (const std::string key = factory ? settings.from(keys) : ""; !key.empty())
+    report.refuse(key,
+                  "LLaMA-Factory trains a file with keys of Megatron-Core through mcore_adapter, which is not read");
+}
+
 }  // namespace foretoken::io::launch::tuning

@@ -7,6 +7,7 @@
 
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/report.h"
+#include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::launch::tuning {
@@ -35,5 +36,8 @@ void refuse_other_methods(const std::vector<std::string>& program, Report& repor
 /// Asks how a program that is named after LoRA trains, where no flag tells of adapters.
 void ask_for_method_in_name(const std::vector<std::string>& program, const std::vector<Argument>& arguments,
                             Report& report);
+
+/// Refuses arguments of LLaMA-Factory that train through Megatron-Core.
+void refuse_megatron(const Settings& settings, Report& report);
 
 }  // namespace foretoken::io::launch::tuning

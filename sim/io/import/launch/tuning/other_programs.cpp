@@ -233,12 +233,7 @@ void take_name_of_qlora(const std::vector<std::string>& program, const Taken& ta
   taken.add_default("load-in-4bit", {"true"});
 }
 
-// TRL's own programs. Source: huggingface/trl, trl/trainer/model_config.py, lora_r of ModelConfig.
-bool is_of_trl(const std::vector<std::string>& program) {
-  return is_trl(program) || program.front().ends_with("examples/scripts/sft.py") ||
-         program.front().ends_with("trl/scripts/sft.py");
-}
-
+// Source: huggingface/trl, trl/trainer/model_config.py, lora_r of ModelConfig.
 void take_program_of_trl(const Taken& taken) {
   taken.origins.program = "TRL";
   if (is_on(taken.arguments, "use-peft")) taken.add_default("lora-r", {"16"});
@@ -320,7 +315,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (!program.empty()) take_chat_program(program, taken, report);
-  if (!program.empty() && is_of_trl(program)) take_program_of_trl(taken);
+  if (!program.empty() && is_program_of_trl(program)) take_program_of_trl(taken);
   if (!program.empty() && is_lmflow(program, arguments)) take_lmflow(taken);
   if (is_open_rlhf(program, arguments))
     take_open_rlhf(taken);

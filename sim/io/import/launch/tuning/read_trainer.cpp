@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/stage_names.h"
 #include "sim/io/import/launch/tuning/frozen_weights.h"
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
+#include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
@@ -33,7 +34,12 @@ constexpr KeyRule kTrainerKeys[] = {
     {"use_dora dora peft_use_dora lora_dora", kDora, true},
     {"layers_to_transform layers_pattern rank_pattern alpha_pattern lora_layers*", "adapters in some layers only",
      true},
+    {"acceleration_framework_config_file", "plugins of fms-acceleration, which change kernels, experts or weights",
+     true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
+    {"fp8", "products in fp8 of this tool are not modelled", true},
+    {"fp8_backend fp8_enable_fsdp_float8_all_gather", "it counts beside fp8 only"},
+    {"oft_*", "it counts for finetuning_type oft only; files with every argument hold it"},
     {"train_from_scratch", "it may count on other initial weights"},
     {"disable_dropout dropout", "dropout is small beside the products"},
     {"upcast_layernorm upcast_lmhead_output", "norms and the head run in the precision of the model"},
@@ -110,9 +116,9 @@ void refuse_other_stages(const Settings& settings, Report& report) {
     report.refuse("num_padding_at_beginning", "a reward model, not plain training");
   if (const std::string task = settings.text({"lora_task_type"}).value_or(""); !task.empty() && task != "CAUSAL_LM")
     report.refuse("lora_task_type " + printable(task, 40), "not a language model", "lora_task_type");
-  // TRL's plain losses of SFT.
+  // TRL's plain losses of SFT: trl/trainer/sft_config.py.
   const std::string loss = settings.text({"loss_type"}).value_or("");
-  if (loss == "nll" || loss == "dft") return;
+  if (loss == "nll" || loss == "dft" || loss == "chunked_nll") return;
   for (const char* key : {"beta", "loss_type", "pref_beta", "pref_loss", "reward_funcs", "num_generations"})
     if (settings.has({key}) && stage == "sft" && !settings.has({"finetuning_type"}))
       return report.refuse(key, "preferences or reinforcement (DPO, KTO, ORPO, GRPO), not plain training");
@@ -346,6 +352,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   report.framework = "Hugging Face Trainer";
   const Settings settings(document, report);
   refuse_other_stages(settings, report);
+  refuse_megatron(settings, report);
   map_model_of(settings, report);
   map_length(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");

@@ -23,7 +23,8 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
 /// Returns true for arguments of Hugging Face's Trainer, as LLaMA-Factory, TRL and the alignment handbook have them.
 [[nodiscard]] bool is_trainer(const Json& document);
 /// The defaults that count where the arguments state nothing. Nobody knows those of a program of the user's own.
-enum class Defaults : std::uint8_t { kTrainer, kUnknown };
+/// TRL's are in read_arguments_of_trl().
+enum class Defaults : std::uint8_t { kTrainer, kTrl, kUnknown };
 
 /// `deepspeed` is the configuration that the arguments name, where it is at hand.
 void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report,

@@ -215,7 +215,11 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   const bool open_count = !gpus && processes != nullptr && !whole_of(joined_values(*processes));
   if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
-  read_trainer(document, gpus, report, deepspeed ? &*deepspeed : nullptr, defaults);
+  const Json* const config = deepspeed ? &*deepspeed : nullptr;
+  if (defaults == Defaults::kTrl)
+    read_arguments_of_trl(std::move(document), gpus, config, report);
+  else
+    read_trainer(document, gpus, report, config, defaults);
   // Nobody knows what a missing file decides, whatever the defaults are.
   const auto open = [&](std::string_view key) {
     return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
@@ -279,7 +283,9 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   std::vector<OwnName> swift_names;
   if (is_swift(command)) swift_names = become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
-  const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
+  const bool of_trl = !launched.program.empty() && is_program_of_trl(launched.program);
+  const Defaults known = of_trl ? Defaults::kTrl : Defaults::kTrainer;
+  const Defaults defaults = origins.defaults_known ? known : Defaults::kUnknown;
   read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
   if (!stated) ask_for_open_counts(counts, report);
   ask_for_method_in_name(launched.program, arguments, report);
@@ -341,8 +347,9 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
     deepspeed = megatron::deepspeed_config_of(script, {{"deepspeed-config", named.front().values, ""}}, folder);
     if (!deepspeed) document["deepspeed"] = named.front().values.front();
   }
-  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, Defaults::kTrainer,
-                       report);
+  const bool of_trl = is_trl(command.words) || is_document_of_trl(document);
+  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus,
+                       of_trl ? Defaults::kTrl : Defaults::kTrainer, report);
 }
 
 }  // namespace foretoken::io::launch::tuning
