@@ -1,6 +1,9 @@
 // Makes a scenario of an axolotl recipe.
 //
 // Names and defaults: axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas/config.py and docs/config.qmd.
+#include <algorithm>
+#include <sstream>
+
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
@@ -15,19 +18,24 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
+constexpr const char* kDiffusion = "diffusion: tokens are masked, and attention looks both ways";
+
 /// Methods and kernels that change the answer.
 constexpr KeyRule kAxolotlKeys[] = {
     {"relora relora_*", "ReLoRA merges adapters and starts again during the run", true},
     {"unfrozen_parameters spectrum_* lisa_*", "only some layers train", true},
     {"rl dpo_* kto_* orpo_* trl.* grpo_* reward_model process_reward_model",
      "preferences or reinforcement, not plain training", true},
-    {"gptq* awq* quantization.* qat.*", "weights that are quantised in training", true},
+    {"gptq* awq* quantization.* qat.* nvfp4_*", "weights that are quantised in training", true},
+    {"lora_target_parameters", "adapters beside the stacked weights of experts", true},
+    {"tiled_mlp*", "an MLP in tiles, each of which is computed once more in the backward pass", true},
+    {"diffusion.*", kDiffusion, true},
     {"peft_layer_replication", "layers that are repeated", true},
     {"optim_target_modules", "an optimizer with other costs and memory", true},
     {"auto_find_batch_size", "the batch is searched for at the start", true},
     {"kd_* distill*", "distillation: a second model runs", true},
     {"use_kt* kt_*", "experts on the CPU", true},
-    {"tensor_parallel_size sequence_parallel_degree context_parallel_size expert_parallel_size "
+    {"tensor_parallel_size context_parallel_size sequence_parallel_degree expert_parallel_size "
      "dp_replicate_size "
      "heads_k_stride ring_attn_func",
      "it cuts the model in other ways", true},
@@ -36,11 +44,11 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"lora_modules_to_save* modules_to_save*", "weights that train whole beside the adapter", true},
     {"peft_layers_to_transform*", "adapters in some layers only", true},
     {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
-    {"liger_* plugins cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
+    {"liger_* cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation attention "
      "flash_attention "
      "flash_optimum scaling_softmax flex_attention flex_attn_* bettertransformer torch_dtype moe_kernels moe_kernel_* "
-     "moe_group_size moe_persistent_kernel",
+     "moe_group_size moe_persistent_kernel use_kernels use_scattermoe use_sonicmoe",
      "kernels are fused as the runtime has them"},
     {"sample_packing_* pad_to_sequence_len eval_sample_packing group_by_length multipack_* excess_length_strategy "
      "train_on_inputs sample_packing pretraining_sample_concatenation batch_flattening",
@@ -49,8 +57,35 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"fsdp_config.mixed_precision_policy fsdp_config.fsdp_mixed_precision_policy",
      "types of gathered weights and of the reduction that the section states for itself", true},
     {kFsdpKeysWithoutEffect},
+    {"jagged_restart_*"},  // the learning rate; beside ReLoRA relora is refused
     {"train_batch_size", "axolotl has no such key and leaves it out; micro_batch_size counts"},
     {kNoEffectKeys}};
+
+/// Classes behind `plugins`, parted by spaces: src/axolotl/integrations.
+constexpr KeyRule kPlugins[] = {
+    {"LigerPlugin CutCrossEntropyPlugin KernelsPlugin", "kernels are fused as the runtime has them"},
+    {"ExpertParallelPlugin", "expert_parallel_size decides about it"},
+    {"LMEvalPlugin SwanLabPlugin"},  // evaluation behind the training, and a log
+    {"KDPlugin", "distillation: a second model runs", true},
+    {"SpectrumPlugin", "only some layers train", true},
+    {"DiffusionPlugin", kDiffusion, true}};
+
+void sort_plugins(const Settings& settings, Report& report) {
+  std::istringstream listed(settings.text({"plugins"}).value_or(""));
+  for (std::string plugin; listed >> plugin;) {
+    const std::string name = printable(plugin.substr(plugin.rfind('.') + 1), 60);
+    const auto* const rule =
+        std::ranges::find_if(kPlugins, [&](const KeyRule& one) { return lists_key(one.keys, name); });
+    if (rule == std::end(kPlugins))
+      report.refuse("plugins " + name, "an unknown plugin may change the model and the training", "plugins");
+    else if (rule->refused)
+      report.refuse("plugins " + name, std::string(rule->because), "plugins");
+    else if (rule->because.empty())
+      report.ignore("plugins " + name, "");
+    else
+      report.approximate("plugins " + name, std::string(rule->because));
+  }
+}
 
 bool is_second_fsdp(const Settings& settings) {
   return settings.text({"fsdp_version", "fsdp_config.fsdp_version", "fsdp_config.version"}) == "2";
@@ -77,8 +112,11 @@ std::int64_t map_axolotl_degrees(const Settings& settings, Report& report) {
   const bool other = settings.has({"deepspeed"}) || settings.has({"adapter"}) || !settings.has({"fsdp_config"});
   if (other || !is_second_fsdp(settings)) return 1;
   std::int64_t replica = 1;
-  for (const auto& [name, key] : {std::pair("tensor_parallel_size", "parallelism.tensor"),
-                                  std::pair("context_parallel_size", "parallelism.context")}) {
+  // The older name counts where the newer one is not stated: utils/schemas/validation.py.
+  const bool old = settings.has({"sequence_parallel_degree"}) && !settings.has({"context_parallel_size"});
+  for (const auto& [name, key] :
+       {std::pair("tensor_parallel_size", "parallelism.tensor"),
+        std::pair(old ? "sequence_parallel_degree" : "context_parallel_size", "parallelism.context")}) {
     const auto degree = settings.whole({name});
     if (degree && (*degree < 1 || *degree > kMostCount / replica)) {
       report.refuse(name, "found " + std::to_string(*degree));
@@ -204,6 +242,7 @@ void read_axolotl(const Json& document, std::optional<std::int64_t> gpus, Report
   refuse_other_device(settings, report);
   map_axolotl_sharding(settings, deepspeed ? &*deepspeed : nullptr, report);
   map_axolotl_method(settings, report);
+  sort_plugins(settings, report);
   // bf16 is the type of the loaded weights, too: axolotl, utils/config/__init__.py. DeepSpeed, and FSDP beside
   // accelerate's mixed precision, keep weights of fp32.
   if (!deepspeed && !settings.has({"deepspeed"}) && report.whole("optimizer.zero_stage") == 0)

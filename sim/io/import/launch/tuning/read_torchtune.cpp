@@ -19,12 +19,12 @@ constexpr KeyRule kTorchtuneKeys[] = {
     {"model.encoder_trainable model.fusion_trainable model.decoder_trainable model.image_* tokenizer.image_*",
      "a multimodal model", true},
     {"quantizer.* fake_quant*", "QAT: fake quantisation in training", true},
-    {"ref_model.* ref_checkpointer.* reward_* policy_* value_* ppo_*", "a reference or reward model runs as well",
-     true},
+    {"ref_model.* ref_checkpointer.* reward_* policy_* value_* ppo_* grpo_*",
+     "a reference or reward model runs as well", true},
     {"teacher_model.* teacher_checkpointer.* kd_*", "distillation: a second model runs", true},
     {"tensor_parallel_dim context_parallel_dim tensor_parallel_plan.* data_parallel_replicate_dim",
      "it cuts the model in other ways", true},
-    {"custom_sharded_layers fsdp_* loss.* optimizer.fused enable_fp8_training",
+    {"custom_sharded_layers fsdp_* loss.* optimizer.fused enable_fp8_training compile.*",
      "kernels are fused as the runtime has them"},
     {"data_parallel_shard_dim", "weights are sharded over all data ranks"},
     {"ac_mode ac_option", "enable_activation_checkpointing decides about recomputation"},
@@ -100,13 +100,24 @@ void add_components(Json& recipe) {
     }
 }
 
+// Returns the recipe of the first "tune run" in the file or its comments: "tune run --nproc_per_node 4
+// lora_finetune_distributed --config ..."; empty for none. Words about other recipes in comments say nothing.
+std::string started_recipe(std::string_view text) {
+  constexpr std::string_view kStart = "tune run ";
+  const std::size_t at = text.find(kStart);
+  if (at == text.npos) return "";
+  const std::string_view rest = text.substr(at + kStart.size());
+  return std::string(rest.substr(0, std::min(rest.find("--config"), rest.find('\n'))));
+}
+
+// Names of recipes: recipes/{lora,full}_dpo_*.py, recipes/ppo_full_finetune_*.py, recipes/dev/grpo_*.py,
+// recipes/knowledge_distillation_*.py and recipes/qat_*.py. Without a recipe the keys decide.
 void refuse_other_recipes(const Settings& settings, std::string_view text, Report& report) {
+  const std::string recipe = started_recipe(text);
   for (const char* word : {"dpo", "ppo", "grpo", "knowledge_distillation"})
-    if (text.find(std::string("lora_") + word) != text.npos || text.find(std::string("full_") + word) != text.npos ||
-        text.find(std::string("run ") + word) != text.npos || text.find(std::string(word) + "_full") != text.npos)
+    if (recipe.find(word) != recipe.npos)
       return report.refuse(word, "not plain training: a reference, reward or teacher model runs as well");
-  if (text.find("qat_") != text.npos && settings.has({"quantizer"}))
-    report.refuse("QAT", "fake quantisation in training");
+  if (recipe.find("qat_") != recipe.npos) report.refuse("QAT", "fake quantisation in training");
   const std::string loss = settings.text({"loss._component_"}).value_or("");
   if (loss.find("DPO") != loss.npos || loss.find("RSO") != loss.npos)
     report.refuse("loss", "dpo: a reference model runs as well");
@@ -162,7 +173,8 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
              "enable_activation_checkpointing");
   if (settings.on({"enable_activation_offloading"}))
     map_offload("activations", "cpu", "enable_activation_offloading", report);
-  if (settings.on({"fsdp_cpu_offload"})) map_offload("parameters", "cpu", "fsdp_cpu_offload", report);
+  const Names kMoved = {"fsdp_cpu_offload", "fsdp.cpu_offload"};
+  if (settings.on(kMoved)) map_offload("parameters", "cpu", settings.from(kMoved), report);
   if (settings.on({"optimizer_in_bwd"}))
     report.approximate("optimizer_in_bwd", "all gradients are kept until the step's end");
   map_torchtune_optimizer(settings, report);
@@ -172,7 +184,9 @@ void map_torchtune_memory(const Settings& settings, bool single, Report& report)
   else
     map_sharding(single ? 0 : 3, single ? "a recipe of one device" : "FSDP shards weights, gradients and states",
                  report);
-  report.map("compile", settings.on({"compile"}), "compile");
+  // A mapping states parts: recipes/full_finetune_distributed.py, whose default of its `model` is true.
+  const bool parts = settings.has({"compile.model"});
+  report.map("compile", settings.on({parts ? "compile.model" : "compile"}), parts ? "compile.model" : "compile");
 }
 
 }  // namespace

@@ -410,5 +410,121 @@ TEST(Recipes, OfAxolotlMayNameKernelsOfExperts) {
   EXPECT_EQ(refused_lines(report), "");
 }
 
+// torchtune, recipes/lora_finetune_distributed.py: the comments of a recipe may speak of other recipes.
+TEST(TorchtuneRecipe, TheStartedRecipeTellsTheMethod) {
+  const auto refused = [](const std::string& comments) {
+    const std::string lora =
+        "{_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 8, "
+        "lora_attn_modules: [q_proj]}";
+    return refused_lines(read_torchtune_recipe(lora, "optimizer: {_component_: torch.optim.AdamW}\n" + comments));
+  };
+  const std::string start = "# tune run --nproc_per_node 2 ";
+  EXPECT_EQ(refused("# As lora_dpo_distributed and full_ppo; run grpo behind it, and qat_distributed."), "");
+  EXPECT_EQ(refused(start + "lora_finetune_distributed --config own_lora_dpo"), "");
+  EXPECT_THAT(refused(start + "lora_dpo_distributed --config a"), HasSubstr("dpo: not plain training"));
+  EXPECT_THAT(refused(start + "dev/grpo_full_finetune_distributed --config a"), HasSubstr("grpo: not plain"));
+  EXPECT_THAT(refused(start + "knowledge_distillation_distributed --config a"), HasSubstr("not plain training"));
+  EXPECT_THAT(refused(start + "qat_distributed --config a"), HasSubstr("QAT"));
+  EXPECT_THAT(refused("loss: {_component_: torchtune.rlhf.loss.DPOLoss}"), HasSubstr("a reference model"));
+}
+
+// recipes/full_finetune_distributed.py takes a switch, or a mapping whose `model` is true by default.
+TEST(TorchtuneRecipe, CompilingByParts) {
+  const auto read = [](const std::string& compile) {
+    return read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3_8b}",
+                                 "optimizer: {_component_: torch.optim.AdamW}\ncompile: " + compile);
+  };
+  for (const auto& [text, on] :
+       {std::pair("true", true), std::pair("false", false), std::pair("{model: false, loss: true}", false),
+        std::pair("{model: true, loss: true, optimizer_step: false, scale_grads: true}", true),
+        std::pair("{loss: true, optimizer_step: true}", true)}) {
+    EXPECT_EQ(read(text).at("compile"), Json(on)) << text;
+    EXPECT_EQ(refused_lines(read(text)), "") << text;
+  }
+}
+
+TEST(TorchtuneRecipe, ASectionOfFsdpMovesParameters) {
+  const auto read = [](const std::string& more) {
+    return read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3_8b}",
+                                 "optimizer: {_component_: torch.optim.AdamW}\n" + more);
+  };
+  EXPECT_EQ(read("fsdp: {cpu_offload: true}").at("offload"), read("fsdp_cpu_offload: true").at("offload"));
+  EXPECT_TRUE(read("fsdp: {cpu_offload: true}").has("offload"));
+  EXPECT_EQ(refused_lines(read("fsdp: {cpu_offload: false}")), "");
+}
+
+// axolotl, utils/schemas/validation.py.
+TEST(Recipes, OfAxolotlHaveAnOlderNameOfContextRanks) {
+  const std::string sharded =
+      "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\nring_attn_func: batch_ring\n";
+  const Report report = read_test_launch(axolotl_with(sharded + "sequence_parallel_degree: 4"), "a.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.whole("parallelism.context"), 4);
+  const Report both =
+      read_test_launch(axolotl_with(sharded + "sequence_parallel_degree: 4\ncontext_parallel_size: 2"), "a.yaml");
+  EXPECT_EQ(both.whole("parallelism.context"), 2);
+}
+
+// axolotl, src/axolotl/integrations.
+TEST(Recipes, OfAxolotlMayNamePlugins) {
+  const auto refused = [](const std::string& plugins) {
+    return refused_lines(read_test_launch(axolotl_with("plugins: [" + plugins + "]"), "a.yaml"));
+  };
+  EXPECT_EQ(refused("axolotl.integrations.liger.LigerPlugin, axolotl.integrations.kernels.KernelsPlugin, "
+                    "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin, "
+                    "axolotl.integrations.lm_eval.LMEvalPlugin"),
+            "");
+  EXPECT_EQ(refused("axolotl.integrations.kd.KDPlugin"), "plugins KDPlugin: distillation: a second model runs\n");
+  EXPECT_EQ(refused("axolotl.integrations.spectrum.SpectrumPlugin"),
+            "plugins SpectrumPlugin: only some layers train\n");
+  EXPECT_THAT(refused("axolotl.integrations.diffusion.DiffusionPlugin"),
+              HasSubstr("plugins DiffusionPlugin: diffusion"));
+  EXPECT_THAT(refused("my.own.OffloaderPlugin"), HasSubstr("plugins OffloaderPlugin: an unknown plugin"));
+}
+
+TEST(Recipes, OfAxolotlNameMethodsOfTheirOwn) {
+  const auto refused = [](const std::string& more) {
+    return refused_lines(read_test_launch(axolotl_with(more), "a.yaml"));
+  };
+  EXPECT_EQ(refused("use_kernels: true\nuse_sonicmoe: true\nuse_scattermoe: false\njagged_restart_steps: 100\n"
+                    "jagged_restart_warmup_steps: 5"),
+            "");
+  EXPECT_THAT(refused("tiled_mlp: true"), HasSubstr("tiled_mlp: an MLP in tiles"));
+  EXPECT_THAT(refused("nvfp4_merge_aware: true"), HasSubstr("nvfp4_merge_aware: weights that are quantised"));
+  EXPECT_THAT(refused("lora_target_parameters: [mlp.experts.down_proj]"),
+              HasSubstr("lora_target_parameters: adapters beside the stacked weights"));
+  EXPECT_THAT(refused("diffusion: {noise_schedule: linear}"), HasSubstr("diffusion.noise_schedule: diffusion"));
+}
+
+TEST(Recipes, OfLlamaFactoryNameMethodsOfTheirOwn) {
+  const auto refused = [](const std::string& more) {
+    return refused_lines(read_test_launch(factory_with(more), "f.yaml"));
+  };
+  EXPECT_EQ(refused("oft_block_size: 32\noft_target: all\nfp8: false\nfp8_backend: auto\n"
+                    "fp8_enable_fsdp_float8_all_gather: false"),
+            "")
+      << "a file with every argument";
+  EXPECT_EQ(refused("fp8: true\nfp8_backend: te\nfp8_enable_fsdp_float8_all_gather: true"),
+            "fp8: products in fp8 of this tool are not modelled\n");
+  const std::string megatron = refused(
+      "tensor_model_parallel_size: 1\nuse_distributed_optimizer: true\n"
+      "overlap_grad_reduce: true\nmoe_token_dispatcher_type: alltoall\n"
+      "recompute_granularity: full\npipeline_model_parallel_size: 2");
+  EXPECT_EQ(megatron,
+            "tensor_model_parallel_size: LLaMA-Factory trains a file with keys of Megatron-Core through "
+            "mcore_adapter, which is not read\n");
+}
+
+// foundation-model-stack/fms-acceleration, sample-configurations.
+TEST(Recipes, PluginsAloneAreNoTraining) {
+  Findings findings;
+  (void)read_launch_text(
+      "plugins:\n  training:\n    moe: {scattermoe: {ep_degree: 4}}\n    attention: {padding_free: {method: own}}\n",
+      "plugins.yaml", {}, findings);
+  EXPECT_THAT(lines_of(findings.complaints),
+              HasSubstr("it configures plugins of fms-acceleration (training.moe.scattermoe, "
+                        "training.attention.padding_free), and states no training"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
