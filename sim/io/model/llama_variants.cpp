@@ -31,8 +31,27 @@ void read_glm4(const Node& node, Transformer& model) {
   model.norm_places = NormPlaces::kBoth;
 }
 
+void refuse_prompts_of_chatglm(const Node& node) {
+  for (const char* key : {"pre_seq_len", "quantization_bit"})
+    if (node.has(key) && node.child(key).value() != 0)
+      node.complain(key, "expected 0: prompts and weights of few bits are training.method of a scenario");
+}
+
+// ChatGLM-6B of March 2023: GPT's layer with rotary positions in two dimensions. Its residual is the output of the norm
+// (modeling_chatglm.py, GLMBlock), which takes the kernels of the usual one. PretrainedConfig ties its head.
+void read_first_chatglm(const Node& node, Transformer& model) {
+  read_sizes(node, {"num_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
+  model.ffn_hidden = node.whole("inner_hidden_size", kWidth);
+  model.positions = Positions::kRotary;
+  model.activation = Activation::kGelu;
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  (void)node.boolean_or("position_encoding_2d", true);
+  refuse_prompts_of_chatglm(node);
+}
+
 // ChatGLM 2 and 3, GLM-4-9b in its own code, which also states num_hidden_layers
 void read_chatglm(const Node& node, Transformer& model) {
+  if (node.has("inner_hidden_size")) return read_first_chatglm(node, model);
   if (node.has("num_layers")) (void)name_of_size(node, "num_layers", "num_hidden_layers");
   read_sizes(node, {"num_layers", "hidden_size", "num_attention_heads", "padded_vocab_size"}, model);
   model.ffn_hidden = node.whole("ffn_hidden_size", kWidth);
@@ -47,9 +66,7 @@ void read_chatglm(const Node& node, Transformer& model) {
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
   require_switch(node, "post_layer_norm", true, "a decoder without a final norm is not supported");
-  for (const char* key : {"pre_seq_len", "quantization_bit"})
-    if (node.has(key) && node.child(key).value() != 0)
-      node.complain(key, "expected 0: prompts and weights of few bits are training.method of a scenario");
+  refuse_prompts_of_chatglm(node);
 }
 
 void read_seed_oss(const Node& node, Transformer& model) {
@@ -181,6 +198,8 @@ const KeyList& chatglm_keys() {
                                 "pre_seq_len",
                                 "quantization_bit",
                                 "vocab_size",
+                                "inner_hidden_size",
+                                "position_encoding_2d",
                                 "prefix_projection",
                                 "layernorm_epsilon",
                                 "rope_ratio",

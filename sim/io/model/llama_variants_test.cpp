@@ -33,6 +33,11 @@ constexpr PublishedConfig kVariantConfigs[] = {
          "post_layer_norm": true, "fp32_residual_connection": false, "original_rope": true, "seq_length": 8192,
          "layernorm_epsilon": 1e-05, "apply_query_key_layer_scaling": true, "tie_word_embeddings": false})",
      6'243'584'000},
+    {"zai-org/chatglm-6b: the first, without gates and with a tied head",
+     R"({"model_type": "chatglm", "num_layers": 28, "hidden_size": 4096, "num_attention_heads": 32,
+         "inner_hidden_size": 16384, "vocab_size": 150528, "max_sequence_length": 2048, "position_encoding_2d": true,
+         "layernorm_epsilon": 1e-05})",
+     28LL * (4LL * 4096 * 4096 + 4 * 4096 + 2LL * 4096 * 16384 + 16384 + 4096 + 4 * 4096) + 150528LL * 4096 + 2 * 4096},
     {"zai-org/glm-4-9b-chat: two names of its layers",
      R"({"model_type": "chatglm", "num_layers": 40, "num_hidden_layers": 40, "hidden_size": 4096,
          "num_attention_heads": 32, "multi_query_attention": true, "multi_query_group_num": 2, "kv_channels": 128,
@@ -142,6 +147,7 @@ struct WrongVariant {
 };
 constexpr WrongVariant kWrongVariants[] = {
     {"chatglm3", R"({"pre_seq_len": 128})", "/pre_seq_len: expected 0: prompts and weights of few bits"},
+    {"chatglm-6b", R"({"pre_seq_len": 128})", "/pre_seq_len: expected 0: prompts and weights of few bits"},
     {"chatglm3", R"({"post_layer_norm": false})", "/post_layer_norm: expected true"},
     {"chatglm3", R"({"ffn_hidden_size": null})", "/ffn_hidden_size: missing"},
     {"chatglm3", R"({"num_hidden_layers": 27})", "/num_hidden_layers: expected 28 as num_layers, found 27"},

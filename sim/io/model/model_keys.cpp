@@ -2,7 +2,8 @@
 //
 // Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
 // models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,qwen3,nemotron,phi3,gemma3,...}/configuration_*.py. Settings
-// of the run among them: aws-neuron/neuronx-distributed, examples/training/*/config.json.
+// of the run among them: aws-neuron/neuronx-distributed, examples/training/*/config.json; FlagAI-Open/FlagAI,
+// flagai/model/gpt2_model.py (initial weights of the output products).
 #include "sim/io/model/model_keys.h"
 
 #include <fmt/format.h>
@@ -128,6 +129,8 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "selective_checkpoint_enabled",
                                          "sequence_parallel_enabled",
                                          "use_flash_attention",
+                                         "use_flash_attn",
+                                         "use_scaled_init_for_output_weights",
                                          "use_bidirectional_attention"};
 
 /// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
@@ -176,6 +179,14 @@ constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
                                 {"ssm_state_size", kStateSpace},
                                 {"mamba_d_state", kStateSpace},
                                 {"hybrid_override_pattern", kStateSpace}};
+
+// A copy of a model's code with experts, and a config that has none of them: their other keys say nothing.
+bool states_no_experts(const Node& node) {
+  constexpr const char* kCounts[] = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
+  const auto stated = [&](const char* key) { return node.has(key); };
+  return std::ranges::any_of(kCounts, stated) &&
+         std::ranges::all_of(kCounts, [&](const char* key) { return !stated(key) || node.child(key).value() == 0; });
+}
 
 bool is_window_stated(const Node& node) { return node.has("sliding_window") || node.has("sliding_window_size"); }
 
@@ -251,8 +262,10 @@ void refuse_what_is_not_modelled(const Node& node, std::span<const std::string_v
   const auto is_read = [&](std::string_view key) {
     return std::find(read_keys.begin(), read_keys.end(), key) != read_keys.end();
   };
+  const bool dense = states_no_experts(node);
   for (const Refused& refused : kRefused) {
     const Node member = node.child(refused.key);
+    if (dense && refused.what == kExperts) continue;
     if (!is_read(refused.key) && !is_off(member.value())) member.complain(refused.what);
   }
   if (!is_read("layer_types")) refuse_hybrid_layers(node);

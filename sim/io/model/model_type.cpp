@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,14 +51,44 @@ std::string_view type_of_class(std::string_view name) {
   return {};
 }
 
+bool has_all(const Node& node, std::initializer_list<const char*> keys) {
+  return std::ranges::all_of(keys, [&](const char* key) { return node.value().contains(key); });
+}
+
+bool has_any(const Node& node, std::initializer_list<const char*> keys) {
+  return std::ranges::any_of(keys, [&](const char* key) { return node.value().contains(key); });
+}
+
 // configuration_llama.py writes these keys together. Families that were made of llama add keys, which are refused as
 // unknown.
 bool has_keys_of_llama(const Node& node) {
-  constexpr const char* kWritten[] = {"attention_bias",      "mlp_bias",     "pretraining_tp", "rms_norm_eps",
-                                      "num_key_value_heads", "rope_theta",   "hidden_size",    "intermediate_size",
-                                      "num_attention_heads", "rope_scaling", "vocab_size",     "num_hidden_layers"};
   return node.child("hidden_act").value() == "silu" &&
-         std::ranges::all_of(kWritten, [&](const char* key) { return node.value().contains(key); });
+         has_all(node, {"attention_bias", "mlp_bias", "pretraining_tp", "rms_norm_eps", "num_key_value_heads",
+                        "rope_theta", "hidden_size", "intermediate_size", "num_attention_heads", "rope_scaling",
+                        "vocab_size", "num_hidden_layers"});
+}
+
+// pytorch-transformers of 2019 writes these. OpenAI's first GPT adds afn, CTRL dff, and GPT-J and CodeGen rotary_dim.
+bool has_keys_of_gpt2(const Node& node) {
+  return has_all(node, {"n_layer", "n_embd", "n_head", "n_ctx", "n_positions", "vocab_size"}) &&
+         !has_any(node, {"afn", "dff", "rotary", "rotary_dim"});
+}
+
+// google-research/bert, modeling.py (BertConfig). RoBERTa has one type of tokens and two more positions, which no token
+// uses (configuration_roberta.py). ALBERT and ELECTRA add keys, which are refused as unknown.
+std::string_view type_by_keys_of_bert(const Node& node) {
+  const bool bert = has_all(
+      node, {"attention_probs_dropout_prob", "hidden_dropout_prob", "hidden_size", "intermediate_size",
+             "max_position_embeddings", "num_attention_heads", "num_hidden_layers", "type_vocab_size", "vocab_size"});
+  if (!bert) return {};
+  const bool more = node.child("max_position_embeddings").value() == 514;
+  return more && node.child("type_vocab_size").value() == 1 ? "roberta" : "bert";
+}
+
+std::string_view type_by_keys(const Node& node) {
+  if (has_keys_of_llama(node)) return "llama";
+  if (has_keys_of_gpt2(node)) return "gpt2";
+  return type_by_keys_of_bert(node);
 }
 
 std::string_view type_by_classes(const Node& node) {
@@ -71,7 +102,7 @@ std::string_view type_by_classes(const Node& node) {
 std::optional<nlohmann::json> with_model_type(const Node& node) {
   if (!node.value().is_object() || node.has(kTypeKey)) return std::nullopt;
   const bool classless = !node.has(kClasses);
-  const std::string_view type = classless ? (has_keys_of_llama(node) ? "llama" : "") : type_by_classes(node);
+  const std::string_view type = classless ? type_by_keys(node) : type_by_classes(node);
   if (type.empty()) return std::nullopt;
   node.findings().notes.assumptions.push_back(
       fmt::format("model_type is {}, {}", in_quotes(type),

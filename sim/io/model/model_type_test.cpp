@@ -68,6 +68,31 @@ TEST(ModelType, TheKeysOfLlamaNameIt) {
             std::string::npos);
 }
 
+TEST(ModelType, TheKeysOfGpt2NameIt) {
+  const std::string keys = R"({"n_layer": 2, "n_embd": 64, "n_head": 4, "n_ctx": 128, "n_positions": 128,
+                               "vocab_size": 1000, "layer_norm_epsilon": 1e-05)";
+  EXPECT_EQ(type_of(keys + "}").type, "gpt2");
+  EXPECT_EQ(complaints_of(keys + "}", [](const Node& root) { EXPECT_EQ(read_model(root, "m").hidden, 64); }), "");
+  for (const char* other : {R"(, "afn": "gelu"})", R"(, "rotary_dim": 16})", R"(, "dff": 256})"})
+    EXPECT_EQ(type_of(keys + other).type, "") << other;
+}
+
+TEST(ModelType, TheKeysOfBertNameIt) {
+  const auto with = [](const std::string& rest) {
+    return R"({"attention_probs_dropout_prob": 0.1, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+               "hidden_size": 64, "initializer_range": 0.02, "intermediate_size": 256, "num_attention_heads": 4,
+               "num_hidden_layers": 2, "vocab_size": 1000, )" +
+           rest;
+  };
+  EXPECT_EQ(type_of(with(R"("max_position_embeddings": 512, "type_vocab_size": 2})")).type, "bert");
+  EXPECT_EQ(type_of(with(R"("max_position_embeddings": 514, "type_vocab_size": 1})")).type, "roberta");
+  EXPECT_EQ(type_of(with(R"("max_position_embeddings": 512})")).type, "");
+  const auto albert = with(R"("max_position_embeddings": 512, "type_vocab_size": 2, "num_hidden_groups": 1,
+                              "embedding_size": 128})");
+  EXPECT_NE(complaints_of(albert, [](const Node& root) { (void)read_model(root, "m"); }).find("unknown key"),
+            std::string::npos);
+}
+
 TEST(ModelType, IsAskedForWhereNothingNamesIt) {
   for (const char* config : {R"({"hidden_size": 64, "num_hidden_layers": 2})", R"({"architectures": []})",
                              R"({"architectures": ["PerceptronForCausalLM"]})", R"({"architectures": [8]})"})

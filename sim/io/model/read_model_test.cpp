@@ -109,6 +109,19 @@ TEST(ReadModel, AConfigIsCalledByItsFolder) {
   EXPECT_EQ(read_model(Node(value, source, findings), "config").name, "org/name");
 }
 
+TEST(ReadModel, NoExpertsAreNoReasonToRefuse) {
+  const auto wrong = [](const std::string& more) {
+    return complaints_of(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
+                             "intermediate_size": 128, "vocab_size": 1000, "num_experts_per_tok": 2)" +
+                             more + "}",
+                         [](const Node& root) { EXPECT_FALSE(read_model(root, "m").experts.has_value()); });
+  };
+  EXPECT_EQ(wrong(R"(, "num_local_experts": 0, "use_flash_attn": true, "use_scaled_init_for_output_weights": true)"),
+            "");
+  EXPECT_NE(wrong("").find("/num_experts_per_tok"), std::string::npos);
+  EXPECT_NE(wrong(R"(, "num_local_experts": 8)").find("/num_local_experts"), std::string::npos);
+}
+
 struct WrongModel {
   const char* name;
   const char* patch;  ///< merged over the Llama-3-8B fixture

@@ -184,7 +184,9 @@ void map_adapter(const Adapter& adapter, Report& report) {
                   adapter.from);
   const bool of_8_bits = adapter.base_bits == 8 && adapter.base_format.empty();
   const std::string& targets_from = adapter.targets_from.empty() ? adapter.from : adapter.targets_from;
-  Json targets = adapter_products(adapter.targets, targets_from, report);
+  const bool of_transformers = adapter.runtime == "huggingface-trainer";
+  Json targets = adapter_products(adapter.targets, targets_from, report,
+                                  of_transformers ? Modules::kOfTransformers : Modules::kOwn);
   report.map("training.method", narrow ? "qlora" : of_8_bits ? "lora-int8" : "lora", adapter.from);
   if (adapter.rank)
     report.map("training.rank", *adapter.rank, adapter.rank_from.empty() ? adapter.from : adapter.rank_from);

@@ -271,7 +271,7 @@ Json products_of_expression(const std::string& text, const std::string& from, Re
 
 }  // namespace
 
-Json adapter_products(const std::string& text, const std::string& from, Report& report) {
+Json adapter_products(const std::string& text, const std::string& from, Report& report, Modules modules_of) {
   if (is_expression(text)) return products_of_expression(text, from, report);
   const std::string plain = lower_case(text);
   NameList all;
@@ -284,18 +284,30 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
     begins.push_back(begin);
   }
   Json targets = Json::array();
-  const NameList& modules = family_of(report).modules;
+  const LayerNames& family = family_of(report);
+  const NameList& modules = family.modules;
+  // Models of the first family may have any names.
+  const bool knows_all = modules_of == Modules::kOfTransformers && !family.words.empty();
+  bool left_out = false;
   const Neighbours in_list = neighbours_in(all), in_family = neighbours_in(modules);
   for (std::size_t one = 0; one < all.size(); ++one) {
     // A family that has the name knows its product, whatever the list holds beside it.
     const bool of_family = std::ranges::any_of(
         modules, [&](std::string_view module) { return lower_case(last_name(module)) == last_name(all[one]); });
     const NameList products = products_of_path(all[one], of_family ? in_family : in_list);
-    if (products.empty())
-      report.refuse("targets " + printable(text.substr(begins[one], all[one].size()), 40),
-                    "no adapter is modelled beside this product", from);
-    add_products(products, targets);
+    const bool is_list = std::ranges::find(kTargetLists, all[one], &NamePair::first) != std::end(kTargetLists);
+    const std::string setting = "targets " + printable(text.substr(begins[one], all[one].size()), 40);
+    if (products.empty()) {
+      report.refuse(setting, "no adapter is modelled beside this product", from);
+    } else if (knows_all && !of_family && !is_list) {
+      report.approximate(setting, "the layers of this family have no product of that name, and PEFT leaves it out");
+      left_out = true;
+    } else {
+      add_products(products, targets);
+    }
   }
+  if (left_out && targets.empty())
+    report.refuse("targets", "the layers of this family have none of these products; PEFT stops there", from);
   return targets;
 }
 

@@ -1,15 +1,21 @@
 // The products beside which LoRA stands, by the names that families of models give them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "sim/io/import/launch/report.h"
 
 namespace foretoken::io::launch {
 
+/// The modules that names are compared with: those of Hugging Face's models, or of the program's own.
+enum class Modules : std::uint8_t { kOfTransformers, kOwn };
+
 /// Returns the products of a text as a scenario states them: a list parted by spaces or commas, "all", or one regular
 /// expression of PEFT, which is matched against the names of the layers' modules. Refuses products beside which no
-/// adapter is modelled, and expressions that cannot be matched.
-[[nodiscard]] Json adapter_products(const std::string& text, const std::string& from, Report& report);
+/// adapter is modelled, and expressions that cannot be matched. Leaves out names that no module of a known family has,
+/// as PEFT does.
+[[nodiscard]] Json adapter_products(const std::string& text, const std::string& from, Report& report,
+                                    Modules modules_of = Modules::kOfTransformers);
 
 }  // namespace foretoken::io::launch

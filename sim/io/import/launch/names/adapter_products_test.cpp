@@ -64,6 +64,26 @@ TEST(AdapterProducts, OthersAreRefusedByName) {
   EXPECT_THAT(refused_lines(report), HasSubstr("targets vision.q_proj"));
 }
 
+// peft/tuners/tuners_utils.py, inject_adapter: a name that fits no module is no error beside one that does.
+TEST(AdapterProducts, NamesThatTheFamilyLacksAreLeftOut) {
+  const auto products = [](const char* text, Report& report, Modules modules) {
+    report.unknown_model = "EleutherAI/gpt-j-6b";
+    return adapter_products(text, "lora_target_modules", report, modules);
+  };
+  constexpr const char* kOfLlama = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj";
+  Report report;
+  EXPECT_EQ(products(kOfLlama, report, Modules::kOfTransformers), (Json{"q_proj", "k_proj", "v_proj"}));
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("targets o_proj"));
+  EXPECT_EQ(products("all-linear", report, Modules::kOfTransformers), Json::array({"all-linear"}));
+  EXPECT_EQ(products("q_proj,out_proj,fc_in,fc_out", report, Modules::kOfTransformers),
+            (Json{"q_proj", "o_proj", "linear_fc1", "down_proj"}));
+  EXPECT_EQ(products("o_proj", report, Modules::kOwn), Json::array({"o_proj"})) << "a program's own names";
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(products("gate_proj", report, Modules::kOfTransformers), Json::array());
+  EXPECT_THAT(refused_lines(report), HasSubstr("none of these products"));
+}
+
 TEST(AdapterProducts, ARegularExpressionSelectsModulesOfLayers) {
   const ProductsCase cases[] = {
       {"classes and groups",
