@@ -46,11 +46,20 @@ io::launch::Launch launch_of(const Options& options) {
   return launch;
 }
 
+// A GPU may have no laws of the kernel that the runtime has by default: sim/job/rules/software.cpp.
+void note_attention(const job::Job& job, io::launch::Report& report) {
+  const job::AttentionChoice usual = job.runtime.default_attention;
+  if (report.has("attention") || job.attention != usual.kind || job.flash_kernel == usual.kernel) return;
+  report.assume("attention", std::string(model::name_of(job.attention, job.flash_kernel)),
+                fmt::format("the GPU has no laws of the runtime's {}, and PyTorch takes another kernel there",
+                            model::name_of(usual.kind, usual.kernel)));
+}
+
 // Checks the scenario by reading it. Rules that it breaks are refused like a flag.
 void check(io::launch::Report& report) {
   if (!report.asked.empty() || report.unread) return;
   try {
-    (void)io::read_scenario_text(report.scenario.dump(), kAsker);
+    note_attention(io::read_scenario_text(report.scenario.dump(), kAsker).job, report);
   } catch (const ConfigError& error) {
     for (const Complaint& complaint : error.complaints())
       report.refuse(complaint.pointer.empty() ? "the scenario" : complaint.pointer, complaint.message);

@@ -123,6 +123,21 @@ TEST(Import, VariablesArgumentsAndFlagsComeFromTheCommandLine) {
   EXPECT_EQ(json::parse(flags.out).at("scenario").at("batch").at("global"), 8);
 }
 
+// pytorch/torchtitan, torchtitan/models/attention.py: cuDNN's kernel comes first on Blackwell.
+TEST(Import, AttentionIsThatOfTheGpuWhereTheFileStatesNone) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.toml");
+  std::ofstream(file) << "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+                         "seq_len = 4096\n[activation_checkpoint]\nmode = \"full\"\n";
+  const auto attention = [&](const char* cluster) {
+    const Ran ran = run_foretoken({"import", file, "--gpus", "8", "--cluster", cluster, "--json"});
+    EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
+    return json::parse(ran.out).at("scenario").value("attention", "the runtime's");
+  };
+  EXPECT_EQ(attention("dgx-b200-ndr"), "flash");
+  EXPECT_EQ(attention("dgx-h100-ndr"), "the runtime's");
+}
+
 TEST(Import, FlagsBehindAScriptWinOrAreItsOwn) {
   const TemporaryFolder folder;
   const std::string

@@ -90,6 +90,16 @@ TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
                         "\"flash\" or \"unfused\", found \"flash-2\""));
 }
 
+TEST(ReadScenario, AGpuWithoutLawsOfTheRuntimesKernelTakesAnother) {
+  const auto [blackwell, notes] = made(kLeast, {"runtime=torchtitan", "cluster=dgx-b200-ndr"});
+  EXPECT_EQ(blackwell.flash_kernel, FlashKernel::kFastest);
+  EXPECT_THAT(
+      notes.assumptions,
+      Contains(HasSubstr("attention flash in the place of the runtime's flash-2: profile \"b200-sxm-180gb\" has "
+                         "no laws of FlashAttention-2")));
+  EXPECT_EQ(made(kLeast, {"runtime=torchtitan", "cluster=dgx-h100-ndr"}).job.flash_kernel, FlashKernel::kFlash2);
+}
+
 TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   const auto [scenario, notes] = read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
   EXPECT_EQ(scenario.name, "gpt3-175b on 1024 A100");

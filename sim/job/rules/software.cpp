@@ -74,6 +74,28 @@ void settle_price(Draft& draft) {
       fmt::format("price {} {} per GPU hour: from cluster {}", *run->price_per_gpu_hour, run->currency, cluster.name));
 }
 
+// Returns the first profile without laws of FlashAttention-2.
+const cost::Profile* without_flash2(const Question& question) {
+  for (const AskedPool& pool : question.pools)
+    if (pool.profile.attention.flash2.empty()) return &pool.profile;
+  return question.pools.empty() && question.profile.attention.flash2.empty() ? &question.profile : nullptr;
+}
+
+// PyTorch prefers cuDNN's kernel on Blackwell, and has no FlashAttention-2 before Ampere: pytorch/pytorch,
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_prefer_cudnn_attention and
+// check_flash_attention_hardware_ support; pytorch/torchtitan, torchtitan/models/attention.py, _init_backend.
+AttentionChoice usual_attention(Draft& draft) {
+  const AttentionChoice usual = draft.question.runtime.default_attention;
+  const bool older = usual.kind == model::AttentionKind::kFlash && usual.kernel != FlashKernel::kFastest;
+  const cost::Profile* const without = older ? without_flash2(draft.question) : nullptr;
+  if (draft.question.attention || without == nullptr || !draft.sound.profile) return usual;
+  draft.notes.assumptions.push_back(
+      fmt::format("attention flash in the place of the runtime's {}: profile {} has no laws of FlashAttention-2, and "
+                  "PyTorch takes another kernel on this GPU",
+                  model::name_of(usual.kind, usual.kernel), in_quotes(without->name)));
+  return {.kind = model::AttentionKind::kFlash};
+}
+
 // Fused kernels do not add relative positions to scores.
 AttentionChoice attention_of(Draft& draft) {
   const Question& question = draft.question;
@@ -86,7 +108,7 @@ AttentionChoice attention_of(Draft& draft) {
   }
   const auto& halves = question.model.encoder_decoder;
   if (question.attention || !halves || !halves->relative() || usual.kind == model::AttentionKind::kUnfused)
-    return question.attention.value_or(usual);
+    return question.attention ? *question.attention : usual_attention(draft);
   draft.notes.assumptions.push_back(
       "attention unfused: fused kernels do not read the relative positions that the model adds to its scores");
   return {.kind = model::AttentionKind::kUnfused};
