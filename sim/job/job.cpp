@@ -115,6 +115,7 @@ model::LayerContext Job::layer_context() const {
           .reads_any_layout = cluster.gpu.architecture == "blackwell",
           .fusions = fusions_of(*this),
           .autocast = autocasts(*this),
+          .compiled = compile || runtime.compiled_cross_entropy,
           .pads_vocabulary = runtime.pads_vocabulary,
           .fused_accumulation = runtime.fused_accumulation,
           .fp32_main_gradients = recipe.gradient_bytes > 2,

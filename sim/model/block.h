@@ -150,6 +150,8 @@ struct Op {
   IdList<TensorId> reads{}, writes{};
   IdList<TensorId> saves{};                  ///< the tensors that its backward pass needs
   SelectiveModules repeated_by = kNoModule;  ///< modules whose recomputation repeats it
+  bool kept_by_op = false;                   ///< recomputation by op keeps what it writes
+  bool between_parts = false;                ///< it runs between the parts of a layer that PyTorch's compiler makes
   double working_bytes = 0;                  ///< gradients that are alive while its backward pass runs
 };
 

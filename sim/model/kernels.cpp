@@ -82,12 +82,13 @@ struct Backward {
   }
 };
 
-// Recomputation by op repeats a part of each product, and everything that is neither fused attention nor a collective.
-// The products of experts are repeated whole.
+// Recomputation by op repeats a part of each product, and everything that is neither fused attention nor a collective,
+// unless the op says that its output is kept. The products of experts are repeated whole.
 void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContext& context) {
   const LayerContext own = block.own(context);
   const Cut cut(own);
   for (const Op& op : block.ops) {
+    if (op.kept_by_op) continue;
     if (const auto* product = std::get_if<Product>(&op.work)) {
       Weight part = block[*op.weights.begin()];
       part.rows = static_cast<std::int64_t>(std::llround(real(part.rows) * product->repeated_share));

@@ -73,6 +73,7 @@ struct LayerContext {
   /// PyTorch's autocast over fp32 weights: the residual stream and norms stay in fp32, and every product casts its
   /// weight and its input.
   bool autocast = false;
+  bool compiled = false;        ///< PyTorch's compiler runs the layers
   bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it unpadded
   /// The weight-gradient GEMM adds to the main gradient itself. No separate kernel does.
   bool fused_accumulation = true;

@@ -81,14 +81,6 @@ void check_hidden_exchanges(Draft& draft) {
 std::optional<std::string> why_not_recomputed(const Job& job, bool model::SelectiveModules::*module) {
   using Modules = model::SelectiveModules;
   const model::Transformer& model = job.model;
-  // torchtitan's list of ops is modelled for attention over all heads. The compiler takes a layer with experts apart,
-  // and its parts keep all that they bring (torchtitan/models/llama4/infra/parallelize.py@05a6cb3, apply_compile).
-  if (module == &Modules::by_op && model.latent)
-    return fmt::format("it holds for attention over all heads, and model {} has latent attention",
-                       in_quotes(model.name));
-  if (module == &Modules::by_op && model.experts && (job.compile || job.runtime.compiled_cross_entropy))
-    return fmt::format("model {} has experts, and what compiled parts of its layers keep is not modelled",
-                       in_quotes(model.name));
   if (module == &Modules::latent_up && !model.latent)
     return fmt::format("model {} has no latent attention", in_quotes(model.name));
   if (module == &Modules::mlp && !has_mlp(model))

@@ -185,12 +185,15 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
 TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
                         TensorId attended) {
   TensorId read = attended;
-  const TensorId output =
-      block.add(Tensor{.name = "projection output", .bytes = cut.residual_bytes(real(model.hidden))});
+  // Of the matrices of attention it is the fourth, or with narrow queries the fifth.
+  const bool kept = model.latent && model.latent->query_rank > 0;
+  const TensorId output = block.add(Tensor{.name = "projection output",
+                                           .bytes = cut.residual_bytes(real(model.hidden)),
+                                           .kept_by = {.core_attention = false, .by_op = kept}});
   Op op{.name = "projection",
         .role = OpRole::kLinear,
         .work = Product{model.parallel_residual ? ProductKind::kRowUnsummed : ProductKind::kRow,
-                        "projection input gradient", "projection weight gradient", 1},
+                        "projection input gradient", "projection weight gradient", kept ? 0.0 : 1.0},
         .weights = {block.add(Weight{.name = "projection",
                                      .kind = WeightKind::kMatrix,
                                      .rows = model.hidden,

@@ -73,6 +73,24 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
   return norm_sum(kNorm2, output, kNoModule);
 }
 
+namespace {
+
+// The compiler takes a layer with experts apart. Recomputation by op keeps all that its parts bring, the products of
+// experts included, and repeats what runs between them: pytorch/torchtitan, torchtitan/models/llama4/infra/
+// parallelize.py, apply_compile, and inductor_compiled_code of _op_sac_save_list.
+void keep_compiled_parts(BlockOps& block) {
+  std::vector<bool> repeated(block.tensors.size(), false);
+  for (Op& op : block.ops) {
+    op.kept_by_op = !op.between_parts;
+    for (const TensorId id : op.writes)
+      if (op.between_parts) repeated[id.index()] = true;
+  }
+  for (std::size_t tensor = 0; tensor < repeated.size(); ++tensor)
+    if (!repeated[tensor]) block.tensors[tensor].dropped_by.by_op = false;
+}
+
+}  // namespace
+
 BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind) {
   if (kind.half != Half::kNone) return half_layer(model, context, kind);
   const Cut cut(context);
@@ -84,6 +102,7 @@ BlockOps decoder_layer(const Transformer& model, const LayerContext& context, co
   block.input = block.add(Tensor{.name = "layer input", .bytes = cut.stream_bytes(real(model.hidden))});
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
   (void)add_layer(block, model, cut, kind, block.input);
+  if (context.compiled && kind.experts) keep_compiled_parts(block);
   return tuned_layer(std::move(block), model, context);
 }
 

@@ -154,8 +154,7 @@ Shared shared_experts(const Mixture& mix, TensorId input) {
   const double width = real(mix.experts.shared_width) / mix.cut.context.tensor, rows = mix.cut.tokens;
   const Between between = add_between(mix, "shared fc1 output", "shared fc2 input", rows, width, kByShared);
   const TensorId output = mix.block.add(Tensor{.name = "shared output", .bytes = mix.cut.residual_bytes(mix.hidden())});
-  const bool gated = mix.model.gated();
-  // Recomputation by op repeats every second matrix: of gate, up and down the second, as in a dense layer.
+  const RepeatedShares repeated_by_op = repeated_shares(mix.model);  // the router's product does not count
   const auto op = [&](const ProductNames& names, ProductKind kind, double repeated, TensorId from, TensorId to) {
     return Op{.name = names.forward,
               .role = OpRole::kLinear,
@@ -166,9 +165,9 @@ Shared shared_experts(const Mixture& mix, TensorId input) {
               .repeated_by = kSharedMlp};
   };
   return {.first = op({"shared fc1", "shared fc1 input gradient", "shared fc1 weight gradient"}, ProductKind::kColumn,
-                      gated ? 0.5 : 0.0, input, between.first),
+                      repeated_by_op.first, input, between.first),
           .second = op({"shared fc2", "shared fc2 input gradient", "shared fc2 weight gradient"}, ProductKind::kRow,
-                       gated ? 0.0 : 1.0, between.second, output),
+                       repeated_by_op.second, between.second, output),
           .first_weight = {.name = "shared fc1",
                            .kind = WeightKind::kMatrix,
                            .rows = (mix.model.mlp_matrices() - 1) * mix.experts.shared_width,

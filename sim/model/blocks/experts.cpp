@@ -71,6 +71,7 @@ void add_copy(const Mixture& mix, std::string_view name, std::string_view backwa
                    .reads = {from},
                    .writes = {to},
                    .repeated_by = kMixture,
+                   .between_parts = true,
                    .working_bytes = bytes});
 }
 

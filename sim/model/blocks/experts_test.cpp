@@ -359,5 +359,63 @@ TEST(Experts, RecomputationByOpRepeatsTheirProductsAndKeepsTheirExchanges) {
       0);
 }
 
+// What recomputation by op saves in a layer of experts that is not compiled, beside attention: the rows of each expert,
+// what stands between its products, the choice of experts and the outputs of both norms.
+constexpr double kDroppedBesideAttention = 2 * kS * kK * (kH + 3 * kF) + 5 * kS * kE + 2 * 2 * kS * kH;
+
+double dropped_by_op(const BlockOps& block) {
+  return (saved_bytes(block, RecomputeGranularity::kNone) -
+          saved_bytes(block, RecomputeGranularity::kSelective, {.core_attention = false, .by_op = true}))
+      .value();
+}
+
+// The compiler takes the layer apart. Copies of tokens run between its parts.
+TEST(Experts, RecomputationByOpKeepsAllThatCompiledPartsBring) {
+  constexpr SelectiveModules kByOp{.core_attention = false, .by_op = true};
+  LayerContext alone = cut_by(1, 1), spread = cut_by(8, 1);
+  alone.compiled = spread.compiled = true;
+  const BlockOps block = layer(with_experts(), alone), shared_out = layer(with_experts(), spread);
+  const OpList repeated = recomputed_kernels(block, alone, RecomputeGranularity::kSelective, kByOp);
+  EXPECT_EQ(product_work(repeated), 0);
+  EXPECT_EQ(product_flop(block, kS, kByOp), 0);
+  EXPECT_FALSE(repeated.empty());
+  for (const LayerOp& op : repeated) EXPECT_EQ(op.role, OpRole::kRouting) << op.name;
+  const double sorted = 2 * kS * kK * kH, exchanged = 2 * sorted;
+  EXPECT_NEAR(dropped_by_op(block), sorted, 1);
+  EXPECT_NEAR(dropped_by_op(shared_out), sorted - exchanged, 1);
+  const BlockOps dense = decoder_layer(with_experts(), alone, {.experts = false});
+  EXPECT_GT(product_flop(dense, kS, kByOp), 0) << "a layer without experts is compiled as a whole";
+}
+
+// With narrow queries the second and fourth of five matrices are the products up, without them the second and fourth of
+// four are the product down and the projection.
+TEST(LatentAttention, RecomputationByOpRepeatsEverySecondMatrix) {
+  constexpr SelectiveModules kByOp{.core_attention = false, .by_op = true};
+  constexpr double kHeads = 16, kQuery = 192, kValue = 128, kNope = 128, kRope = 64, kNarrow = 768, kNarrowKeys = 512;
+  const LayerContext context = cut_by(1, 1);
+  const double mixture = 3 * kS * kK * kH * kF + kS * kH * kE;
+  const auto repeated = [&](const BlockOps& block) {
+    return product_work(recomputed_kernels(block, context, RecomputeGranularity::kSelective, kByOp));
+  };
+  const BlockOps narrow = layer(with_latents(), context);
+  const double up = kS * kHeads * (kNarrow * kQuery + kNarrowKeys * (kNope + kValue));
+  EXPECT_DOUBLE_EQ(repeated(narrow), mixture + up);
+  EXPECT_DOUBLE_EQ(product_flop(narrow, kS, kByOp), 2 * (mixture + up));
+  const double heads = 2 * kS * kHeads * (kQuery + kQuery + kValue), normed = 2 * kS * (kNarrow + kNarrowKeys);
+  EXPECT_NEAR(dropped_by_op(narrow), kDroppedBesideAttention + heads + normed - 2 * kS * kH, 1) << "keeps the output";
+
+  Transformer wide = with_latents();
+  wide.latent->query_rank = 0;
+  const BlockOps whole = layer(wide, context);
+  const double down = kS * kH * (kNarrowKeys + kRope), output = kS * kH * kHeads * kValue;
+  EXPECT_DOUBLE_EQ(repeated(whole), mixture + down + output);
+  EXPECT_NEAR(dropped_by_op(whole), kDroppedBesideAttention + 2 * kS * (kNarrowKeys + kRope + kNarrowKeys), 1);
+
+  const double one_of_mlp = kS * kH * 8192;
+  EXPECT_DOUBLE_EQ(repeated(decoder_layer(with_latents(), context, {.experts = false})), up + 2 * one_of_mlp)
+      << "the sixth and the eighth matrix: gate and down";
+  EXPECT_DOUBLE_EQ(repeated(decoder_layer(wide, context, {.experts = false})), down + output + one_of_mlp);
+}
+
 }  // namespace
 }  // namespace foretoken::model

@@ -18,6 +18,19 @@ namespace foretoken::model {
 namespace {
 
 constexpr SelectiveModules kUp{.core_attention = false, .latent_up = true};
+constexpr SelectiveModules kByOp{.core_attention = false, .by_op = true};
+
+/// The matrices that recomputation by op repeats: every second one. With narrow queries these are both products up,
+/// without them the product down to keys and values.
+enum class Repeats : std::uint8_t { kUp, kDown };
+
+Repeats repeats_of(const Transformer& model) { return model.latent->query_rank > 0 ? Repeats::kUp : Repeats::kDown; }
+
+SelectiveModules dropped_up(Repeats repeats) {
+  SelectiveModules dropped = kUp;
+  dropped.by_op = repeats == Repeats::kUp;
+  return dropped;
+}
 
 AttentionCore latent_core(const Transformer& model) {
   return {.heads = model.heads,
@@ -52,9 +65,12 @@ struct Narrow {
 Narrow add_narrow(BlockOps& block, const Transformer& model, const Cut& cut, const NarrowNames& names,
                   std::int64_t rank, std::int64_t beside, TensorId input) {
   const std::int64_t width = rank + beside;
+  const bool kept = repeats_of(model) == Repeats::kUp;
   const Narrow narrow{
-      block.add(Tensor{.name = names.vector, .bytes = cut.residual_bytes(real(width))}),
-      block.add(Tensor{.name = names.normed, .bytes = cut.residual_bytes(real(rank)) * cut.input_share()})};
+      block.add(Tensor{
+          .name = names.vector, .bytes = cut.residual_bytes(real(width)), .dropped_by = kept ? kNoModule : kByOp}),
+      block.add(Tensor{
+          .name = names.normed, .bytes = cut.residual_bytes(real(rank)) * cut.input_share(), .dropped_by = kByOp})};
   Op product{.name = names.product,
              .role = OpRole::kLinear,
              .work = whole_product(cut, {.forward = names.product,
@@ -67,7 +83,8 @@ Narrow add_narrow(BlockOps& block, const Transformer& model, const Cut& cut, con
                  Weight{.name = names.product, .kind = WeightKind::kMatrix, .rows = width, .columns = model.hidden})},
              .reads = {input},
              .writes = {narrow.vector},
-             .saves = {input}};
+             .saves = {input},
+             .kept_by_op = kept};
   if (model.qkv_bias) product.weights.add(block.add(bias_weight(names.product, width, Split::kWhole)));
   block.add(std::move(product));
   const double elements = cut.region * real(rank);
@@ -90,11 +107,12 @@ struct WideNames {
   std::string_view product, input_gradient, weight_gradient;
 };
 
-void add_wide(BlockOps& block, const WideNames& names, std::int64_t outputs, std::int64_t inputs, TensorId input,
-              TensorId output) {
+void add_wide(BlockOps& block, const WideNames& names, Repeats repeats, std::int64_t outputs, std::int64_t inputs,
+              TensorId input, TensorId output) {
   block.add(Op{.name = names.product,
                .role = OpRole::kLinear,
-               .work = Product{ProductKind::kColumn, names.input_gradient, names.weight_gradient},
+               .work = Product{ProductKind::kColumn, names.input_gradient, names.weight_gradient,
+                               repeats == Repeats::kUp ? 1.0 : 0.0},
                .weights = {block.add(Weight{.name = names.product,
                                             .kind = WeightKind::kMatrix,
                                             .rows = outputs,
@@ -110,26 +128,26 @@ void add_queries(BlockOps& block, const Transformer& model, const Cut& cut, Tens
   const LatentAttention& latent = *model.latent;
   const std::int64_t outputs = model.heads * latent.query_dim();
   if (latent.query_rank == 0) {
-    add_wide(block, {"queries", "queries input gradient", "queries weight gradient"}, outputs, model.hidden, input,
-             queries);
+    add_wide(block, {"queries", "queries input gradient", "queries weight gradient"}, Repeats::kDown, outputs,
+             model.hidden, input, queries);
     return;
   }
   const Narrow narrow = add_narrow(block, model, cut, kNarrowQuery, latent.query_rank, 0, input);
-  add_wide(block, {"query up", "query up input gradient", "query up weight gradient"}, outputs, latent.query_rank,
-           narrow.normed, queries);
+  add_wide(block, {"query up", "query up input gradient", "query up weight gradient"}, Repeats::kUp, outputs,
+           latent.query_rank, narrow.normed, queries);
 }
 
 void add_keys_and_values(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId output) {
   const LatentAttention& latent = *model.latent;
   const Narrow narrow = add_narrow(block, model, cut, kNarrowKeyValue, latent.kv_rank, latent.rope_dim, input);
-  if (cut.context.sequence_parallel)
+  if (cut.context.sequence_parallel && latent.rope_dim > 0)
     block.add(Op{.name = "gather rotary keys",
                  .role = OpRole::kComm,
                  .work = Exchange{cut.whole_bytes(real(latent.rope_dim)), CollectiveKind::kAllGather,
                                   CollectiveKind::kReduceScatter, "scatter rotary key gradient"},
                  .reads = {narrow.vector},
                  .writes = {narrow.vector}});
-  add_wide(block, {"key-value up", "key-value up input gradient", "key-value up weight gradient"},
+  add_wide(block, {"key-value up", "key-value up input gradient", "key-value up weight gradient"}, repeats_of(model),
            model.heads * (latent.nope_dim + latent.value_dim), latent.kv_rank, narrow.normed, output);
 }
 
@@ -156,11 +174,12 @@ TensorId add_latent_attention(BlockOps& block, const Transformer& model, const C
   expects(model.latent.has_value(), "the model has latent attention");
   const AttentionCore core = latent_core(model);
   const double tokens = kHalf * cut.tokens / cut.context.tensor;
+  const SelectiveModules dropped = dropped_up(repeats_of(model));
   const Operands operands{
-      block.add(Tensor{.name = "queries", .bytes = tokens * real(core.heads * core.head_dim), .dropped_by = kUp}),
+      block.add(Tensor{.name = "queries", .bytes = tokens * real(core.heads * core.head_dim), .dropped_by = dropped}),
       block.add(Tensor{.name = "keys and values",
                        .bytes = tokens * real(core.heads * (core.head_dim + core.value_dim)),
-                       .dropped_by = kUp})};
+                       .dropped_by = dropped})};
   add_queries(block, model, cut, input, operands.queries);
   add_keys_and_values(block, model, cut, input, operands.keys_and_values);
   add_positions(block, model, cut, operands);

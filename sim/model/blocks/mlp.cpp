@@ -77,7 +77,7 @@ void add_first(BlockOps& block, const Transformer& model, TensorId input, Tensor
   add_product(
       block, model,
       {.name = "fc1",
-       .work = Product{ProductKind::kColumn, "fc1 input gradient", "fc1 weight gradient", model.gated() ? 0.5 : 0},
+       .work = Product{ProductKind::kColumn, "fc1 input gradient", "fc1 weight gradient", repeated_shares(model).first},
        .reads = {input},
        .writes = {output}},
       {.name = "fc1",
@@ -94,7 +94,7 @@ void add_second(BlockOps& block, const Transformer& model, const Cut& cut, Tenso
   add_product(
       block, model,
       {.name = "fc2",
-       .work = Product{ProductKind::kRow, "fc2 input gradient", "fc2 weight gradient", model.gated() ? 0.0 : 1.0},
+       .work = Product{ProductKind::kRow, "fc2 input gradient", "fc2 weight gradient", repeated_shares(model).second},
        .reads = {input},
        .writes = {output},
        .working_bytes = gathered + second_input_bytes(model, cut)},

@@ -83,6 +83,20 @@ TensorId add_experts(BlockOps& block, const Transformer& model, const Cut& cut, 
 /// Returns the work of a product whose weight is whole on every rank: `tokens` rows of `k` inputs and `n` outputs.
 [[nodiscard]] OwnKernels whole_product(const Cut& cut, const WholeProduct& product);
 
+/// Parts of the two products of an MLP that recomputation by op repeats.
+struct RepeatedShares {
+  double first = 0, second = 0;
+};
+
+/// Recomputation by op repeats every second matrix of a layer (pytorch/torchtitan, torchtitan/distributed/
+/// activation_checkpoint.py). Attention has four, so the MLP begins with one that is kept. Latent attention with narrow
+/// queries has five.
+[[nodiscard]] constexpr RepeatedShares repeated_shares(const Transformer& model) {
+  const bool odd = model.latent && model.latent->query_rank > 0;
+  if (model.gated()) return {0.5, odd ? 1.0 : 0.0};
+  return odd ? RepeatedShares{1, 0} : RepeatedShares{0, 1};
+}
+
 /// Adds the ops of a layer behind `input`. Returns its output.
 TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind, TensorId input);
 

@@ -40,6 +40,7 @@ double flop_by_op(const BlockOps& block, double sequence) {
   sequence = own_sequence(block, sequence);
   double elements = 0, own = 0;
   for (const Op& op : block.ops) {
+    if (op.kept_by_op) continue;
     if (const auto* product = std::get_if<Product>(&op.work)) {
       const Weight& weight = block[*op.weights.begin()];
       elements += product->token_share * product->repeated_share * real(weight.rows) * real(weight.columns);
