@@ -82,7 +82,25 @@ bool names_library_of_ascend(const shell::Command& command) {
          });
 }
 
+// Google's trainings on TPUs: AI-Hypercomputer/maxtext, MaxText/train.py and src/maxtext.
+bool starts_maxtext(const shell::Command& command) {
+  return std::ranges::any_of(command.words, [](const std::string& word) {
+    const std::string lower = lower_case(word);
+    const std::size_t at = lower.find("maxtext");
+    return at != std::string::npos && (lower.ends_with(".py") || lower.starts_with("maxtext."));
+  });
+}
+
 }  // namespace
+
+bool refuse_maxtext(const shell::Script& script, Report& report) {
+  const auto found =
+      std::ranges::find_if(script.commands, [](const auto& one) { return one.certain && starts_maxtext(one); });
+  if (found == script.commands.end()) return false;
+  report.refuse("MaxText", "a training of MaxText, which JAX runs on TPUs or GPUs; its kernels are not modelled",
+                found->place());
+  return true;
+}
 
 void refuse_other_devices(const shell::Script& script, Report& report) {
   if (const std::string variable = variable_of_ascend(script); !variable.empty())

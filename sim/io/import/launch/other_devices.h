@@ -13,6 +13,9 @@ namespace foretoken::io::launch {
 /// does not count.
 void refuse_other_devices(const shell::Script& script, Report& report);
 
+/// Refuses a script that starts MaxText. Returns false for others.
+[[nodiscard]] bool refuse_maxtext(const shell::Script& script, Report& report);
+
 /// Returns true for a command whose library of collectives is that of another device, in a branch that may not run.
 /// Other commands are read before it.
 [[nodiscard]] bool is_branch_of_other_device(const shell::Command& command);

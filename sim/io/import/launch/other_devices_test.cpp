@@ -83,5 +83,13 @@ TEST(OtherDevices, ScriptsForBothAreNot) {
     }
 }
 
+TEST(OtherDevices, MaxTextIsRefused) {
+  for (const char* run :
+       {"python3 MaxText/train.py MaxText/configs/our.yml run_name=a",
+        "python3 -m MaxText.train src/MaxText/configs/our.yml", "python -m maxtext.trainers.pretrain"})
+    EXPECT_THAT(refused_with("export LIBTPU_INIT_ARGS=--xla", run), HasSubstr("MaxText: a training of MaxText")) << run;
+  EXPECT_THAT(refused_with("cp -r maxtext old", kTrainerRun), Not(HasSubstr("MaxText")));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -147,6 +147,17 @@ Environment environment_of(const shell::Script& script, const Launch& launch) {
 }
 
 // Reads the configuration that a command of a script names, with the words beside it.
+// Refuses a script without a training of its own that sources a file which is not there.
+bool refuse_missing_source(const shell::Script& script, Report& report) {
+  const auto certain =
+      std::ranges::find_if(script.missing, [&](const std::string& file) { return !script.doubtful.contains(file); });
+  if (certain == script.missing.end()) return false;
+  const std::string shown = printable(fs::path(*certain).filename().string(), 120);
+  report.refuse(shown,
+                fmt::format("incomplete: {} is not there, which the script sources; it starts no training", shown));
+  return true;
+}
+
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
                      Report& report, Findings& findings) {
@@ -158,6 +169,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
     if (!missing.empty()) return complain(findings, path, missing);
     if (const std::string open = unstated_configuration(script); !open.empty()) return complain(findings, path, open);
     const std::string programs = programs_of(script), started = missing_script(script);
+    if (programs.empty() && started.empty() && refuse_missing_source(script, report)) return;
     if (programs.empty() && !started.empty()) return complain(findings, path, started);
     if (programs.empty() && !script.written.empty())
       return complain(findings, path,
@@ -279,6 +291,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
       complain(findings, path, "a configuration of MLPerf takes no flags behind --; use --env NAME=VALUE");
     return mlperf::read_mlperf(*script, path, report);
   }
+  if (mlperf::refuse_reference_program(*script, report) || refuse_maxtext(*script, report)) return;
   if (bridge::is_performance_script(*script))
     return bridge::read_performance_script(*script, launch.row, flags, report);
   if (tuning::is_trainer_script(*script))

@@ -205,7 +205,11 @@ void map_precision(const Settings& settings, Report& report) {
     // NVIDIA/Megatron-LM, megatron/core/fp4_utils.py: get_fp4_recipe() makes NVFP4BlockScaling without fp8_dpa.
     report.approximate(attention->from, "attention runs in bf16: Megatron-Core's recipe of nvfp4 leaves fp8_dpa off");
   } else if (fp8) {
-    write(report, "precision_recipe.attention", "fp8", *attention);
+    // F16 leaves attention in 16 bits: NVIDIA/TransformerEngine, transformer_engine/pytorch/attention/
+    // dot_product_attention/dot_product_attention.py, _dpa_fp8_recipe.
+    const auto own = settings.find({"NVTE_DPA_FP8_RECIPE"});
+    const bool wide = own && own->value == "F16";
+    write(report, "precision_recipe.attention", wide ? "bf16" : "fp8", wide ? *own : *attention);
   }
   report.assume("precision_recipe.gradients", "bf16", kGradientsOfRecipe);
 }
@@ -329,6 +333,20 @@ void refuse_missing(const shell::Script& script, Report& report) {
 }  // namespace
 
 bool is_mlperf_script(const shell::Script& script) { return script.variables.find("DGXNNODES") != nullptr; }
+
+// mlcommons/training, small_llm_pretraining/nemo/config_H200_1x8x1_8b.sh. The program states its precision, its
+// sharding and its recomputation in its code.
+bool refuse_reference_program(const shell::Script& script, Report& report) {
+  constexpr std::string_view kVariables[] = {"SIZE", "GBS", "MBS", "NNODES", "GPUS_PER_NODE"};
+  const bool theirs = std::ranges::all_of(
+      kVariables, [&](std::string_view name) { return script.variables.find(std::string(name)) != nullptr; });
+  if (!theirs || !script.commands.empty()) return false;
+  report.framework = "MLPerf training";
+  report.refuse("variables",
+                "no configuration variables of NVIDIA's recipe (DGXNNODES, MINIBS): SIZE, GBS and MBS are those of "
+                "MLCommons' program, whose precision, sharding and recomputation stand in its code");
+  return true;
+}
 
 void read_mlperf(const shell::Script& script, const std::filesystem::path& path, Report& report) {
   report.framework = "MLPerf training";

@@ -190,6 +190,16 @@ TEST(ReadMlperf, AttentionBesideFp4StaysInSixteenBits) {
   EXPECT_NE(why_assumed(report, "FP8_DPA").find("attention runs in bf16"), std::string::npos);
 }
 
+TEST(ReadMlperf, AttentionMayStayInSixteenBitsBesideFp8) {
+  const std::string fp8 = std::string(kVariables) + "export FP8=True\nexport FP8_DPA=True\n";
+  const auto attention = [&](const std::string& more) {
+    return read_test_launch(fp8 + more, kName).at("precision_recipe.attention");
+  };
+  EXPECT_EQ(attention(""), Json("fp8"));
+  EXPECT_EQ(attention("export NVTE_DPA_FP8_RECIPE=F16\n"), Json("bf16"));
+  EXPECT_EQ(attention("export NVTE_DPA_FP8_RECIPE=\"\"\n"), Json("fp8"));
+}
+
 TEST(ReadMlperf, OneOfTheEmbeddingAndTheHeadDoesNotCount) {
   const std::string variables =
       "export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=8\nexport MICRO_BATCH_SIZE=1\nexport PP=2\nexport TP=1\n";
@@ -403,6 +413,24 @@ TEST(ReadMlperf, DefaultsOfAmdAreThoseOfARound) {
   EXPECT_NE(why("training_results_v6.0/").find("of round 5.1, taken for 6.0"), std::string::npos);
   EXPECT_NE(why("training_results_v4.1/").find("of round 5.0, taken for 4.1"), std::string::npos);
   EXPECT_NE(why("").find("of round 5.0, as nothing names the round"), std::string::npos);
+}
+
+// mlcommons/training, small_llm_pretraining/nemo: the variables of its configurations.
+TEST(ReadMlperf, ConfigurationsOfTheReferenceProgramAreRefusedByName) {
+  const std::string ours = "export SIZE=8b\nexport GBS=64\nexport MBS=2\nexport NNODES=2\n";
+  EXPECT_NE(refused_lines(read_test_launch(ours + "export GPUS_PER_NODE=8\n", "config_2x8x1_8b.sh"))
+                .find("variables: no configuration variables"),
+            std::string::npos);
+}
+
+TEST(ReadMlperf, AWrapperWithoutItsConfigurationIsIncomplete) {
+  for (const char* rest : {"export DGXSYSTEM=ours\n", "sbatch -N $DGXNNODES -t 10 run.sub\n"})
+    EXPECT_NE(
+        refused_lines(read_test_launch(std::string("source $(dirname ${BASH_SOURCE[0]})/config_our_8b.sh\n") + rest,
+                                       "config_2x8x1_8b.sh"))
+            .find("incomplete: "),
+        std::string::npos)
+        << rest;
 }
 
 }  // namespace
