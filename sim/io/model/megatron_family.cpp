@@ -105,11 +105,21 @@ void read_megatron_latent(const Node& node, Transformer& model) {
   model.latent = LatentAttention{.query_rank = node.whole_or("q_lora_rank", 0, kFewOrNone),
                                  .kv_rank = node.whole("kv_lora_rank", kWidth),
                                  .nope_dim = node.whole("qk_head_dim", kWidth),
-                                 .rope_dim = node.whole("qk_pos_emb_head_dim", kWidth),
+                                 .rope_dim = node.whole("qk_pos_emb_head_dim", kFewOrNone),
                                  .value_dim = node.whole("v_head_dim", kWidth)};
   model.qk_norm = QkNorm::kNone;  // qk_layernorm norms the narrow vectors, which every latent attention does
   model.kv_heads = model.heads;
   model.head_dim = model.latent->query_dim();
+}
+
+// A query sees `window_size` tokens, itself included, in all layers but every window_attn_skip_freq-th.
+void read_megatron_windows(const Node& node, Transformer& model) {
+  const auto window = node.find_whole("window_size", {.low = 1});
+  if (!window && node.has("window_attn_skip_freq"))
+    node.complain("window_attn_skip_freq", "expected only with window_size; remove it");
+  if (!window) return;
+  if (model.latent) node.complain("window_size", "not supported with multi_latent_attention; remove it");
+  model.local = {.window = *window, .every = node.whole_or("window_attn_skip_freq", model.layers + 1, {.low = 2})};
 }
 
 // Parts of decoders that layers of two halves do not have here.
@@ -123,6 +133,7 @@ void refuse_parts_of_decoders(const Node& node, const Transformer& model) {
   refuse("multi_latent_attention", model.latent.has_value());
   refuse("qk_layernorm", model.qk_norm != QkNorm::kNone);
   refuse("parallel_residual", model.parallel_residual);
+  refuse("window_size", model.local.window > 0);
 }
 
 void read_megatron(const Node& node, Transformer& model) {
@@ -130,6 +141,7 @@ void read_megatron(const Node& node, Transformer& model) {
   read_megatron_layer(node, model);
   read_megatron_experts(node, model);
   read_megatron_latent(node, model);
+  read_megatron_windows(node, model);
   refuse_parts_of_decoders(node, model);
 }
 
@@ -169,7 +181,9 @@ constexpr std::string_view kMegatronKeys[] = {"num_layers",
                                               "kv_lora_rank",
                                               "qk_head_dim",
                                               "qk_pos_emb_head_dim",
-                                              "v_head_dim"};
+                                              "v_head_dim",
+                                              "window_size",
+                                              "window_attn_skip_freq"};
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 // Tests that a model in Megatron-LM's words is the model that its family describes.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "sim/io/json/test_text.h"
 #include "sim/io/model/read_model.h"
 #include "sim/model/counts/parameters.h"
@@ -67,6 +70,38 @@ TEST(MegatronFamily, HasTheParametersOfTheFamily) {
     EXPECT_EQ(megatron.activation, family.activation);
     EXPECT_EQ(megatron.norm, family.norm);
   }
+}
+
+TEST(MegatronFamily, LatentAttentionMayHaveNoPartWithPositions) {
+  const auto read = [](const char* rotary) {
+    return model_of((std::string(R"({"model_type": "megatron", "num_layers": 2, "hidden_size": 64, "vocab_size": 128,
+        "num_attention_heads": 4, "ffn_hidden_size": 128, "position_embedding_type": "rope",
+        "multi_latent_attention": true, "kv_lora_rank": 32, "qk_head_dim": 16, "v_head_dim": 16,
+        "add_bias_linear": false, "qk_pos_emb_head_dim": )") +
+                     rotary + "}")
+                        .c_str());
+  };
+  // A layer has 8 x 4 x 64 weights of queries less, and 8 x 64 of keys.
+  EXPECT_EQ(model::total_parameters(read("8")) - model::total_parameters(read("0")), 2 * (8 * 4 * 64 + 8 * 64));
+}
+
+TEST(MegatronFamily, HasWindowsInAllLayersButEveryNth) {
+  const std::string start = R"({"model_type": "megatron", "num_layers": 4, "hidden_size": 64, "num_attention_heads": 4,
+      "ffn_hidden_size": 128, "vocab_size": 128, "position_embedding_type": "rope")";
+  const auto windows = [&](const std::string& rest) {
+    const model::Transformer model = model_of((start + rest + "}").c_str());
+    std::vector<std::int64_t> found;
+    for (std::int64_t layer = 0; layer < 4; ++layer) found.push_back(model.local.window_of(layer));
+    return found;
+  };
+  using Windows = std::vector<std::int64_t>;
+  EXPECT_EQ(windows(R"(, "window_size": 9, "window_attn_skip_freq": 2)"), (Windows{9, 0, 9, 0}));
+  EXPECT_EQ(windows(R"(, "window_size": 9)"), (Windows{9, 9, 9, 9}));
+  EXPECT_EQ(windows(""), (Windows{0, 0, 0, 0}));
+  const auto complaints = [&](const std::string& rest) {
+    return complaints_of((start + rest + "}").c_str(), [](const Node& root) { (void)read_model(root, "m"); });
+  };
+  EXPECT_NE(complaints(R"(, "window_attn_skip_freq": 2)").find("expected only with window_size"), std::string::npos);
 }
 
 TEST(MegatronFamily, RefusesWhatItDoesNotKnow) {

@@ -48,6 +48,8 @@ inline constexpr Word kBridgeWords[] = {
     {"model.qk_head_dim", "qk-head-dim"},
     {"model.qk_pos_emb_head_dim", "qk-pos-emb-head-dim"},
     {"model.v_head_dim", "v-head-dim"},
+    {"model.window_size", "window-size"},
+    {"model.window_attn_skip_freq", "window-attn-skip-freq"},
     {"model.tensor_model_parallel_size", "tensor-model-parallel-size"},
     {"model.pipeline_model_parallel_size", "pipeline-model-parallel-size"},
     {"model.virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},

@@ -25,13 +25,15 @@ constexpr std::string_view kReadFlags =
     "mtp-num-layers num-experts moe-router-topk moe-topk topk moe-ffn-hidden-size "
     "moe-shared-expert-intermediate-size moe-shared-expert-gate moe-layer-freq expert-interval "
     "moe-router-enable-expert-bias multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
-    "v-head-dim tensor-model-parallel-size model-parallel-size pipeline-model-parallel-size pipe-parallel-size "
+    "v-head-dim window-size window-attn-skip-freq tensor-model-parallel-size model-parallel-size "
+    "pipeline-model-parallel-size pipe-parallel-size "
     "no-pipeline-parallel context-parallel-size expert-model-parallel-size moe-expert-parallel-size "
     "expert-tensor-parallel-size export-tensor-parallel-size enable-expert-tensor-parallelism sequence-parallel "
     "num-layers-per-virtual-pipeline-stage "
     "num-virtual-stages-per-pipeline-rank virtual-pipeline-model-parallel-size pipeline-model-parallel-layout "
     "decoder-first-pipeline-num-layers "
-    "decoder-last-pipeline-num-layers account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
+    "decoder-last-pipeline-num-layers decoder-pipeline-manual-split-list account-for-embedding-in-pipeline-split "
+    "account-for-loss-in-pipeline-split "
     "microbatch-group-size-per-virtual-pipeline-stage cp-comm-type micro-batch-size "
     "batch-size global-batch-size gas gradient-accumulation-steps seq-length encoder-seq-length decoder-seq-length "
     "step-batch-size-schedule bf16 fp16 "
@@ -150,7 +152,7 @@ constexpr Row kNoted[] = {
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
      "distribute-checkpointed-activations",
      "activations are kept on every tensor rank"},
-    {"window-attn-skip-freq window-attn-softcap sink-attention softmax-type", "all layers have full attention"}};
+    {"window-attn-softcap sink-attention softmax-type", "kernels of attention take as long without it"}};
 
 /// Flags of MindSpeed that change nothing with one tensor rank.
 constexpr std::string_view kOfTensorRanks =
@@ -166,7 +168,7 @@ constexpr Row kRefused[] = {
     {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
      "dsa-indexer-loss-coeff attention-output-gate enable-dsa-indexer",
      "an experimental attention"},
-    {"window-size sliding-window interleave-sliding-window", "attention to a window of the sequence"},
+    {"sliding-window interleave-sliding-window", "attention to a window of the sequence"},
     {"qk-clip", "the largest products of queries and keys are gathered and clipped in each step, beside Muon"},
     {"muon-momentum muon-scale-mode muon-extra-scale-factor", "the Muon optimizer has other costs and memory"},
     {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "

@@ -54,7 +54,10 @@ constexpr KeyRule kCodeKeys[] = {
     {"enable_odc odc_*", "ranks that fetch gradients on demand in the place of collectives", true},
     {"enable_odc_lb_mini", "micro-batches that are dealt out by their lengths", true},
     {"use_packed_attention enable_packed_sequences", "attention sees the whole sequence"},
-    {"use_sink_attention sink_* attn_sink", "all layers have full attention"},
+    {"no_fp8_weight_transpose_cache", "transposed weights in 8 bits are kept between micro-batches"},
+    {"moe_log_*"},
+    {"fp8_alltoall", "tokens travel to their experts in 16 bits"},
+    {"use_sink_attention sink_* attn_sink", "kernels of attention take as long without sinks"},
     {"use_turbo_deepep fully_parallel_save fully_parallel_load"},
     {"use_turbo_mega_moe", "one kernel for experts and their exchange of tokens", true},
     {"use_turbo_* turbo_grouped_gemm_without_padding turbo_sync_free_moe_stage",
@@ -120,6 +123,18 @@ void put_own_dispatcher(const Settings& whole, std::vector<Argument>& arguments)
   arguments.push_back({"moe-token-dispatcher-type", {"flex"}, whole.from(kDeepEp)});
 }
 
+// Attention of Primus-Turbo has windows of its own, in every layer or in every second one: AMD-AGI/Primus,
+// primus/configs/modules/megatron/primus_turbo.yaml, sink_sliding_window.
+void put_own_window(const Settings& settings, const Settings& whole, std::vector<Argument>& arguments) {
+  const char *const kTokens = "sink_sliding_window", *const kSecond = "sink_window_even_layers_only";
+  const std::int64_t tokens = whole.whole({kTokens}).value_or(0);
+  const bool used = whole.on({"enable_primus_turbo"}) && whole.on({"use_turbo_attention"});
+  if (tokens <= 0 || !used || !whole.on({"use_sink_attention"})) return;
+  for (const char* key : {kTokens, kSecond}) (void)settings.at(key);
+  arguments.push_back({"window-size", {std::to_string(tokens)}, kTokens});
+  if (!whole.has({kSecond}) || whole.on({kSecond})) arguments.push_back({"window-attn-skip-freq", {"2"}, kSecond});
+}
+
 // Reads the switches of the library Primus-Turbo, which mean nothing where it is off. AMD-AGI/Primus,
 // primus/backends/megatron/core/extensions/primus_turbo.py: PrimusTurboAttention takes flash_attn_fp8_func.
 void read_turbo(const Settings& settings, const Settings& whole, Report& report) {
@@ -136,6 +151,33 @@ void read_turbo(const Settings& settings, const Settings& whole, Report& report)
   const Json precision = report.at("precision");
   if (precision == "fp8" || precision == "mxfp8") return report.map("precision_recipe.attention", "fp8", attention);
   report.refuse(attention, "attention in fp8 beside products of another precision is not modelled");
+}
+
+/// Algorithms of Primus-pipeline: AMD-AGI/Primus, primus/core/pipeline_parallel/scheduler/schedule_table_factory.py,
+/// pp_algorithm_map. Its zero-bubble keeps as many micro-batches as 1F1B does.
+constexpr std::pair<std::string_view, std::string_view> kAlgorithms[] = {
+    {"1f1b", "1f1b"},         {"1f1b-interleaved", "interleaved-1f1b"},
+    {"zero-bubble", "zb-h1"}, {"zbv-formatted", "zb-v"},
+    {"v-half", "v-half"},     {"v-min", "v-min"}};
+
+// Reads Primus's own pipeline, whose keys mean nothing where it is off.
+void read_own_pipeline(const Settings& settings, const Settings& whole, Report& report) {
+  const char *const kSwitch = "patch_primus_pipeline", *const kAlgorithm = "pp_algorithm";
+  const bool piped = report.whole("parallelism.pipeline").value_or(1) > 1;
+  if (whole.on({kSwitch, "patch_zero_bubble"}) && whole.whole({"num_seq_splits"}).value_or(1) > 1)
+    report.refuse("num_seq_splits", "micro-batches that are cut along the sequence are not modelled");
+  if (!piped || !whole.on({kSwitch}) || whole.on({"patch_zero_bubble"})) return;
+  for (const char* key : {kSwitch, kAlgorithm}) (void)settings.at(key);
+  if (whole.on({"offload"}))
+    report.refuse("offload", "activations that a pipeline's schedule moves to the host are not modelled");
+  const std::string name = whole.text({kAlgorithm}).value_or("1f1b-interleaved");
+  for (const auto& [theirs, ours] : kAlgorithms) {
+    if (name != theirs) continue;
+    const bool chunks = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
+    if (theirs != "1f1b-interleaved" || chunks) report.map("schedule", std::string(ours), kAlgorithm);
+    return;
+  }
+  report.refuse(kAlgorithm, "the schedule " + in_quotes(printable(name, 40)) + " is not modelled");
 }
 
 // Sorts keys that no flag has, of files that the experiment names.
@@ -192,11 +234,13 @@ void read_keys(const Json& keys, const Basis& basis, Report& report) {
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
   put_own_dispatcher(whole, arguments);
+  put_own_window(settings, whole, arguments);
   if (settings.has({kRecomputedLayers})) put_recomputed_layers(whole, arguments);
   // The modules of a stash of pages count with its switch: stash_modules of Megatron-Core's TransformerConfig.
   if (settings.has({"stash_modules"}) && !whole.on({"moe_paged_stash"})) report.ignore("stash_modules", "");
   read_arguments(std::move(arguments), report);
   read_turbo(settings, whole, report);
+  read_own_pipeline(settings, whole, report);
   settings.sort_rest(kCodeKeys);
   sort_rest_of_files(of_files, basis, report);
   ignore_by_file(left_out, report);
@@ -219,6 +263,16 @@ void map_adapter_section(const Json& adapter, Json& keys, Report& report) {
     else if (key != "enabled")
       keys[key == "target_modules" ? "lora_target_modules" : std::string(kAdapter) + "." + key] = value;
   }
+}
+
+// Primus ends with validate_args of Megatron-LM, which sets the chunks of a stage anew from
+// num_virtual_stages_per_pipeline_rank, num_layers_per_virtual_pipeline_stage or the layout: AMD-AGI/Primus,
+// primus/backends/megatron/patches/args/validate_args_patches.py; NVIDIA/Megatron-LM, megatron/training/arguments.py.
+void leave_out_chunks(Json& keys, Report& report) {
+  const char* const kChunks = "virtual_pipeline_model_parallel_size";
+  if (whole_of(text_at(keys, kChunks)).value_or(1) > 1)
+    report.approximate(kChunks, "Megatron-LM sets it anew; num_virtual_stages_per_pipeline_rank states the chunks");
+  keys.erase(kChunks);
 }
 
 void refuse_primus_model(const std::string& model, const std::string& path, Report& report) {
@@ -280,6 +334,7 @@ void read_primus_megatron(const Json& document, const fs::path& path, const Envi
   map_adapter_section(adapter, keys, report);
   resolve_references(basis.keys);
   resolve_references(keys);
+  for (Json* const part : {&basis.keys, &keys}) leave_out_chunks(*part, report);
   read_keys(keys, basis, report);
   if (!files.absent().empty()) ask_for_defaults("a file that is not there may state it: " + files.absent(), report);
   report.framework = "Megatron-LM by Primus";

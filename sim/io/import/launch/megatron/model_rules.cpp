@@ -77,7 +77,8 @@ void map_ffn(const Flags& flags) {
                        : "four times the hidden size (validate_args)");
 }
 
-// Writes ([0]*3+[1]*58), [0, 1, 1] or 0 1 1 as one digit a layer; nothing for another text.
+}  // namespace
+
 std::optional<std::string> digits_of_layers(std::string_view text) {
   constexpr std::size_t kMostLayers = 10000;
   std::string digits, group;
@@ -103,6 +104,8 @@ std::optional<std::string> digits_of_layers(std::string_view text) {
   }
   return digits + group;
 }
+
+namespace {
 
 // N, or a digit a layer: dense layers first, then experts in every one; or experts in every n-th.
 void map_expert_layers(const Flags& flags) {
@@ -338,6 +341,7 @@ void map_model(const Flags& flags, Program program) {
   map_positions(flags);
   map_layer(flags);
   map_experts(flags);
+  map_windows(flags);
   map_predictions(flags);
   map_vocabulary(flags);
 }

@@ -83,26 +83,30 @@ void map_padded(const Flags& flags, std::int64_t layers, std::int64_t stages, st
   flags.report().map("parallelism.layers_per_stage", list, flags.from(kPaddedLayers));
 }
 
-// MindSpeed-LLM's list of the layers of every stage: 4,4,4,3.
+// The list of the layers of every stage: 4,4,4,3 of MindSpeed-LLM, or [4, 4, 4, 3] of Primus (AMD-AGI/Primus,
+// primus/backends/megatron/core/transformer/transformer_block.py, decoder_pipeline_manual_split_list).
 void map_layer_list(const Flags& flags, std::int64_t layers, std::int64_t stages) {
-  const char* const kList = "num-layer-list";
-  const auto text = flags.text(kList, "parallelism.layers_per_stage");
-  if (!text) return;
+  const char* const kOfPrimus = "decoder-pipeline-manual-split-list";
+  const char* const kList = flags.find(kOfPrimus) != nullptr ? kOfPrimus : "num-layer-list";
+  const Argument* const stated = flags.find(kList);
+  if (stated == nullptr || (stated->values.size() < 2 && !flags.text(kList, "parallelism.layers_per_stage"))) return;
+  const std::string text = joined_values(*stated);
+  constexpr std::string_view kBetween = " ,[]'";
   Json list = Json::array();
   std::int64_t sum = 0;
-  for (std::size_t at = 0; at <= text->size();) {
-    const std::size_t end = std::min(text->find(',', at), text->size());
-    const auto count = whole_of(std::string_view(*text).substr(at, end - at));
-    at = end + 1;
+  for (std::size_t at = text.find_first_not_of(kBetween); at != text.npos; at = text.find_first_not_of(kBetween, at)) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    const auto count = whole_of(std::string_view(text).substr(at, end - at));
+    at = end;
     if (!count || *count < 1 || *count > layers) break;
     sum += *count;
     list.push_back(*count);
   }
   if (sum != layers || !std::cmp_equal(list.size(), stages))
-    return flags.report().refuse(
-        std::string("--") + kList,
-        fmt::format("expected {} numbers whose sum is {} layers, found {}", stages, layers, in_quotes(*text)),
-        flags.from(kList));
+    return flags.report().refuse(std::string("--") + kList,
+                                 fmt::format("expected {} numbers whose sum is {} layers, found {}", stages, layers,
+                                             in_quotes(printable(text, 80))),
+                                 flags.from(kList));
   flags.report().map("parallelism.layers_per_stage", std::move(list), flags.from(kList));
 }
 
@@ -184,7 +188,7 @@ void map_chunks(const Flags& flags, bool fragment) {
     map_uneven(flags, layers, stages, chunks);
     map_counted(flags, layers, stages, chunks);
     map_padded(flags, layers, stages, chunks);
-    if (chunks == 1) map_layer_list(flags, layers, stages);
+    map_layer_list(flags, layers, stages * chunks);
   }
 }
 

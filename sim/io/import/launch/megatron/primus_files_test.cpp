@@ -173,5 +173,86 @@ TEST(PrimusFiles, TheLibraryMayRunAttentionInFp8) {
   EXPECT_TRUE(read(both + ", fp8: hybrid").names("use_turbo_rms_norm"));
 }
 
+TEST(PrimusFiles, TheirOwnPipelineNamesASchedule) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& more) {
+    return tree.read("", "{pipeline_model_parallel_size: 4, patch_primus_pipeline: true, " + more + "}");
+  };
+  const std::string chunks = "num_virtual_stages_per_pipeline_rank: 2, ";
+  for (const auto& [theirs, ours] : {std::pair("zbv-formatted", "zb-v"), std::pair("v-half", "v-half"),
+                                     std::pair("v-min", "v-min"), std::pair("1f1b-interleaved", "interleaved-1f1b")}) {
+    const Report report = read(chunks + "pp_algorithm: " + theirs);
+    EXPECT_EQ(report.at("schedule"), Json(ours)) << theirs;
+    EXPECT_EQ(report.whole("parallelism.virtual_pipeline"), 2);
+    EXPECT_EQ(refused_lines(report), "");
+  }
+  EXPECT_EQ(read("pp_algorithm: zero-bubble").at("schedule"), "zb-h1");
+  EXPECT_EQ(read("pp_algorithm: 1f1b").at("schedule"), "1f1b");
+  EXPECT_FALSE(read("pp_algorithm: 1f1b-interleaved").has("schedule")) << "stages of one chunk";
+  EXPECT_THAT(refused_lines(read("pp_algorithm: zero-bubble-heuristic")),
+              HasSubstr("pp_algorithm: the schedule \"zero-bubble-heuristic\" is not modelled"));
+  EXPECT_THAT(refused_lines(read(chunks + "pp_algorithm: v-min, offload: true")), HasSubstr("offload: activations"));
+  EXPECT_THAT(refused_lines(read("num_seq_splits: 2")), HasSubstr("num_seq_splits: micro-batches"));
+  const Report off = tree.read("", "{pipeline_model_parallel_size: 4, pp_algorithm: zbv-formatted}");
+  EXPECT_FALSE(off.has("schedule"));
+  EXPECT_EQ(refused_lines(off), "");
+}
+
+// NVIDIA/Megatron-LM, megatron/training/arguments.py, validate_args.
+TEST(PrimusFiles, ChunksAreThoseThatMegatronSets) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& more) {
+    return tree.read("", "{pipeline_model_parallel_size: 4, virtual_pipeline_model_parallel_size: 3, " + more + "}");
+  };
+  const Report reset = read("lr: 1.0");
+  EXPECT_EQ(reset.whole("parallelism.virtual_pipeline"), 1);
+  EXPECT_TRUE(reset.names("virtual_pipeline_model_parallel_size"));
+  EXPECT_EQ(read("num_virtual_stages_per_pipeline_rank: 2").whole("parallelism.virtual_pipeline"), 2);
+}
+
+TEST(PrimusFiles, LayersOfEveryStageMayBeListed) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& list) {
+    return tree.read("", "{pipeline_model_parallel_size: 4, decoder_pipeline_manual_split_list: " + list + "}");
+  };
+  EXPECT_EQ(read("[5, 7, 7, 5]").at("parallelism.layers_per_stage"), (Json{5, 7, 7, 5}));
+  EXPECT_EQ(refused_lines(read("[5, 7, 7, 5]")), "");
+  EXPECT_THAT(refused_lines(read("[5, 7, 7]")), HasSubstr("expected 4 numbers whose sum is 24 layers"));
+}
+
+TEST(PrimusFiles, WindowsAreThoseOfMegatronOrOfTheLibrary) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& keys) { return tree.read("", "{" + keys + "}"); };
+  const auto expect = [](const Report& report, std::int64_t window, std::optional<std::int64_t> every) {
+    EXPECT_EQ(report.whole("model.window_size"), window);
+    EXPECT_EQ(report.whole("model.window_attn_skip_freq"), every);
+    EXPECT_EQ(refused_lines(report), "");
+  };
+  expect(read("window_size: [128, 0], window_attn_skip_freq: [1, 0, 1, 0, 1, 0]"), 129, 2);
+  expect(read("window_size: [128, 0], window_attn_skip_freq: 4"), 129, 4);
+  expect(read("window_size: [128, 0]"), 129, std::nullopt);
+  const std::string turbo = "enable_primus_turbo: true, use_turbo_attention: true, use_sink_attention: true, ";
+  expect(read(turbo + "sink_sliding_window: 64, sink_window_even_layers_only: true"), 65, 2);
+  expect(read(turbo + "sink_sliding_window: 64, sink_window_even_layers_only: false"), 65, std::nullopt);
+  for (const char* none :
+       {"window_size: null", "window_size: [-1, 0]", "window_size: [128, 0], window_attn_skip_freq: 1",
+        "sink_sliding_window: 64", "window_attn_skip_freq: 2"}) {
+    EXPECT_FALSE(read(none).has("model.window_size")) << none;
+    EXPECT_EQ(refused_lines(read(none)), "") << none;
+  }
+  EXPECT_THAT(refused_lines(read("window_size: [128, 0], window_attn_skip_freq: [1, 0, 0, 1]")),
+              HasSubstr("--window-attn-skip-freq: windows are modelled in all layers"));
+  EXPECT_THAT(refused_lines(read("window_size: wide")), HasSubstr("--window-size: expected two numbers"));
+}
+
+TEST(PrimusFiles, SmallEffectsAreNoted) {
+  const PrimusTree tree;
+  const Report report =
+      tree.read("", "{no_fp8_weight_transpose_cache: true, moe_log_expert_load: true, fp8_alltoall: true}");
+  EXPECT_EQ(refused_lines(report), "");
+  for (const char* key : {"no_fp8_weight_transpose_cache", "fp8_alltoall"})
+    EXPECT_TRUE(std::ranges::any_of(report.assumed, [&](const Assumed& one) { return one.key == key; })) << key;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron

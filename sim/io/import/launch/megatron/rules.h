@@ -29,6 +29,12 @@ void map_heads(const Flags& flags);
 /// Maps sizes, layers, experts and embeddings to `model`.
 void map_model(const Flags& flags, Program program);
 
+/// Maps windows of attention to `model`.
+void map_windows(const Flags& flags);
+
+/// Writes ([0]*3+[1]*58), [0, 1, 1] or 0 1 1 as one digit a layer; nothing for another text.
+[[nodiscard]] std::optional<std::string> digits_of_layers(std::string_view text);
+
 /// Maps degrees, pipeline chunks, layers of the stages and the batch. `fragment`: the flags are a part of a launch.
 void map_parallelism(const Flags& flags, Era era, bool fragment);
 void map_batch(const Flags& flags);
