@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/io/import/launch/data_parallel.h"
+
 namespace foretoken::io::launch {
 namespace {
 
@@ -63,31 +65,23 @@ void settle_uneven_split(Report& report, std::int64_t micro, std::int64_t of_ran
                   of_rank, micro, of_rank % micro, parts));
 }
 
-bool recomputes_by_op(const Report& report) {
-  const Json modules = report.at("recompute.modules");
-  return modules.is_array() && std::ranges::find(modules, Json("op")) != modules.end();
-}
-
-// A scenario with everything stated is refused by its own rules: sim/job/rules/experts.cpp. Here facts are missing.
-void check_experts(Report& report) {
-  if (report.asked.empty() || !recomputes_by_op(report)) return;
-  const bool has_experts =
-      report.has_experts || report.has("model.num_experts") || whole_or(report, "parallelism.expert", 1) > 1;
-  if (report.has_latent_attention)
-    report.refuse("/recompute/modules",
-                  "expected no \"op\": it holds for attention over all heads, and this is latent");
-  else if (has_experts && report.at("runtime") == "torchtitan-compiled")
-    report.refuse(
-        "/recompute/modules",
-        "expected no \"op\" beside experts and the compiler: what compiled parts of a layer keep is not modelled");
-}
-
 // DeepSpeed shards no weights of its own class of experts: deepspeed/runtime/engine.py, _configure_zero_optimizer.
 void check_deepspeed_experts(Report& report) {
   if (report.deepspeed_experts && report.whole("optimizer.zero_stage") == 3)
     report.refuse("optimizer.zero_stage",
                   "expected 0, 1 or 2 beside DeepSpeed's layers with experts, found 3: DeepSpeed stops with stage 3 "
                   "there; try stage 2");
+}
+
+// PyTorch's HYBRID_SHARD shards over the GPUs of a node: pytorch/pytorch, torch/distributed/fsdp/_init_utils.py,
+// _init_intra_and_inter_node_groups. The GPUs of one node leave no replicas.
+void check_replicas(Report& report) {
+  constexpr std::int64_t kGpusOfNode = 8;  // DGX and HGX of NVIDIA and AMD
+  const std::int64_t gpus = report.whole("gpus").value_or(0);
+  if (report.shards_in_nodes.empty() || gpus <= kGpusOfNode) return;
+  const std::string from = report.shards_in_nodes;
+  std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == from; });
+  refuse_replicas("several", from, report);
 }
 
 // The rule of sim/job/rules/shards.cpp, before all facts are known.
@@ -158,8 +152,8 @@ void complete_scenario(Report& report) {
   if (!report.has("batch.sequence_length"))
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();
-  check_experts(report);
   check_deepspeed_experts(report);
+  check_replicas(report);
   check_sharded_pipeline(report);
 }
 

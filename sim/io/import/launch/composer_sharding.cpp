@@ -41,10 +41,7 @@ void map_composer_degrees(const Settings& settings, Report& report) {
     map_sharding(0, kShards, report);
     if (copies <= kMostCount) report.map("gpus", copies, kReplicas);
   } else if (copies != 1) {
-    report.refuse(kReplicas,
-                  fmt::format("{} replicas of sharded weights are not modelled; allowed, weights are sharded over all "
-                              "data ranks, with less memory and longer gathers",
-                              replicas == -1 ? "several" : std::to_string(copies)));
+    refuse_replicas(replicas == -1 ? "several" : std::to_string(copies), kReplicas, report);
   } else if (parts > 0 && parts <= kMostCount) {
     report.map("gpus", parts, kShards);
   }

@@ -118,7 +118,7 @@ TEST(FsdpKeys, WordsOfTheTrainerWinOverTheSection) {
   EXPECT_EQ(read_axolotl_with("fsdp: [full_shard, offload]\n").at("offload.parameters"), Json("cpu"));
   const Report hybrid = read_axolotl_with("fsdp: [hybrid_shard]\n");
   EXPECT_EQ(hybrid.whole("optimizer.zero_stage"), 3);
-  EXPECT_THAT(noted(hybrid, "fsdp"), HasSubstr("without replicas"));
+  EXPECT_THAT(noted(hybrid, "fsdp"), HasSubstr("sharded over all its GPUs"));
 }
 
 }  // namespace

@@ -147,12 +147,19 @@ void keep_weights_of_16_bits(const std::string& from, Report& report) {
   if (!report.has("precision_recipe.moments")) report.map("precision_recipe.moments", "bf16", from);
 }
 
+void refuse_replicas(const std::string& copies, const std::string& from, Report& report) {
+  report.refuse(from,
+                copies +
+                    " replicas of sharded weights (HSDP) are not modelled; allowed, weights are sharded over all "
+                    "data ranks, with less memory and longer gathers",
+                from);
+}
+
 void note_replicas(const std::string& strategy, const std::string& from, Report& report) {
   const std::string lower = lower_case(strategy);
-  if (holds(lower, "hybrid") || lower == "4" || lower == "5")
-    report.approximate(from,
-                       "weights are sharded over all data ranks, without replicas on each node: less memory than " +
-                           printable(strategy, 40) + " takes");
+  if (!holds(lower, "hybrid") && lower != "4" && lower != "5") return;
+  report.shards_in_nodes = from;
+  report.approximate(from, printable(strategy, 40) + " is that of one node: weights are sharded over all its GPUs");
 }
 
 void map_sharding(std::int64_t stage, const std::string& from, Report& report) {

@@ -47,7 +47,10 @@ void map_weights_of_16_bits(const std::string& from, Report& report);
 /// Maps weights, gradients and moments in bf16 without a copy in fp32, whatever the precision of products.
 void keep_weights_of_16_bits(const std::string& from, Report& report);
 
-/// Notes that replicas of sharded weights (HYBRID_SHARD, 4, 5) are taken as one sharding over all data ranks.
+/// Refuses `copies` replicas of sharded weights: "2", "several".
+void refuse_replicas(const std::string& copies, const std::string& from, Report& report);
+
+/// Notes that each node shards weights of its own (HYBRID_SHARD, 4, 5). GPUs of several nodes are refused later.
 void note_replicas(const std::string& strategy, const std::string& from, Report& report);
 
 /// Maps the stage of ZeRO; `runtime` is assumed.

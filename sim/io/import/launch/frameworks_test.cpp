@@ -14,10 +14,12 @@ namespace {
 
 using testing::HasSubstr;
 
-Report read_as(const std::string& name, const std::string& text, const std::string& row = "") {
+Report read_as(const std::string& name, const std::string& text, const std::string& row = "",
+               std::vector<std::string> sets = {}) {
   Findings findings;
   Launch launch;
   launch.row = row;
+  launch.sets = std::move(sets);
   const Report report = read_launch_text(text, name, launch, findings);
   EXPECT_EQ(lines_of(findings.complaints), "");
   return report;
@@ -460,10 +462,25 @@ TEST(Frameworks, TorchtitanWithReplicasAloneIsDdpAndMayCompileTheLossOnly) {
                             "[compile]\nenable = true\ncomponents = [\"loss\"]\n");
   EXPECT_EQ(ddp.at("optimizer.zero_stage"), Json(0));
   EXPECT_EQ(ddp.at("runtime"), Json("torchtitan"));
-  const Report both =
-      read_as("a.toml", start + "[parallelism]\ndata_parallel_replicate_degree = 2\n[compile]\nenable = true\n");
+  const Report both = read_as("a.toml", start + "[compile]\nenable = true\n");
   EXPECT_EQ(both.at("optimizer.zero_stage"), Json(3));
   EXPECT_EQ(both.at("runtime"), Json("torchtitan-compiled"));
+}
+
+TEST(Frameworks, TorchtitanWithReplicasOfShardsIsRefused) {
+  const auto read = [](const std::string& degrees, int gpus) {
+    return refusals_of(read_as("a.toml",
+                               "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\n"
+                               "local_batch_size = 1\n[parallelism]\n" +
+                                   degrees,
+                               "", {fmt::format("gpus={}", gpus)}));
+  };
+  EXPECT_THAT(read("data_parallel_replicate_degree = 2\n", 16),
+              HasSubstr("data_parallel_replicate_degree: 2 replicas of sharded weights"));
+  EXPECT_THAT(read("data_parallel_replicate_degree = 8\ndata_parallel_shard_degree = 4\n", 32),
+              HasSubstr("8 replicas"));
+  EXPECT_EQ(read("data_parallel_replicate_degree = 16\n", 16), "") << "each shard has one rank";
+  EXPECT_EQ(read("data_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 16\n", 16), "");
 }
 
 TEST(Frameworks, NemoRefusesFieldsOfMegatronCoreThatItDoesNotKnow) {
@@ -529,14 +546,25 @@ TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
   }
 }
 
-TEST(Frameworks, ReplicasOfShardedWeightsAreNoted) {
-  const Report report = read_as("acc.yaml",
-                                "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
-                                "num_machines: 2\nnum_processes: 16\nfsdp_config:\n  fsdp_sharding_strategy: "
-                                "HYBRID_SHARD\n");
-  EXPECT_TRUE(std::ranges::any_of(report.assumed, [](const Assumed& one) {
-    return one.because.find("without replicas on each node") != std::string::npos;
-  }));
+TEST(Frameworks, ReplicasOfShardedWeightsAreRefusedOnSeveralNodes) {
+  const auto read = [](const std::string& processes, const std::string& rest) {
+    return read_as("acc.yaml",
+                   "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
+                   "num_processes: " +
+                       processes + "\n" + rest);
+  };
+  const std::string hybrid = "fsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n";
+  EXPECT_THAT(refusals_of(read("16", hybrid)), HasSubstr("replicas of sharded weights (HSDP)"));
+  const Report alone = read("8", hybrid);
+  EXPECT_EQ(refusals_of(alone), "");
+  EXPECT_TRUE(alone.names("fsdp_config"));
+  const auto degrees = [](const std::string& copies, const std::string& shards) {
+    return "parallelism_config:\n  parallelism_config_dp_replicate_size: " + copies +
+           "\n  parallelism_config_dp_shard_size: " + shards + "\n";
+  };
+  EXPECT_THAT(refusals_of(read("8", degrees("2", "4"))), HasSubstr("dp_replicate_size: 2 replicas of sharded weights"));
+  EXPECT_EQ(refusals_of(read("8", degrees("1", "8"))), "");
+  EXPECT_EQ(refusals_of(read("8", degrees("8", "1"))), "");
 }
 
 TEST(Adapters, AreMappedWithRankTargetsAndRuntime) {

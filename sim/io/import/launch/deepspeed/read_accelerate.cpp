@@ -110,9 +110,10 @@ void map_accelerate_degrees(const Settings& settings) {
   for (const auto& [name, key] : kDegrees) (void)settings.map_whole({name}, key);
   map_ulysses(settings);
   const Names kReplicas = {"parallelism_config.parallelism_config_dp_replicate_size"};
-  if (settings.whole(kReplicas).value_or(1) > 1)
-    settings.report().approximate(settings.from(kReplicas),
-                                  "weights are sharded over all data ranks, without replicas");
+  const Names kShards = {"parallelism_config.parallelism_config_dp_shard_size"};
+  const std::int64_t copies = settings.whole(kReplicas).value_or(1);
+  if (copies > 1 && settings.whole(kShards).value_or(1) > 1)
+    refuse_replicas(std::to_string(copies), settings.from(kReplicas), settings.report());
 }
 
 void map_accelerate_precision(const Settings& settings, Report& report) {

@@ -151,8 +151,10 @@ Degrees map_degrees(const Settings& settings, Report& report) {
     report.map("parallelism.sequence_parallel", true, settings.from(kAsync));
     report.map("overlap.tensor_parallel", true, settings.from(kAsync));
   }
-  if (const Names kCopies = {"distributed.dp_replicate_size"}; settings.whole(kCopies).value_or(1) > 1)
-    report.approximate(settings.from(kCopies), "weights are sharded over all data ranks, without replicas");
+  const Names kCopies = {"distributed.dp_replicate_size"};
+  const std::int64_t copies = settings.whole(kCopies).value_or(1);
+  if (copies > 1 && settings.whole({"distributed.dp_size"}) != copies)
+    refuse_replicas(std::to_string(copies), settings.from(kCopies), report);
   return degrees;
 }
 

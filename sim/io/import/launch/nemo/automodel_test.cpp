@@ -266,6 +266,15 @@ TEST(AutoModel, GpusAreThoseOfTheMeshOfSlurmOrOfTheCommandLine) {
   EXPECT_EQ(std::ranges::count(report.mapped, "gpus", &Mapped::key), 1);
 }
 
+TEST(AutoModel, ReplicasOfShardsAreRefused) {
+  const auto read = [](const std::string& copies) {
+    return refused_lines(read_llama("distributed: {dp_size: 8, dp_replicate_size: " + copies + "}\n"));
+  };
+  EXPECT_NE(read("2").find("dp_replicate_size: 2 replicas of sharded weights"), std::string::npos);
+  EXPECT_EQ(read("1"), "");
+  EXPECT_EQ(read("8"), "") << "each shard has one rank";
+}
+
 TEST(AutoModel, RecipesAreNamedByAWordToo) {
   for (const char* name : {"KnowledgeDistillationRecipeForNextTokenPrediction", "DistillationRecipe",
                            "TrainFinetuneRecipeForSequenceClassification", "FinetuneRecipeForVLM"}) {

@@ -77,8 +77,8 @@ TEST(ReadTorchtitan, AConfigurationBecomesAScenario) {
   EXPECT_TRUE(report.refused.empty());
   EXPECT_TRUE(report.complete());
   EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
-  EXPECT_EQ(report.whole("gpus"), 8 * 2 * 2);
-  EXPECT_EQ(report.whole("batch.global"), 2 * 8 * 2) << "two sequences for each data rank";
+  EXPECT_EQ(report.whole("gpus"), 16 * 2);
+  EXPECT_EQ(report.whole("batch.global"), 2 * 16) << "two sequences for each data rank";
   EXPECT_EQ(report.at("recompute.modules"), Json({"op"}));
   EXPECT_EQ(report.at("precision"), Json("fp8"));
   EXPECT_EQ(report.at("runtime"), Json("torchtitan-compiled"));
@@ -100,7 +100,7 @@ TEST(ReadTorchtitan, KeysOfOlderVersions) {
 
 TEST(ReadTorchtitan, RefusesOtherModelsAndAsksForUnknownOnes) {
   EXPECT_EQ(torchtitan_report("[model]\nname='flux'\n[training]\nseq_len=8").refused[0].setting, "model.name");
-  EXPECT_EQ(torchtitan_report("[model]\nname='deepseek_v3'\nflavor='671B'\n[training]\nseq_len=8").asked[0].key,
+  EXPECT_EQ(torchtitan_report("[model]\nname='deepseek_v3'\nflavor='16B'\n[training]\nseq_len=8").asked[0].key,
             "model");
   EXPECT_EQ(torchtitan_report("[training]\nseq_len=8\n[brand_new]\na=1").refused[0].setting, "[brand_new]");
 }

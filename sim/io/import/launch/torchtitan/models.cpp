@@ -10,7 +10,10 @@
 namespace foretoken::io::launch::torchtitan {
 
 std::optional<NamedModel> flavor_of(const std::string& name, const std::string& flavor) {
-  const bool known = name.starts_with("llama") || name.starts_with("qwen3");
+  // A fork adds Kimi K2 to them: NousResearch/torchtitan, torchtitan/models/deepseek_v3/__init__.py.
+  if (name == "deepseek_v3" && flavor == "671B") return model_of_name(name);
+  if (name == "deepseek_v3" && flavor == "kimi_k2") return model_of_name(flavor);
+  const bool known = name.starts_with("llama") || name.starts_with("qwen3") || name == "gpt_oss";
   return known && !flavor.empty() ? model_of_name(name + "-" + flavor) : std::nullopt;
 }
 
@@ -22,7 +25,5 @@ bool has_experts(const std::string& name, const std::string& flavor) {
                              word.find_first_not_of("0123456789", 1) == word.size() - 1);
   });
 }
-
-bool has_latent_attention(const std::string& name) { return name.starts_with("deepseek"); }
 
 }  // namespace foretoken::io::launch::torchtitan

@@ -16,7 +16,4 @@ namespace foretoken::io::launch::torchtitan {
 /// as "30B-A3B" does.
 [[nodiscard]] bool has_experts(const std::string& name, const std::string& flavor);
 
-/// Returns true for a model with latent attention.
-[[nodiscard]] bool has_latent_attention(const std::string& name);
-
 }  // namespace foretoken::io::launch::torchtitan

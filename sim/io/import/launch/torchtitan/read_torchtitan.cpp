@@ -52,7 +52,6 @@ std::int64_t map_model(const Settings& settings, Report& report) {
   }
   const std::string flavor = size ? size->text : "";
   report.has_experts = has_experts(name->text, flavor);
-  report.has_latent_attention = has_latent_attention(name->text);
   const auto known = flavor_of(name->text, flavor);
   if (!known) {
     const std::string both = fmt::format("{} {}", printable(name->text, 40), printable(flavor, 40));
@@ -73,7 +72,18 @@ struct Degrees {
   std::int64_t tensor, stages, context, shard, replicate;
 };
 
-Degrees map_degrees(const Settings& settings, Report& report) {
+const Names kReplicate = {"parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree"};
+
+// Replicas of shards are refused. The shards of one rank each are DDP.
+void check_replicas(const Settings& settings, std::optional<std::int64_t> gpus, Degrees& degrees, Report& report) {
+  if (degrees.replicate <= 1) return;
+  const double copies = static_cast<double>(degrees.tensor) * static_cast<double>(degrees.stages) *
+                        static_cast<double>(degrees.context) * static_cast<double>(degrees.replicate);
+  if (degrees.shard < 0 && gpus && static_cast<double>(*gpus) == copies) degrees.shard = 1;
+  if (degrees.shard != 1) refuse_replicas(std::to_string(degrees.replicate), settings.find(kReplicate)->key, report);
+}
+
+Degrees map_degrees(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
   Degrees degrees{};
   degrees.tensor = map_degree(settings, report, "parallelism.tensor",
                               {"parallelism.tensor_parallel_degree", "training.tensor_parallel_degree"});
@@ -88,13 +98,10 @@ Degrees map_degrees(const Settings& settings, Report& report) {
                          {"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
                           "training.data_parallel_degree"})
                       .value_or(-1);
-  degrees.replicate = number(settings, report,
-                             {"parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree"})
-                          .value_or(1);
+  degrees.replicate = number(settings, report, kReplicate).value_or(1);
   report.assume("parallelism.sequence_parallel", degrees.tensor > 1,
                 "tensor parallelism shares the sequence in torchtitan");
-  if (degrees.replicate > 1 && degrees.shard != 1)
-    report.approximate("data_parallel_replicate_degree", "weights are sharded over all data ranks, without replicas");
+  check_replicas(settings, gpus, degrees, report);
   return degrees;
 }
 
@@ -358,6 +365,10 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
     else if (section == "fault_tolerance" && content.is_object() &&
              content.value("enable", std::string("false")) == "false")
       report.ignore("[fault_tolerance]", "");
+    else if (section == "batch_size_scheduler")  // of a fork: NousResearch/torchtitan
+      report.approximate("[batch_size_scheduler]", "a step behind the ramp, with the whole batch");
+    else if (section == "deepep")  // of the same fork: its streams and the sum of its rows
+      report.approximate("[deepep]", "communication is arranged as the runtime does it");
     else if (section == "fault_tolerance")
       report.refuse("[fault_tolerance]", "groups of replicas that torchft averages are not modelled");
     else if (section == "encoder")
@@ -383,7 +394,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   report.framework = "torchtitan";
   const Settings settings(document);
   const std::int64_t layers = map_model(settings, report);
-  const Degrees degrees = map_degrees(settings, report);
+  const Degrees degrees = map_degrees(settings, gpus, report);
   map_schedule(settings, layers, report);
   map_batch(settings, degrees, gpus, report);
   map_precision(settings, mixed_by(degrees), report);
