@@ -17,7 +17,7 @@
 namespace foretoken::model {
 namespace {
 
-constexpr SelectiveModules kUp{.core_attention = false, .latent_up = true};
+constexpr SelectiveModules kUpProducts{.core_attention = false, .latent_up = true};
 constexpr SelectiveModules kByOp{.core_attention = false, .by_op = true};
 
 /// The matrices that recomputation by op repeats: every second one. With narrow queries these are both products up,
@@ -27,7 +27,7 @@ enum class Repeats : std::uint8_t { kUp, kDown };
 Repeats repeats_of(const Transformer& model) { return model.latent->query_rank > 0 ? Repeats::kUp : Repeats::kDown; }
 
 SelectiveModules dropped_up(Repeats repeats) {
-  SelectiveModules dropped = kUp;
+  SelectiveModules dropped = kUpProducts;
   dropped.by_op = repeats == Repeats::kUp;
   return dropped;
 }
@@ -121,7 +121,7 @@ void add_wide(BlockOps& block, const WideNames& names, Repeats repeats, std::int
                .reads = {input},
                .writes = {output},
                .saves = {input},
-               .repeated_by = kUp});
+               .repeated_by = kUpProducts});
 }
 
 void add_queries(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId queries) {
@@ -162,7 +162,7 @@ void add_positions(BlockOps& block, const Transformer& model, const Cut& cut, co
                  .work = work,
                  .reads = {operands.queries, operands.keys_and_values},
                  .writes = {operands.queries, operands.keys_and_values},
-                 .repeated_by = kUp});
+                 .repeated_by = kUpProducts});
   };
   in_place("rotary embedding", {rotary, rotary, "rotary gradient"});
   in_place("join parts of keys", {keys, keys, "split key gradient"});

@@ -91,7 +91,7 @@ struct RepeatedShares {
 /// Recomputation by op repeats every second matrix of a layer (pytorch/torchtitan, torchtitan/distributed/
 /// activation_checkpoint.py). Attention has four, so the MLP begins with one that is kept. Latent attention with narrow
 /// queries has five.
-[[nodiscard]] constexpr RepeatedShares repeated_shares(const Transformer& model) {
+[[nodiscard]] inline RepeatedShares repeated_shares(const Transformer& model) {
   const bool odd = model.latent && model.latent->query_rank > 0;
   if (model.gated()) return {0.5, odd ? 1.0 : 0.0};
   return odd ? RepeatedShares{1, 0} : RepeatedShares{0, 1};
