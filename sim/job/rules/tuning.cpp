@@ -7,27 +7,63 @@
 namespace foretoken::job {
 namespace {
 
+/// Returns true where latent attention has one of the targets: it has no keys and values of their own.
+bool has_latent_product(const model::Transformer& model) {
+  const model::LoraTargets& targets = model.tuning.targets;
+  const bool narrow = model.latent->query_rank > 0;
+  return targets.projection || targets.key_value_down || targets.key_value_up ||
+         (narrow ? targets.query_down || targets.query_up : targets.queries);
+}
+
+/// Products of an MLP stand in dense layers and shared experts, and with `experts` in every routed expert.
+void check_targets_of_experts(Draft& draft) {
+  const job::Job& job = draft.job;
+  const model::Experts& experts = *job.model.experts;
+  const model::LoraTargets& targets = job.model.tuning.targets;
+  const bool others = experts.dense_first > 0 || experts.every > 1 || experts.shared_width > 0;
+  if (targets.of_mlp() && !targets.experts && !others)
+    draft.complain("/training/targets",
+                   fmt::format("expected \"attention\", or \"experts\" in the list: every MLP of {} "
+                               "is a routed expert",
+                               in_quotes(job.model.name)));
+  if (targets.fused_fc1)
+    draft.complain("/training/targets", fmt::format("expected gate_proj and up_proj: {} has experts, and no adapter of "
+                                                    "both is modelled there",
+                                                    in_quotes(job.model.name)));
+  const bool narrow = job.model.tuning.holds_narrow();
+  if ((targets.experts || narrow) && job.parallelism.expert > 1)
+    draft.complain("/parallelism/expert",
+                   fmt::format("expected 1 with {}, found {}: no expert ranks are modelled there",
+                               narrow ? "experts of few bits" : "LoRA beside routed experts", job.parallelism.expert));
+  if ((targets.of_mlp() || narrow) && experts.shared_width > 0 && job.layer_context().experts.shared_overlap)
+    draft.complain(
+        "/moe/shared_expert_overlap",
+        "expected false: products of shared experts beside an exchange have no adapter and no narrow weights");
+}
+
 void check_targets(Draft& draft) {
   const model::Transformer& model = draft.job.model;
   const model::LoraTargets& targets = model.tuning.targets;
   if (model.stack)
     draft.complain("/training/method", fmt::format("expected \"full\" for model {}, whose layers are of its own kinds",
                                                    in_quotes(model.name)));
-  const bool of_layers = targets.of_attention() || targets.of_mlp();
-  if (model.latent && model.experts && of_layers) {
-    draft.complain("/training/method",
-                   fmt::format("expected \"full\" for model {}: it has multi-head latent attention and experts, and no "
-                               "LoRA is modelled beside either",
-                               in_quotes(model.name)));
-  } else if (model.latent && targets.of_attention()) {
-    draft.complain("/training/targets", fmt::format("expected no product of attention: {} has multi-head latent "
-                                                    "attention, beside which no LoRA is modelled; try \"mlp\"",
+  if (model.latent && targets.of_attention() && !has_latent_product(model) && !targets.of_mlp())
+    draft.complain("/training/targets", fmt::format("expected a product of latent attention, as {} has: \"attention\", "
+                                                    "\"kv_b_proj\" or \"o_proj\"",
                                                     in_quotes(model.name)));
-  } else if (model.experts && targets.of_mlp()) {
-    draft.complain("/training/targets", fmt::format("expected no product of an MLP: {} has experts, beside which no "
-                                                    "LoRA is modelled; try \"attention\"",
-                                                    in_quotes(model.name)));
-  }
+  const bool plain = targets.queries || targets.keys || targets.values || targets.fused_qkv || targets.projection;
+  if (!model.latent && targets.of_latent() && !plain && !targets.of_mlp())
+    draft.complain("/training/targets",
+                   fmt::format("expected a product that {} has: it has no latent attention", in_quotes(model.name)));
+  if (model.experts) check_targets_of_experts(draft);
+  if (!model.experts && targets.experts)
+    draft.complain("/training/targets",
+                   fmt::format("expected no \"experts\": {} has none; try \"mlp\"", in_quotes(model.name)));
+  const bool whole = targets.experts || (model.latent && targets.of_attention());
+  if (whole && draft.job.parallelism.tensor > 1)
+    draft.complain("/parallelism/tensor", fmt::format("expected 1 with LoRA beside latent attention or routed experts, "
+                                                      "found {}: no tensor ranks are modelled there",
+                                                      draft.job.parallelism.tensor));
   if (targets.gate && !model.gated() && !targets.up)
     draft.complain(
         "/training/targets",
@@ -52,12 +88,16 @@ void check_prompts(Draft& draft) {
 /// States that fine-tuning leaves without a measurement or a model.
 void check_frozen(Draft& draft) {
   const Job& job = draft.job;
-  const bool either = job.model.experts.has_value() != job.model.latent.has_value();  // check_targets refuses both
   const bool four = job.model.tuning.method == model::TuningMethod::kQlora;
-  if (job.model.tuning.holds_narrow() && either)
-    draft.complain("/training/method", fmt::format("expected \"lora\" for {}: no experts or latent attention in {} bit "
+  if (job.model.tuning.holds_narrow() && !four && (job.model.experts || job.model.latent))
+    draft.complain("/training/method", fmt::format("expected \"lora\" for {}: no experts or latent attention in 8 bit "
                                                    "are modelled",
-                                                   in_quotes(job.model.name), four ? 4 : 8));
+                                                   in_quotes(job.model.name)));
+  if (four && job.model.experts)
+    draft.notes.assumptions.push_back(
+        "training qlora: routed experts stand in 4 bit, as modules of their own do; bitsandbytes leaves stacked "
+        "weights "
+        "(transformers 5) in 16 bit");
   const bool narrow = job.precision == Precision::kFp8 || job.precision == Precision::kNvfp4;
   if (job.model.tuning.holds_narrow() && narrow)
     draft.complain("/training/method",

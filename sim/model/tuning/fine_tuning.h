@@ -18,59 +18,22 @@ enum class TuningMethod : std::uint8_t {
 };
 
 /// The products that LoRA stands beside. Hugging Face has one matrix for each of q, k, v, gate and up; Megatron-LM has
-/// one for q, k and v, and one for gate and up. A target of several matrices has an adapter for each of them.
+/// one for q, k and v, and one for gate and up. A target of several matrices has an adapter for each of them. Latent
+/// attention has matrices down to narrow vectors and up from them. `experts` is true where products of an MLP stand for
+/// those of each routed expert, too.
 struct LoraTargets {
   bool queries = false, keys = false, values = false, fused_qkv = false, projection = false;
-  bool gate = false, up = false, fused_fc1 = false, fc2 = false;
+  bool query_down = false, query_up = false, key_value_down = false, key_value_up = false;
+  bool gate = false, up = false, fused_fc1 = false, fc2 = false, experts = false;
 
-  [[nodiscard]] bool of_attention() const { return queries || keys || values || fused_qkv || projection; }
+  [[nodiscard]] bool of_latent() const { return query_down || query_up || key_value_down || key_value_up; }
+  [[nodiscard]] bool of_attention() const {
+    return queries || keys || values || fused_qkv || projection || of_latent();
+  }
   [[nodiscard]] bool of_mlp() const { return gate || up || fused_fc1 || fc2; }
   [[nodiscard]] bool any() const { return of_attention() || of_mlp(); }
   friend bool operator==(const LoraTargets&, const LoraTargets&) = default;
 };
-
-/// A target as scenarios spell it, in the names of Hugging Face and of Megatron-LM.
-struct TargetName {
-  std::string_view key;
-  LoraTargets targets;
-};
-inline constexpr std::array<TargetName, 19> kTargetNames{{
-    {"q_proj", {.queries = true}},
-    {"k_proj", {.keys = true}},
-    {"v_proj", {.values = true}},
-    {"o_proj", {.projection = true}},
-    {"gate_proj", {.gate = true}},
-    {"up_proj", {.up = true}},
-    {"down_proj", {.fc2 = true}},
-    {"qkv_proj", {.fused_qkv = true}},
-    {"c_attn", {.fused_qkv = true}},
-    {"query_key_value", {.fused_qkv = true}},
-    {"gate_up_proj", {.fused_fc1 = true}},
-    {"linear_qkv", {.fused_qkv = true}},
-    {"linear_proj", {.projection = true}},
-    {"linear_fc1", {.fused_fc1 = true}},
-    {"linear_fc2", {.fc2 = true}},
-    {"output_proj", {.projection = true}},
-    {"attention", {.queries = true, .keys = true, .values = true, .projection = true}},
-    {"mlp", {.gate = true, .up = true, .fc2 = true}},
-    {"all-linear",
-     {.queries = true, .keys = true, .values = true, .projection = true, .gate = true, .up = true, .fc2 = true}},
-}};
-
-/// A target in words.
-struct TargetWords {
-  bool LoraTargets::*on;
-  std::string_view words;
-};
-inline constexpr std::array<TargetWords, 9> kTargetWords{{{&LoraTargets::queries, "queries"},
-                                                          {&LoraTargets::keys, "keys"},
-                                                          {&LoraTargets::values, "values"},
-                                                          {&LoraTargets::fused_qkv, "qkv"},
-                                                          {&LoraTargets::projection, "projection"},
-                                                          {&LoraTargets::gate, "gate"},
-                                                          {&LoraTargets::up, "up"},
-                                                          {&LoraTargets::fused_fc1, "fc1"},
-                                                          {&LoraTargets::fc2, "fc2"}}};
 
 /// Returns the targets of both.
 [[nodiscard]] constexpr LoraTargets operator|(const LoraTargets& a, const LoraTargets& b) {
@@ -79,11 +42,87 @@ inline constexpr std::array<TargetWords, 9> kTargetWords{{{&LoraTargets::queries
           .values = a.values || b.values,
           .fused_qkv = a.fused_qkv || b.fused_qkv,
           .projection = a.projection || b.projection,
+          .query_down = a.query_down || b.query_down,
+          .query_up = a.query_up || b.query_up,
+          .key_value_down = a.key_value_down || b.key_value_down,
+          .key_value_up = a.key_value_up || b.key_value_up,
           .gate = a.gate || b.gate,
           .up = a.up || b.up,
           .fused_fc1 = a.fused_fc1 || b.fused_fc1,
-          .fc2 = a.fc2 || b.fc2};
+          .fc2 = a.fc2 || b.fc2,
+          .experts = a.experts || b.experts};
 }
+
+/// Every product of attention, latent or not.
+inline constexpr LoraTargets kAttentionTargets{.queries = true,
+                                               .keys = true,
+                                               .values = true,
+                                               .projection = true,
+                                               .query_down = true,
+                                               .query_up = true,
+                                               .key_value_down = true,
+                                               .key_value_up = true};
+
+/// A target as scenarios spell it, in the names of Hugging Face and of Megatron-LM.
+struct TargetName {
+  std::string_view key;
+  LoraTargets targets;
+};
+inline constexpr std::array<TargetName, 28> kTargetNames{{
+    {"q_proj", {.queries = true}},
+    {"k_proj", {.keys = true}},
+    {"v_proj", {.values = true}},
+    {"o_proj", {.projection = true}},
+    {"q_a_proj", {.query_down = true}},
+    {"q_b_proj", {.query_up = true}},
+    {"kv_a_proj_with_mqa", {.key_value_down = true}},
+    {"kv_b_proj", {.key_value_up = true}},
+    {"gate_proj", {.gate = true}},
+    {"up_proj", {.up = true}},
+    {"down_proj", {.fc2 = true}},
+    {"qkv_proj", {.fused_qkv = true}},
+    {"c_attn", {.fused_qkv = true}},
+    {"query_key_value", {.fused_qkv = true}},
+    {"gate_up_proj", {.fused_fc1 = true}},
+    {"linear_qkv", {.fused_qkv = true}},
+    {"linear_q_down_proj", {.query_down = true}},
+    {"linear_q_up_proj", {.query_up = true}},
+    {"linear_kv_down_proj", {.key_value_down = true}},
+    {"linear_kv_up_proj", {.key_value_up = true}},
+    {"linear_proj", {.projection = true}},
+    {"linear_fc1", {.fused_fc1 = true}},
+    {"linear_fc2", {.fc2 = true}},
+    {"output_proj", {.projection = true}},
+    {"attention", kAttentionTargets},
+    {"mlp", {.gate = true, .up = true, .fc2 = true}},
+    {"experts", {.gate = true, .up = true, .fc2 = true, .experts = true}},
+    {"all-linear", kAttentionTargets | LoraTargets{.gate = true, .up = true, .fc2 = true}},
+}};
+
+/// The kind of attention that has a product.
+enum class HasProduct : std::uint8_t { kAny, kPlain, kLatent };
+
+/// A target in words.
+struct TargetWords {
+  bool LoraTargets::*on;
+  std::string_view words;
+  HasProduct in = HasProduct::kAny;
+};
+inline constexpr std::array<TargetWords, 14> kTargetWords{
+    {{&LoraTargets::queries, "queries"},
+     {&LoraTargets::keys, "keys", HasProduct::kPlain},
+     {&LoraTargets::values, "values", HasProduct::kPlain},
+     {&LoraTargets::fused_qkv, "qkv", HasProduct::kPlain},
+     {&LoraTargets::query_down, "query down", HasProduct::kLatent},
+     {&LoraTargets::query_up, "query up", HasProduct::kLatent},
+     {&LoraTargets::key_value_down, "key-value down", HasProduct::kLatent},
+     {&LoraTargets::key_value_up, "key-value up", HasProduct::kLatent},
+     {&LoraTargets::projection, "projection"},
+     {&LoraTargets::gate, "gate"},
+     {&LoraTargets::up, "up"},
+     {&LoraTargets::fused_fc1, "fc1"},
+     {&LoraTargets::fc2, "fc2"},
+     {&LoraTargets::experts, "routed experts"}}};
 
 /// The targets of a LoRA that states none: queries and values, as in arXiv:2106.09685 section 4.2 and in PEFT.
 inline constexpr LoraTargets kDefaultTargets{.queries = true, .values = true};

@@ -5,11 +5,17 @@
 // gradient of x to that of W's product. A keeps x, B keeps A x.
 //
 // Tensor ranks cut the wide side of a target as its own product is cut: columns of A where inputs are cut, rows of B
-// where outputs are cut. Where inputs are cut, A x is summed over the ranks.
+// where outputs are cut. Where inputs are cut, A x is summed over the ranks. Adapters beside products that are whole on
+// every rank, and beside each expert's, are not cut: a rule of jobs refuses ranks there.
+//
+// An expert has adapters of its own, and multiplies the rows that come to it: a product for each expert of the rank, as
+// its own products are (PEFT wraps each module of a list of experts).
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
+#include "sim/model/blocks/experts.h"
 #include "sim/model/op_writer.h"
 #include "sim/model/products.h"
 #include "sim/model/tuning/parts.h"
@@ -44,28 +50,63 @@ std::vector<Adapted> adapted(const Transformer& model, const Weight& weight) {
     add(targets.values, "LoRA of cross values", model.kv_heads * head);
   }
   if (weight.name == "projection") add(targets.projection, "LoRA of projection", weight.rows);
-  if (weight.name == "fc1") {
+  if (weight.name == "queries") add(targets.queries, "LoRA of queries", weight.rows);  // of latent attention
+  if (weight.name == "query down") add(targets.query_down, "LoRA of query down", weight.rows);
+  if (weight.name == "query up") add(targets.query_up, "LoRA of query up", weight.rows);
+  if (weight.name == "key-value down") add(targets.key_value_down, "LoRA of key-value down", weight.rows);
+  if (weight.name == "key-value up") add(targets.key_value_up, "LoRA of key-value up", weight.rows);
+  const bool routed = weight.name == "expert fc1" || weight.name == "expert fc2";
+  if (routed && !targets.experts) return found;
+  if (weight.name == "fc1" || weight.name == "shared fc1" || weight.name == "expert fc1") {
+    const std::int64_t width = weight.rows / (model.mlp_matrices() - 1);
     add(targets.fused_fc1, "LoRA of fc1", weight.rows);
-    add(targets.gate && model.gated(), "LoRA of gate", model.ffn_hidden);
-    add(targets.up, "LoRA of up", model.ffn_hidden);
+    add(targets.gate && model.gated(), "LoRA of gate", width);
+    add(targets.up, "LoRA of up", width);
   }
-  if (weight.name == "fc2") add(targets.fc2, "LoRA of fc2", weight.rows);
+  if (weight.name == "fc2" || weight.name == "shared fc2" || weight.name == "expert fc2")
+    add(targets.fc2, "LoRA of fc2", weight.rows);
   return found;
 }
 
-/// Sizes of one adapter on one rank: T tokens, k inputs, n outputs, r between them.
+/// The rows of a product on one rank, in as many products.
+struct Rows {
+  std::int64_t each = 1, products = 1;
+  double all = 1;    ///< `each` times `products`, not rounded
+  double share = 1;  ///< products that one token meets
+  BatchKind kind = BatchKind::kBatched;
+};
+
+Rows rows_of(const Transformer& model, const Cut& cut, const Op& op, const Weight& weight) {
+  if (const auto* const product = std::get_if<Product>(&op.work)) {
+    const Cut part = cut.of_share(product->token_share);
+    return {.each = part.T, .all = part.tokens, .share = product->token_share};
+  }
+  if (weight.copies == 1) return {.each = std::max<std::int64_t>(1, std::llround(cut.region)), .all = cut.region};
+  const std::int64_t each = expert_rows(*model.experts, cut).of_expert;
+  const std::int64_t products = std::max<std::int64_t>(1, weight.copies / cut.context.experts.expert);
+  return {.each = each,
+          .products = products,
+          .all = real(each * products),
+          .share = real(weight.copies_met),
+          .kind = cut.context.fusions.grouped_experts ? BatchKind::kGrouped : BatchKind::kStreams};
+}
+
+/// Sizes of one adapter on one rank: rows, k inputs, n outputs, r between them.
 struct LoraSizes {
-  std::int64_t tokens, inputs, outputs, rank;
+  Rows rows;
+  std::int64_t inputs, outputs, rank;
   bool sums = false;  ///< inputs are cut, so A x is a part of a sum
   int adds_to_bytes = 0;
   Precision precision = Precision::kBf16;
 
-  [[nodiscard]] double elements(std::int64_t width) const { return real(tokens) * real(width); }
+  [[nodiscard]] double elements(std::int64_t width) const { return real(rows.each * rows.products) * real(width); }
 };
 
 void lora_forward(OpWriter& ops, const LoraSizes& s) {
   const auto gemm = [&](std::string_view name, std::int64_t n, std::int64_t k) {
-    ops.gemm(name, OpRole::kLinear, {.m = s.tokens, .n = n, .k = k, .precision = s.precision});
+    ops.gemm(
+        name, OpRole::kLinear,
+        {.m = s.rows.each, .n = n, .k = k, .batch = s.rows.products, .precision = s.precision, .kind = s.rows.kind});
   };
   gemm("LoRA A", s.rank, s.inputs);
   if (s.sums) ops.collective("sum LoRA A", CollectiveKind::kAllReduce, kHalf * s.elements(s.rank));
@@ -77,15 +118,23 @@ void lora_forward(OpWriter& ops, const LoraSizes& s) {
 void lora_backward(OpWriter& ops, const LoraSizes& s) {
   const auto input = [&](std::string_view name, std::int64_t n, std::int64_t k) {
     ops.gemm(name, OpRole::kLinear,
-             {.m = s.tokens, .n = k, .k = n, .pass = GemmPass::kInputGradient, .precision = s.precision});
+             {.m = s.rows.each,
+              .n = k,
+              .k = n,
+              .batch = s.rows.products,
+              .pass = GemmPass::kInputGradient,
+              .precision = s.precision,
+              .kind = s.rows.kind});
   };
   const auto weight = [&](std::string_view name, std::int64_t n, std::int64_t k) {
     ops.gemm(name, OpRole::kLinear,
              {.m = n,
               .n = k,
-              .k = s.tokens,
+              .k = s.rows.each,
+              .batch = s.rows.products,
               .pass = GemmPass::kWeightGradient,
               .precision = s.precision,
+              .kind = s.rows.kind,
               .adds_to_bytes = s.adds_to_bytes});
   };
   ops.memory("scale LoRA gradient", OpRole::kElementwise, 2 * kHalf * s.elements(s.outputs));
@@ -107,36 +156,36 @@ OwnKernels lora_work(const LoraSizes& sizes, double flop_per_token) {
 
 }  // namespace
 
-void add_lora(BlockOps& block, const Transformer& model, const Cut& whole, const Op& product, std::vector<Op>& ops) {
-  const double share = std::get<Product>(product.work).token_share;
-  const Cut cut = whole.of_share(share);
+void add_lora(BlockOps& block, const Transformer& model, const Cut& cut, const Op& product, std::vector<Op>& ops) {
   const Weight base = block[*product.weights.begin()];  // a copy: adding weights moves it
+  const Rows rows = rows_of(model, cut, product, base);
   const std::int64_t rank = model.tuning.rank, tensor = cut.context.tensor;
-  const bool cuts_inputs = base.split == Split::kColumns;
+  const bool cuts_inputs = base.split == Split::kColumns, cuts_outputs = base.split == Split::kRows;
+  const auto matrix = [&](std::string_view name, std::int64_t outputs, std::int64_t inputs, Split split) {
+    return block.add(Weight{.name = name,
+                            .kind = WeightKind::kMatrix,
+                            .rows = outputs,
+                            .columns = inputs,
+                            .split = split,
+                            .axes = base.axes,
+                            .copies = base.copies,
+                            .copies_met = base.copies_met});
+  };
   for (const Adapted& one : adapted(model, base)) {
-    const std::int64_t outputs = cuts_inputs ? one.rows : std::max<std::int64_t>(1, one.rows / tensor);
-    const LoraSizes sizes{.tokens = cut.T,
+    const LoraSizes sizes{.rows = rows,
                           .inputs = local_columns(base, cut.context),
-                          .outputs = outputs,
+                          .outputs = cuts_outputs ? std::max<std::int64_t>(1, one.rows / tensor) : one.rows,
                           .rank = rank,
                           .sums = cuts_inputs,
                           .adds_to_bytes = cut.context.adds_to_bytes(),
                           .precision = cut.wide_precision()};
-    const WeightId down = block.add(Weight{.name = one.name,
-                                           .kind = WeightKind::kMatrix,
-                                           .rows = rank,
-                                           .columns = base.columns,
-                                           .split = cuts_inputs ? Split::kColumns : Split::kWhole});
-    const WeightId up = block.add(Weight{.name = one.name,
-                                         .kind = WeightKind::kMatrix,
-                                         .rows = one.rows,
-                                         .columns = rank,
-                                         .split = cuts_inputs ? Split::kWhole : Split::kRows});
-    const TensorId narrow = block.add(Tensor{
-        .name = "output of LoRA A", .bytes = kHalf * cut.tokens * real(rank), .dropped_by = product.repeated_by});
+    const WeightId down = matrix(one.name, rank, base.columns, cuts_inputs ? Split::kColumns : Split::kWhole),
+                   up = matrix(one.name, one.rows, rank, cuts_outputs ? Split::kRows : Split::kWhole);
+    const TensorId narrow = block.add(
+        Tensor{.name = "output of LoRA A", .bytes = kHalf * rows.all * real(rank), .dropped_by = product.repeated_by});
     Op op{.name = one.name,
           .role = OpRole::kLinear,
-          .work = lora_work(sizes, share * 2.0 * real(rank) * real(base.columns + one.rows)),
+          .work = lora_work(sizes, rows.share * 2.0 * real(rank) * real(base.columns + one.rows)),
           .weights = {down, up},
           .reads = product.reads,
           .writes = product.writes,

@@ -56,12 +56,17 @@ double elements_of(const BlockOps& block, const Op& op, const LayerContext& cont
   return real(local_rows(weight, context)) * real(local_columns(weight, context));
 }
 
+/// A product of a layer's tokens, or of each expert's. A router has no adapter and stays in 16 bits.
+bool is_product(const Op& op) { return multiplies(op) && op.weights.size() > 0 && op.name != "router"; }
+
 /// The weight of a product stands in NF4. A kernel reads it and writes it in 16 bit before each of its products,
-/// forward and backward. The 16-bit copy is alive while the product runs.
+/// forward and backward. The 16-bit copy is alive while the product runs: one expert's at a time.
 Op hold_in_4_bit(BlockOps& block, Op& product, const LayerContext& context) {
-  block.weights[product.weights.begin()->index()].stored_bytes = kNf4Bytes;
+  Weight& weight = block.weights[product.weights.begin()->index()];
+  weight.stored_bytes = kNf4Bytes;
   const double elements = elements_of(block, product, context);
-  const double bytes = (kNf4Bytes + kHalf) * elements;
+  const double copies = weight.copies > 1 ? real(weight.copies) / context.experts.expert : 1;
+  const double bytes = (kNf4Bytes + kHalf) * elements * copies;
   product.working_bytes += kHalf * elements;
   return {.name = "dequantise weight",
           .work = MemoryBound{bytes, bytes, "dequantise weight again"},
@@ -128,16 +133,16 @@ BlockOps with_tuned_ops(BlockOps block, const Transformer& model, const LayerCon
   freeze(block);
   std::vector<Op> ops;
   for (Op& op : std::exchange(block.ops, {})) {
-    const bool product = std::holds_alternative<Product>(op.work);
+    const bool product = is_product(op), plain = std::holds_alternative<Product>(op.work);
     if (product && tuning.method == TuningMethod::kQlora) ops.push_back(hold_in_4_bit(block, op, context));
-    if (product && tuning.method == TuningMethod::kInt8Lora) {
+    if (plain && tuning.method == TuningMethod::kInt8Lora) {
       const Int8Kernels around = hold_in_8_bit(block, op, context);
       ops.insert(ops.end(), {around.quantise, op, around.dequantise});
     } else {
       ops.push_back(op);
     }
     if (product && tuning.is_lora()) add_lora(block, model, cut, op, ops);
-    if (product && tuning.method == TuningMethod::kAdapter) add_adapter(block, model, cut, op, ops);
+    if (plain && tuning.method == TuningMethod::kAdapter) add_adapter(block, model, cut, op, ops);
   }
   block.ops = std::move(ops);
   return block;

@@ -115,6 +115,87 @@ TEST(FineTuning, CountsLoraOfCrossAttentionByBothLengths) {
   EXPECT_EQ(added({.values = true}), 3 * layers * adapter * (s + d + s));
 }
 
+// Two layers with experts behind a dense one: 8 experts of width 96, two a token, and shared ones of width 192.
+Transformer with_mixture() {
+  Transformer model;
+  model.layers = 3;
+  model.hidden = 64;
+  model.heads = model.kv_heads = 4;
+  model.head_dim = 16;
+  model.ffn_hidden = 256;
+  model.vocabulary = 1000;
+  model.norm = Norm::kRmsNorm;
+  model.activation = Activation::kSwiGlu;
+  model.positions = Positions::kRotary;
+  model.tied_embeddings = model.linear_bias = model.qkv_bias = false;
+  model.experts = Experts{.count = 8, .per_token = 2, .width = 96, .shared_width = 192, .dense_first = 1};
+  return model;
+}
+
+// An adapter of rank r beside a product of n outputs and k inputs has r (n + k) parameters. Gate, up and down of width
+// f have 3 r (h + f).
+TEST(FineTuning, AdaptersBesideExperts) {
+  const double r = 4, h = 64, dense = 256, shared = 192, routed = 96, experts = 8, met = 2;
+  const LoraTargets mlp{.gate = true, .up = true, .fc2 = true};
+  const auto of_width = [&](double width) { return 3 * r * (h + width); };
+  const auto lora = [&](const LoraTargets& targets, TuningMethod method = TuningMethod::kLora) {
+    return tuned(with_mixture(), {.method = method, .rank = 4, .targets = targets});
+  };
+  const double others = of_width(dense) + 2 * of_width(shared);
+  EXPECT_EQ(trained_parameters(lora(mlp)), others);
+  EXPECT_EQ(trained_parameters(lora(mlp | LoraTargets{.experts = true})), others + 2 * experts * of_width(routed));
+  EXPECT_EQ(trained_parameters(lora({.queries = true, .projection = true})), 3 * 2 * r * (h + h));
+  // A token meets two experts of eight: forward, and twice backward.
+  const double plain = model_flop_per_sequence(lora({}), {128, 128}).value();
+  const double added = model_flop_per_sequence(lora(mlp | LoraTargets{.experts = true}), {128, 128}).value() - plain;
+  EXPECT_DOUBLE_EQ(added, 3 * 128 * 2.0 * (others + 2 * met * of_width(routed)));
+}
+
+// An expert of eight gets 2 / 8 of 1,024 tokens, and is multiplied with a matrix of its own.
+TEST(FineTuning, EveryExpertHasAProductWithItsAdapter) {
+  const Transformer lora =
+      tuned(with_mixture(), {.method = TuningMethod::kLora, .rank = 4, .targets = {.fc2 = true, .experts = true}});
+  const LayerContext context{.sequence = 1024, .fusions = {}};
+  const BlockOps layer = decoder_layer(lora, context, {.experts = true});
+  EXPECT_EQ(find_mistake(layer), std::nullopt);
+  double narrow = 0;
+  for (const LayerOp& op : forward_kernels(layer, context))
+    if (const auto* shape = std::get_if<GemmShape>(&op.work); shape && op.name == "LoRA A" && shape->batch == 8) {
+      EXPECT_EQ(shape->m, 1024 * 2 / 8);
+      EXPECT_EQ(shape->k, 96);
+      narrow += shape->flop().value();
+    }
+  EXPECT_EQ(narrow, 2.0 * 1024 * 2 * 4 * 96);
+}
+
+// All products of a layer with experts stand in NF4, but the router's of 8 outputs.
+TEST(FineTuning, HoldsExpertsInFourBits) {
+  const Transformer model = tuned(with_mixture(), {.method = TuningMethod::kQlora, .rank = 4, .targets = kAttention});
+  const double attention = 4.0 * 64 * 64, dense = 3.0 * 64 * 256, shared = 3.0 * 64 * 192, routed = 8 * 3.0 * 64 * 96;
+  EXPECT_EQ(narrow_parameters(model), 3 * attention + dense + 2 * (shared + routed));
+  const LayerContext context{.sequence = 1024, .fusions = {}};
+  double read = 0;
+  for (const LayerOp& op : forward_kernels(decoder_layer(model, context, {.experts = true}), context))
+    if (op.name == "dequantise weight") read += std::get<MemoryBoundShape>(op.work).bytes.value();
+  EXPECT_NEAR(read / ((kNf4Bytes + 2) * (attention + shared + routed)), 1, 1e-12);
+}
+
+// DeepSeek-V2-Lite's kind has its queries from the hidden state, V3's from a narrow vector.
+TEST(FineTuning, AdaptersBesideLatentAttention) {
+  Transformer model = with_mixture();
+  model.experts.reset();
+  const double r = 4, h = 64, heads = 4, nope = 16, rope = 8, value = 16, kv = 32, query = 48, layers = 3;
+  const auto trained = [&](std::int64_t query_rank) {
+    model.latent =
+        LatentAttention{.query_rank = query_rank, .kv_rank = 32, .nope_dim = 16, .rope_dim = 8, .value_dim = 16};
+    return trained_parameters(tuned(model, {.method = TuningMethod::kLora, .rank = 4, .targets = kAttentionTargets}));
+  };
+  const double outputs = heads * (nope + rope);
+  const double rest = (h + kv + rope) + (kv + heads * (nope + value)) + (heads * value + h);
+  EXPECT_EQ(trained(0), layers * r * (h + outputs + rest));
+  EXPECT_EQ(trained(48), layers * r * (h + query + query + outputs + rest));
+}
+
 double weight_gradient_flop(const OpList& ops) {
   double flop = 0;
   for (const LayerOp& op : ops)

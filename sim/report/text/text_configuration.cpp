@@ -148,15 +148,17 @@ std::string batch_row(const job::Job& job, const Resolved& resolved) {
 }
 
 // "lora, rank 16 beside queries and values".
-std::string training_row(const model::FineTuning& tuning) {
+std::string training_row(const model::Transformer& model) {
+  const model::FineTuning& tuning = model.tuning;
   std::string words(name_of(tuning.method));
   if (tuning.rank > 0) words += fmt::format(", rank {}", tuning.rank);
   if (tuning.has_prompts())
     words += fmt::format(", {}", counted(static_cast<double>(tuning.virtual_tokens), "virtual token"));
   if (!tuning.is_lora()) return words;
+  const auto absent = model.latent ? model::HasProduct::kPlain : model::HasProduct::kLatent;
   std::vector<std::string_view> products;
   for (const model::TargetWords& target : model::kTargetWords)
-    if (tuning.targets.*target.on) products.push_back(target.words);
+    if (tuning.targets.*target.on && target.in != absent) products.push_back(target.words);
   return fmt::format("{}, beside {}", words, fmt::join(products, ", "));
 }
 
@@ -244,7 +246,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
            resolved("/optimizer/name", job.optimizer.paged ? "paged " + job.optimizer.name : job.optimizer.name),
            resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", job.optimizer.zero_stage)))},
       {"overlap", overlap_row(job, resolved)}};
-  if (job.model.tuning.freezes()) rows.insert(rows.begin() + 7, {"training", training_row(job.model.tuning)});
+  if (job.model.tuning.freezes()) rows.insert(rows.begin() + 7, {"training", training_row(job.model)});
   if (job.model.experts) rows.insert(rows.begin() + 4, {"experts", experts_row(job, resolved)});
   if (job.offload.any()) rows.emplace_back("offload", offload_row(job.offload));
   if (std::string row = imperfections_row(job.imperfections); !row.empty())

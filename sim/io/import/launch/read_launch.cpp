@@ -28,10 +28,12 @@
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
+#include "sim/io/json/data_path.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
+#include "sim/model/tuning/fine_tuning.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -201,6 +203,43 @@ void settle_local_model(const fs::path& folder, Report& report) {
 }
 
 // Completes what a reader has made of the files. `own` are the facts that comments of the file state.
+// Returns the model that the scenario names or holds; nothing where there is none, or it cannot be read.
+std::optional<model::Transformer> model_of(const Report& report) {
+  if (!report.has("model")) return std::nullopt;
+  Findings wrong;
+  const auto scenario = document_from_text(report.scenario.dump(), "scenario", wrong);
+  if (!scenario) return std::nullopt;
+  const auto document = open_reference(scenario->root(wrong).child("model"), kModels);
+  if (!document) return std::nullopt;
+  auto model = read_model(document->root(wrong), "model");
+  return wrong.complaints.empty() ? std::optional(std::move(model)) : std::nullopt;
+}
+
+model::LoraTargets targets_of(const Json& names) {
+  model::LoraTargets targets;
+  for (const model::TargetName& known : model::kTargetNames)
+    for (const Json& name : names.is_array() ? names : Json::array({names}))
+      if (name == known.key) targets = targets | known.targets;
+  return targets;
+}
+
+// PEFT wraps modules. Routed experts are modules in transformers 4 (modeling_mixtral.py, MixtralSparseMoeBlock), and
+// stacked weights in 5, which lora_target_parameters names. Adapters of other frameworks' grouped experts are their
+// own.
+void ask_about_routed_experts(Report& report) {
+  const model::LoraTargets targets = targets_of(report.at("training.targets"));
+  if (!targets.of_mlp() || targets.experts) return;
+  const auto model = model_of(report);
+  if (!model || !model->experts) return;
+  if (report.at("runtime") != "huggingface-trainer")
+    return report.refuse("training.targets", "adapters beside the grouped experts of this framework are not modelled");
+  report.ask_over_default(
+      "training.targets",
+      "the products of an MLP have adapters in every routed expert with transformers 4, and in none "
+      "with 5, whose experts are stacked weights; state --set "
+      "training.targets='[\"attention\",\"experts\"]' or only products that have them");
+}
+
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
   // Facts would not help where a file is refused before any of its settings is read.
   const bool refused_whole =
@@ -213,6 +252,7 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   report.allow(launch.allow);
   report.unread = (refused_whole || no_row) && !report.complete();
   if (report.unread) return;
+  ask_about_routed_experts(report);
   complete_scenario(report);
   report.allow(launch.allow);
 }

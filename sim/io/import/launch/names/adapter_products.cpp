@@ -233,8 +233,8 @@ std::int64_t layers_of_model(const Report& report) {
   return layers > 0 && layers <= kMostLayersTried ? layers : kLayersTried;
 }
 
-const LayerNames& family_of(const Report& report) {
-  const std::string lower = lower_case(model_in_path(name_of_model(report)));
+const LayerNames& family_of(const std::string& model) {
+  const std::string lower = lower_case(model_in_path(model));
   const auto& all = families_of_layers();
   const auto found = std::find_if(all.begin() + 1, all.end(), [&](const LayerNames& family) {
     return std::ranges::any_of(family.words, [&](std::string_view word) { return names_family(lower, word); });
@@ -251,7 +251,7 @@ Json products_of_expression(const std::string& text, const std::string& from, Re
                   from);
     return targets;
   }
-  const LayerNames& family = family_of(report);
+  const LayerNames& family = family_of(name_of_model(report));
   const Selection found = selection_of(*expression, layers_of_model(report), family);
   if (found.modules.empty() || !found.whole) {
     report.refuse(setting,
@@ -269,7 +269,24 @@ Json products_of_expression(const std::string& text, const std::string& from, Re
   return targets;
 }
 
+bool is_attention_input(std::string_view product) {
+  const auto* const known = std::ranges::find(model::kTargetNames, product, &model::TargetName::key);
+  if (known == model::kTargetNames.end()) return false;
+  const model::LoraTargets& targets = known->targets;
+  return targets.queries || targets.keys || targets.values || targets.fused_qkv;
+}
+
 }  // namespace
+
+std::string attention_inputs_of(const std::string& model) {
+  const NameList& modules = family_of(model).modules;
+  const Neighbours beside = neighbours_in(modules);
+  NameList names;
+  for (const std::string_view module : modules)
+    if (std::ranges::any_of(products_of_path(lower_case(module), beside), is_attention_input))
+      names.push_back(last_name(module));
+  return fmt::format("{}", fmt::join(names, ","));
+}
 
 Json adapter_products(const std::string& text, const std::string& from, Report& report, Modules modules_of) {
   if (is_expression(text)) return products_of_expression(text, from, report);
@@ -284,7 +301,7 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
     begins.push_back(begin);
   }
   Json targets = Json::array();
-  const LayerNames& family = family_of(report);
+  const LayerNames& family = family_of(name_of_model(report));
   const NameList& modules = family.modules;
   // Models of the first family may have any names.
   const bool knows_all = modules_of == Modules::kOfTransformers && !family.words.empty();

@@ -18,4 +18,8 @@ enum class Modules : std::uint8_t { kOfTransformers, kOwn };
 [[nodiscard]] Json adapter_products(const std::string& text, const std::string& from, Report& report,
                                     Modules modules_of = Modules::kOfTransformers);
 
+/// Returns the names of the products of attention's inputs in the family of a model by its name: "q_proj,k_proj,v_proj"
+/// or "c_attn".
+[[nodiscard]] std::string attention_inputs_of(const std::string& model);
+
 }  // namespace foretoken::io::launch

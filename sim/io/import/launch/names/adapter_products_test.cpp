@@ -84,6 +84,12 @@ TEST(AdapterProducts, NamesThatTheFamilyLacksAreLeftOut) {
   EXPECT_THAT(refused_lines(report), HasSubstr("none of these products"));
 }
 
+TEST(AdapterProducts, AttentionsInputsByFamily) {
+  EXPECT_EQ(attention_inputs_of("meta-llama/Llama-2-7b-hf"), "q_proj,k_proj,v_proj");
+  EXPECT_EQ(attention_inputs_of("Qwen/Qwen-7B-Chat"), "c_attn");
+  EXPECT_EQ(attention_inputs_of("baichuan-inc/Baichuan2-7B-Chat"), "W_pack");
+}
+
 TEST(AdapterProducts, ARegularExpressionSelectsModulesOfLayers) {
   const ProductsCase cases[] = {
       {"classes and groups",

@@ -526,5 +526,28 @@ TEST(Recipes, PluginsAloneAreNoTraining) {
                         "training.attention.padding_free), and states no training"));
 }
 
+// transformers 4 has a list of modules of experts, 5 stacked weights, which PEFT does not find by the names of modules.
+TEST(Recipes, AdaptersBesideRoutedExpertsAreAskedFor) {
+  const auto read = [](const std::string& more, const std::vector<std::string>& sets = {}) {
+    Findings findings;
+    Launch launch;
+    launch.sets = {"cluster=dgx-h100-ndr", "gpus=8"};
+    launch.sets.insert(launch.sets.end(), sets.begin(), sets.end());
+    return read_launch_text(
+        "base_model: mistralai/Mixtral-8x7B-v0.1\nsequence_len: 1024\nmicro_batch_size: 1\n"
+        "adapter: lora\nlora_r: 8\n" +
+            more,
+        "a.yaml", launch, findings);
+  };
+  const auto asks = [](const Report& report) {
+    return std::ranges::find(report.asked, "training.targets", &Asked::key) != report.asked.end();
+  };
+  EXPECT_TRUE(asks(read("lora_target_linear: true\n")));
+  EXPECT_TRUE(asks(read("lora_target_modules: [q_proj, w1, w2, w3]\n")));
+  EXPECT_FALSE(asks(read("lora_target_modules: [q_proj, v_proj]\n")));
+  EXPECT_FALSE(asks(read("lora_target_linear: true\n", {R"(training.targets=["attention","experts"])"})));
+  EXPECT_FALSE(asks(read_test_launch(axolotl_with("adapter: lora\nlora_r: 8\nlora_target_linear: true\n"), "a.yaml")));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -14,6 +14,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/names/adapter_products.h"
 
 namespace foretoken::io::launch::tuning {
 namespace {
@@ -153,7 +154,7 @@ std::vector<OwnName> become_trainer(const shell::Command& command, std::optional
   // swift/llm/utils/model.py.
   if (old && text_in(document, "lora_target") == "DEFAULT") document.erase("lora_target");
   if (old && text_in(document, "finetuning_type") == "lora")
-    usual("lora_target", "q_proj,k_proj,v_proj", "lora_target_modules");
+    usual("lora_target", attention_inputs_of(text_in(document, "model_name_or_path")).c_str(), "lora_target_modules");
   if (text_in(document, "lora_target") == "ALL" || text_in(document, "lora_target") == "DEFAULT")
     document["lora_target"] = "all";
   // LLaMA-Factory's word says the opposite.
