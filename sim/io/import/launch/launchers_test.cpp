@@ -458,6 +458,18 @@ TEST_F(LaunchFolders, AFrontOfSlurmCountsTheGpusOfANode) {
   EXPECT_FALSE(gpus("--image a", "-c ")) << "the front decides about GPUs";
 }
 
+TEST_F(LaunchFolders, AJobOfBaseCommandHoldsItsCommandInAnOption) {
+  const auto gpus = [&](const std::string& options, const std::string& text) {
+    write("job.sh",
+          "CMD='python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length "
+          "512 --micro-batch-size 1 --bf16'\nngc batch run --name a " +
+              options + " --commandline \"" + text + "\" --result /result\n");
+    return read("job.sh").whole("gpus");
+  };
+  EXPECT_EQ(gpus("--instance dgx1v.32g.8.norm", "cd /work && torchrun --nproc_per_node 8 --no-python ${CMD}"), 8);
+  EXPECT_EQ(gpus("--instance=dgxa100.40g.8.norm --replicas 4", "${CMD}"), 32);
+}
+
 TEST_F(LaunchFolders, TheAdapterOfPrimusIsThatOfAllItsFiles) {
   const auto read_with = [&](const std::string& base, const std::string& own) {
     write("primus/configs/modules/megatron/sft.yaml", "bf16: true\nmicro_batch_size: 1\n" + base);

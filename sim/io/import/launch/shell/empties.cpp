@@ -12,6 +12,12 @@ std::string_view without_quotes(std::string_view word) {
 
 }  // namespace
 
+// Returns true for an array that the script sets. NAME=() holds nothing, and no environment fills it.
+bool Interpreter::has_list(std::string_view name) const {
+  const Texts* const value = script_.variables.find(name);
+  return script_.variables.table(name) != nullptr || (value != nullptr && value->empty());
+}
+
 // Returns the reasons for the variables of a word that nobody sets: of $DIR/$NAME.sh.
 Texts Interpreter::unset_in(std::string_view word) {
   Texts reasons;
@@ -22,7 +28,7 @@ Texts Interpreter::unset_in(std::string_view word) {
     const auto end = std::ranges::find_if_not(name, is_of_name);
     if (braced && (end == name.end() || *end != '}')) continue;  // it may have a default
     name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
-    if (is_name(name) && script_.variables.table(name) == nullptr && expander_.is_set(name) == false)
+    if (is_name(name) && !has_list(name) && expander_.is_set(name) == false)
       reasons.push_back(std::string(script_.variables.source_of(name)) + std::string(kUnset));
   }
   return reasons;
@@ -48,7 +54,7 @@ Texts Interpreter::empties_among(const Texts& raw) {
     if (name == "@" || name == "*") {
       if (variables.arguments.empty() && !variables.arguments_stated)
         reasons.emplace_back("the arguments of the script");
-    } else if (is_name(name) && (array || !raw[i - 1].starts_with('-')) && variables.table(name) == nullptr &&
+    } else if (is_name(name) && (array || !raw[i - 1].starts_with('-')) && !has_list(name) &&
                expander_.is_set(name) == false) {
       reasons.push_back(std::string(variables.source_of(name)) + std::string(kUnset));
     }

@@ -77,7 +77,8 @@ std::optional<std::string> Interpreter::text_near(const std::string& path) {
   return found ? std::optional(std::move(found->text)) : std::nullopt;
 }
 
-// A sourced file has its own $0, but the folder of paths stays that of the first script.
+// A sourced file has its own $0, but the folder of paths stays that of the first script. Words behind the file are its
+// arguments; without them it reads those of the script (bash(1), source).
 void Interpreter::source(const Texts& words, Mode mode) {
   if (words.size() < 2) return;
   const std::string& path = words[1];
@@ -102,8 +103,14 @@ void Interpreter::source(const Texts& words, Mode mode) {
     misses_settings_ = misses_settings_ || (own && path.front() != '/' && path.front() != '~');
     return;
   }
-  const std::string outer = script_.variables.script;
-  script_.variables.script = path;
+  Variables& variables = script_.variables;
+  const std::string outer = std::exchange(variables.script, path);
+  const Texts outer_arguments = variables.arguments;
+  const bool has_arguments = words.size() > 2, outer_stated = variables.arguments_stated;
+  if (has_arguments) {
+    variables.arguments.assign(words.begin() + 2, words.end());
+    variables.arguments_stated = true;
+  }
   ++sources_;
   const std::size_t first = script_.commands.size();
   const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
@@ -113,7 +120,10 @@ void Interpreter::source(const Texts& words, Mode mode) {
   if (jump_ == Jump::kReturn) jump_ = Jump::kNone;
   doubt_ = outer_doubt;
   --sources_;
-  script_.variables.script = outer;
+  variables.script = outer;
+  if (!has_arguments) return;
+  variables.arguments = outer_arguments;
+  variables.arguments_stated = outer_stated;
 }
 
 // A script that is started does not change the variables of this one.

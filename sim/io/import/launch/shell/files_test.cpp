@@ -1,6 +1,9 @@
 // Tests files and texts that commands of scripts read.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "sim/io/import/launch/shell/script.h"
 #include "sim/io/json/test_text.h"
 
@@ -13,6 +16,27 @@ TEST(ScriptFiles, AFileThatALoopCopiesCountsOnce) {
       read_script_text("for i in {1..100}; do cp \"$0\" out_$i; done; ./train --steps 1", "run.sh", ".", {}, findings);
   ASSERT_TRUE(script.has_value());
   EXPECT_EQ(script->commands.size(), 1U);
+}
+
+// bash(1), source: words behind the file become its positional parameters.
+TEST(ScriptFiles, ASourcedFileHasItsOwnArguments) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "sourced";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "model.sh") << "MODEL=$1; STEPS=$2; shift\n";
+  const auto values = [&](const std::string& text) {
+    Findings findings;
+    const auto script = read_script_text(text, "run.sh", folder.string(), {.arguments = {"outer", "7"}}, findings);
+    EXPECT_TRUE(script.has_value());
+    Texts found;
+    for (const char* name : {"MODEL", "STEPS", "X"}) {
+      const Texts* const value = script ? script->variables.find(name) : nullptr;
+      found.push_back(value == nullptr || value->empty() ? "(unset)" : value->front());
+    }
+    return found;
+  };
+  EXPECT_EQ(values("source ./model.sh inner 3; X=$1"), Texts({"inner", "3", "outer"}));
+  EXPECT_EQ(values(". ./model.sh inner; X=$2"), Texts({"inner", "", "7"}));
+  EXPECT_EQ(values("source ./model.sh; X=$1"), Texts({"outer", "7", "7"})) << "it shifts those of the script";
 }
 
 TEST(ScriptFiles, AHereStringIsTheInputOfACommand) {

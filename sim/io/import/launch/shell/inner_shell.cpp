@@ -38,6 +38,26 @@ std::optional<std::size_t> text_of_shell(const Texts& words, std::size_t shell) 
   return std::nullopt;
 }
 
+// Command of NVIDIA's Base Command: ngc batch run --commandline "torchrun ...". The third part of an instance's name
+// counts its GPUs (dgxa100.40g.8.norm); replicas are the nodes (NGC CLI documentation, "batch").
+std::optional<TextOfJob> text_of_ngc(const Texts& words) {
+  if (words.size() < 3 || words[1] != "batch" || words[2] != "run") return std::nullopt;
+  TextOfJob job;
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string option = words[i].substr(0, equals);
+    const bool joined = equals != std::string::npos;
+    if (!option.starts_with("--") || (!joined && i + 1 == words.size())) continue;
+    const std::string value = joined ? words[i].substr(equals + 1) : words[i + 1];
+    if (option == "--commandline") job.text = value;
+    if (option == "--replicas") job.options.insert_or_assign("--nodes", value);
+    if (option != "--instance") continue;
+    const std::string gpus = std::filesystem::path(value).stem().extension().string();
+    if (gpus.size() > 1 && is_digits(gpus.substr(1))) job.options.insert_or_assign("--gpus-per-node", gpus.substr(1));
+  }
+  return job.text.empty() ? std::nullopt : std::optional(std::move(job));
+}
+
 // submit_job is a front of sbatch that scripts of NVIDIA's research branches call. It counts the GPUs of a node.
 std::optional<TextOfJob> text_of_job(const Texts& words) {
   if (words.empty()) return std::nullopt;
@@ -46,6 +66,7 @@ std::optional<TextOfJob> text_of_job(const Texts& words) {
     if (words.back().find(' ') == std::string::npos) return std::nullopt;
     return TextOfJob{words.back(), {{std::string(kStartedBy), words[0]}}};
   }
+  if (program == "ngc") return text_of_ngc(words);
   if (program != "submit_job") return std::nullopt;
   TextOfJob job{.text = "", .options = {{"--gpus-per-node", unknown_because("submit_job without --gpu")}}};
   for (std::size_t i = 1; i < words.size(); ++i) {

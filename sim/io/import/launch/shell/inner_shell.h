@@ -21,7 +21,8 @@ struct TextOfJob {
   std::map<std::string, std::string> options{};
 };
 
-/// Returns the text of `ssh HOST TEXT` and of `submit_job --gpu 8 --nodes 4 -c TEXT`; nothing for other commands.
+/// Returns the text of `ssh HOST TEXT`, of `submit_job --gpu 8 --nodes 4 -c TEXT` and of `ngc batch run --commandline
+/// TEXT`; nothing for other commands.
 [[nodiscard]] std::optional<TextOfJob> text_of_job(const Texts& words);
 
 /// Returns the words before words[shell] of a launcher of PyTorch's processes: deepspeed --num_nodes 8 bash -c TEXT.

@@ -98,6 +98,7 @@ class Interpreter {
   bool read_here_string(const Texts& words, std::string_view text);
   void take_input(const Texts& words);
   void hide(const std::string& name, bool empties);
+  [[nodiscard]] bool has_list(std::string_view name) const;
   [[nodiscard]] Texts empties_among(const Texts& raw);
   [[nodiscard]] Texts unset_in(std::string_view word);
   void assign(std::string_view raw, Mode mode);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/io/import/launch/shell/interpreter.h"
+#include "sim/io/import/launch/shell/merged_value.h"
 
 namespace foretoken::io::shell {
 namespace {
@@ -16,39 +17,6 @@ bool starts_group(const Token& token) {
   for (const char* word : {"{", "if", "case", "for", "select", "while", "until", "[["})
     if (token.text == word) return true;
   return false;
-}
-
-Texts open_value(const std::string& name) { return {unknown_because(std::string(kOpenCondition) + name)}; }
-
-// Returns the length of the whole words with which both texts begin, without a quote that is still open.
-std::size_t shared_words(std::string_view a, std::string_view b) {
-  const auto differ = std::ranges::mismatch(a, b).in1;
-  const auto ends = [](std::string_view text, std::size_t at) {
-    return at == text.size() || text[at] == ' ' || text[at] == ';';
-  };
-  auto size = static_cast<std::size_t>(differ - a.begin());
-  while (size > 0 && (!ends(a, size) || !ends(b, size))) --size;
-  const std::string_view shared = a.substr(0, size);
-  for (const char quote : {'"', '\'', kUnknown})
-    if (std::ranges::count(shared, quote) % 2 != 0) return 0;
-  return size;
-}
-
-// A value behind a branch that may have changed it. The words with which both values begin stay known.
-Texts merged(const std::string& name, const Texts& before, const Texts& now) {
-  const std::string open = open_value(name)[0];
-  if (before.size() > 1 && now.size() > 1) {
-    Texts texts(before.begin(), std::ranges::mismatch(before, now).in1);
-    if (texts.empty() || !texts.back().ends_with(kUnknown)) texts.push_back(open);
-    return texts;
-  }
-  if (before.size() != 1 || now.size() != 1) return {open};
-  const std::size_t size = shared_words(before[0], now[0]);
-  const std::string shared = before[0].substr(0, size);
-  if (shared.find_first_not_of(' ') == shared.npos || before[0].find(' ') == before[0].npos) return {open};
-  if (shared.ends_with(kUnknown)) return {shared};
-  const std::string& longer = size < now[0].size() ? now[0] : before[0];
-  return {shared + longer[size] + ' ' + open};
 }
 
 }  // namespace
@@ -127,19 +95,19 @@ void Interpreter::forget_changes(const Variables& before, const Texts& reasons) 
     if (found == before.values.end() || found->second != value) note_alternative(name, value, reasons);
     if (found != before.values.end() && found->second != value) note_alternative(name, found->second, reasons);
     if (found == before.values.end())
-      value = open_value(name);
+      value = {open_value(name)};
     else if (found->second != value)
-      value = merged(name, found->second, value);
+      value = merged_value(name, found->second, value);
   }
   for (const auto& [name, value] : before.values)
-    if (!now.values.contains(name)) now.values.emplace(name, open_value(name));
+    if (!now.values.contains(name)) now.values.emplace(name, Texts{open_value(name)});
   std::set<std::string> changed;  // on one side only, or different on both
   for (const auto& [name, table] : before.tables)
     if (now.tables.find(name) == now.tables.end()) changed.insert(name);
   for (const auto& [name, table] : now.tables)
     if (const auto then = before.tables.find(name); then == before.tables.end() || then->second != table)
       changed.insert(name);
-  for (const std::string& name : changed) now.forget(name, open_value(name)[0]);
+  for (const std::string& name : changed) now.forget(name, open_value(name));
   now.references = before.references;
   if (now.arguments != before.arguments) {
     now.arguments.clear();
@@ -164,7 +132,7 @@ void Interpreter::keep_agreed(const Ends& ends) {
     for (const auto& end : ends) {
       const auto found = end.find(name);
       if (found == end.end()) agreed.reset();
-      if (agreed && *agreed != found->second) agreed = merged(name, *agreed, found->second);
+      if (agreed && *agreed != found->second) agreed = merged_value(name, *agreed, found->second);
     }
     if (agreed && !agreed->empty() && !agreed->front().starts_with(kUnknown))
       script_.variables.values.insert_or_assign(name, *agreed);

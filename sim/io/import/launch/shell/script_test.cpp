@@ -265,6 +265,8 @@ TEST(ReadScript, SaysWhatACommandTakesAsEmpty) {
   EXPECT_THAT(open.commands[0].empties,
               ElementsAre("EXTRA, which the script does not set", "MORE, which the script does not set",
                           "the arguments of the script"));
+  EXPECT_THAT(read("A=(); B=(); [ $# -gt 0 ] && B+=(1); python a.py ${A[@]}").commands.at(0).empties, ElementsAre())
+      << "the script itself empties it";
   EXPECT_THAT(read("f() { python a.py \"$@\"; }; f").commands.at(0).empties, ElementsAre());
 }
 
@@ -285,6 +287,20 @@ TEST(ReadScript, KeepsTheWordsWithWhichAllBranchesBegin) {
        "if [ \"$1\" = a ]; then C='torchrun --n 8 a.py --x 1'; else C='torchrun --n 8 b.py'; fi; $C",
        {"torchrun", "--n", "8"}},
       {"before the branch and in it", "C='python a.py --x 1'; [ -f b ] && C='python a.py --y'; $C", {"python", "a.py"}},
+      {"and a flag of both",
+       "A='--mock 1 --vocab 5'; if [ -f b ]; then A='--data x --vocab 5 --y 2'; fi; python a.py $A",
+       {"python", "a.py", "--vocab", "5"}},
+      {"and one behind a flag of other values",
+       "if [ $1 = a ]; then A='--l 4 --v 5'; elif [ $1 = b ]; then A='--l 6 --v 5 --b'; else A='--l 8 --v 5'; fi; a $A",
+       {"a", "--l", "--v", "5"}},
+      {"of arrays with flags",
+       "A=(); if [ -f b ]; then A+=(--mock '--vocab 5'); else A+=(--data '--vocab 5'); fi; a ${A[@]}",
+       {"a", "--vocab", "5"}},
+      {"but no flag that stands twice", "A='--m 1 --v 5'; [ -f b ] && A='--d x --v 5 --v 6'; a $A", {"a"}},
+      {"and no flag of another program", "C='python a.py --v 5'; [ -f b ] && C='python b.py --v 5'; $C", {"python"}},
+      {"and no flag whose value nobody knows",
+       "A=\"--m 1 --v $(date)\"; [ -f b ] && A=\"--d x --v $(pwd -L)\"; a $A",
+       {"a"}},
       {"of arrays", "C=(python a.py --x 1); [ -f b ] && C=(python a.py --y 2); ${C[@]}", {"python", "a.py"}},
       {"without an open quote", "C='python a.py \"x y\"'; [ -f b ] && C='python a.py \"x z\"'; eval $C", {}}};
   for (const BranchCase& one : cases) {
