@@ -61,7 +61,8 @@ bool Dealing::works(std::int64_t layers) const {
     return even && layers >= 1 && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 0;
   }
   const int unit = states_chunks() ? 1 : chunks_a_stage_;
-  const bool cut = std::all_of(stated_.begin(), stated_.end(), [&](int of) { return of >= unit && of % unit == 0; });
+  const bool cut =
+      !leaves_chunk_empty(stated_, unit) && std::ranges::all_of(stated_, [&](int of) { return of % unit == 0; });
   const std::int64_t sum = std::accumulate(stated_.begin(), stated_.end(), std::int64_t{0});
   return (states_chunks() || static_cast<int>(stated_.size()) == stages_) && sum == layers && cut;
 }
@@ -98,6 +99,14 @@ std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& paral
   Dealing dealing(layers, parallelism);
   if (!dealing.works(layers)) return std::nullopt;
   return dealing;
+}
+
+bool leaves_chunk_empty(const std::vector<int>& layers, int chunks) {
+  for (std::size_t at = 0; at < layers.size(); ++at) {
+    const bool end = chunks == 1 && (at == 0 || at + 1 == layers.size());
+    if (layers[at] < (end ? 0 : chunks)) return true;
+  }
+  return false;
 }
 
 int ChunkContents::layer_count() const {

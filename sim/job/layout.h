@@ -47,8 +47,13 @@ class Dealing {
   bool halves_fit_ = true;       // encoder and decoder split evenly over their stages
 };
 
+/// Returns true when a list of layers leaves a chunk with nothing at all: embedding and head fill the ends of a list
+/// that has a number for each chunk. A number of another list is shared by `chunks` chunks.
+[[nodiscard]] bool leaves_chunk_empty(const std::vector<int>& layers, int chunks);
+
 /// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one
-/// layer for each chunk. A chunk whose embedding or head counts as a layer may have no other.
+/// layer for each chunk. The chunks of embedding and head may have none where a list states it, or where these count as
+/// a layer.
 [[nodiscard]] std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism);
 
 /// The contents of one model chunk, in forward order: embedding, layers, head.

@@ -78,7 +78,10 @@ TEST(DealLayers, AsStated) {
   EXPECT_FALSE(dealt(11, 1, {3, 4, 3})) << "sum";
   EXPECT_FALSE(dealt(10, 1, {5, 5})) << "one entry for each stage";
   EXPECT_FALSE(dealt(10, 2, {3, 4, 3})) << "chunks of a stage are equal";
-  EXPECT_FALSE(dealt(10, 1, {10, 0, 0})) << "no empty stage";
+  EXPECT_EQ(dealt(10, 1, {0, 10, 0}), (Dealt{{0}, {10}, {0}})) << "embedding and head alone";
+  EXPECT_EQ(dealt(10, 2, {2, 2, 2, 2, 2, 0}), (Dealt{{2, 2}, {2, 2}, {2, 0}}));
+  EXPECT_FALSE(dealt(10, 1, {5, 0, 5})) << "no empty stage";
+  EXPECT_FALSE(dealt(10, 2, {0, 6, 4})) << "chunks of a stage are equal";
 }
 
 model::Block block_of(std::string name) { return {.name = std::move(name), .at = {}}; }

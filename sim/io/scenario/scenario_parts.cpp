@@ -26,7 +26,8 @@ using model::RecomputeGranularity;
 
 // The limits are far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
-constexpr WholeRange kStages{.low = 1, .high = 10'000};  // of one pipeline, and chunks of one stage
+constexpr WholeRange kLayersOfStage{.low = 0, .high = 1 << 20};  // the embedding or the head may stand alone
+constexpr WholeRange kStages{.low = 1, .high = 10'000};          // of one pipeline, and chunks of one stage
 constexpr WholeRange kSequence{.low = 1, .high = 1 << 28, .thousand = kBinaryThousand};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
 constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30, .thousand = kThousand};
@@ -94,7 +95,7 @@ void read_parallelism(const Node& root, Question& question) {
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);
   if (const auto stated = node.find_array("layers_per_stage"))
     for (const Node& layers : *stated)
-      parallelism.layers_per_stage.push_back(static_cast<int>(layers.as_whole(kDegree)));
+      parallelism.layers_per_stage.push_back(static_cast<int>(layers.as_whole(kLayersOfStage)));
   if (const auto stages = node.find_whole("encoder_pipeline", kStages))
     parallelism.encoder_pipeline = static_cast<int>(*stages);
 }

@@ -230,8 +230,12 @@ const std::vector<Wrong> kWrongLayers = {
      R"({"parallelism": {"layers_per_stage": [11, 13, 12, 12, 12, 12, 12, 12]}})",
      {"/parallelism/layers_per_stage: expected multiples of virtual_pipeline 3, found 11"}},
     {"a stage without layers",
+     R"({"schedule": "1f1b", "parallelism": {"virtual_pipeline": 1, "layers_per_stage": [24, 0, 12, 12, 12, 12, 12, 12]}})",
+     {"/parallelism/layers_per_stage: expected at least one layer on every chunk between the first and the last, found "
+      "0"}},
+    {"chunks without layers",
      R"({"parallelism": {"layers_per_stage": [0, 24, 12, 12, 12, 12, 12, 12]}})",
-     {"/parallelism/layers_per_stage/0: expected a whole number from 1 to 1048576, found 0"}},
+     {"/parallelism/layers_per_stage: expected at least virtual_pipeline 3, found 0"}},
     {"both ways at once",
      R"({"parallelism": {"embedding_and_head_as_layers": true, "layers_per_stage": [12, 12, 12, 12, 12, 12, 12, 12]}})",
      {"/parallelism/layers_per_stage: expected only without embedding_and_head_as_layers"}},

@@ -40,7 +40,12 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   if (sum != job.model.layers)
     return fmt::format("expected a sum of {} (the model's layers), found {}", job.model.layers, sum);
   if (const auto mixed = why_seam_is_inside(job)) return mixed;
-  if (numbers == chunks) return std::nullopt;
+  const bool of_chunks = numbers == chunks;
+  if (leaves_chunk_empty(stated, of_chunks ? 1 : parallelism.virtual_pipeline)) {
+    if (of_chunks) return "expected at least one layer on every chunk between the first and the last, found 0";
+    return fmt::format("expected at least virtual_pipeline {}, found 0", parallelism.virtual_pipeline);
+  }
+  if (of_chunks) return std::nullopt;
   for (const int layers : stated)
     if (parallelism.copies == 1 && layers % parallelism.virtual_pipeline != 0)
       return fmt::format("expected multiples of virtual_pipeline {}, found {}", parallelism.virtual_pipeline, layers);

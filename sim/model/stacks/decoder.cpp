@@ -47,6 +47,7 @@ std::vector<KindRun> runs_of(const Transformer& model) {
 }  // namespace
 
 std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count) {
+  if (count == 0) return {};
   if (model.one_kind()) return {{.kind = 0, .count = static_cast<int>(count)}};
   std::vector<LayerCount> found;
   const std::int64_t end = first + count;

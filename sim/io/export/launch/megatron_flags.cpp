@@ -141,14 +141,15 @@ void add_latents(const Job& job, Flags& flags) {
 }
 
 // The layers of every virtual stage as Megatron-LM's layout: E the embedding, t a layer, m a predicted token, L the
-// loss (Megatron-LM@d98e8a6, megatron/core/transformer/pipeline_parallel_layer_layout.py). "E|t*2|L" has three.
+// loss (Megatron-LM@d98e8a6, megatron/core/transformer/pipeline_parallel_layer_layout.py). "E|t*2|L" has three,
+// the first and the last of which hold no layer.
 std::string layout_of(const Job& job) {
   const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
   std::string layout = "E";
   for (const Chunk chunk : ids<Chunk>(chunks))
     for (const Stage stage : ids<Stage>(stages)) {
       if (chunk.number() + stage.number() > 0) layout += '|';
-      layout += fmt::format("t*{}", job.layers_in(stage, chunk));
+      if (const int layers = job.layers_in(stage, chunk); layers > 0) layout += fmt::format("t*{}", layers);
     }
   if (job.model.prediction_layers > 0) layout += fmt::format("m*{}", job.model.prediction_layers);
   return layout + "L";

@@ -48,6 +48,8 @@ TEST(MegatronCommand, StatedLayersAreALayout) {
   job.parallelism.layers_per_stage = {3, 2, 3, 1};
   EXPECT_THAT(megatron_command(job), AllOf(Contains("--pipeline-model-parallel-layout \"Et*3|t*2|t*3|t*1m*1L\""),
                                            Not(Contains(StartsWith("--num-virtual-stages")))));
+  job.parallelism.layers_per_stage = {3, 3, 3, 0};
+  EXPECT_THAT(megatron_command(job), Contains("--pipeline-model-parallel-layout \"Et*3|t*3|t*3|m*1L\""));
 }
 
 TEST(MegatronCommand, PrecisionFollowsTheRecipe) {
