@@ -66,10 +66,6 @@ bool is_stated(const Report& report, const std::string& key) {
   return std::ranges::any_of(report.mapped, [&](const Mapped& one) { return one.key == key; });
 }
 
-bool is_asked(const Report& report, const std::string& key) {
-  return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
-}
-
 }  // namespace
 
 void ask_for_keys_of_branches(const shell::Script& script, const shell::Command& command,
@@ -92,12 +88,12 @@ void ask_for_keys_of_branches(const shell::Script& script, const shell::Command&
       std::set<std::string> different;
       add_different(plain.scenario, taken.scenario, "", different);
       for (const std::string& key : different) {
-        if (!is_stated(taken, key) && !is_asked(taken, key) && !plain.has(key)) continue;
+        if (!is_stated(taken, key) && !taken.asks(key) && !plain.has(key)) continue;
         if (by_arguments) {
           const bool noted = std::ranges::any_of(report.assumed, [&](const Assumed& one) {
             return one.key == key && one.because.find("branch") != std::string::npos;
           });
-          if (!noted && !is_asked(report, key))
+          if (!noted && !report.asks(key))
             report.approximate(key,
                                fmt::format("a flag for it stands in a branch on {}, which is not known; the branch "
                                            "is not taken. State the argument behind --, or --env {}=\"--FLAG ...\"",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/noun.h"
 #include "sim/io/import/launch/data_parallel.h"
 
 namespace foretoken::io::launch {
@@ -96,9 +97,31 @@ void check_sharded_pipeline(Report& report) {
                   pipeline, stage));
 }
 
+std::string counted(std::int64_t steps) { return with_noun(steps, "micro-batch", "micro-batches"); }
+std::string ranks(std::int64_t data) { return with_noun(data, "data rank"); }
+
+// Settles the number that follows from the stated micro-batches of a step. The file states these, and no key of the
+// scenario overrules them.
+void settle_accumulation(Report& report, std::int64_t data) {
+  const std::int64_t steps = report.accumulation.value_or(0);
+  const auto micro = report.whole("batch.micro"), global = report.whole("batch.global");
+  if (steps < 1 || steps > kMostCount) return;
+  if (!micro && global && *global > 0 && *global % (steps * data) == 0)
+    return report.map("batch.micro", *global / (steps * data),
+                      fmt::format("{} sequences / {} / {}", *global, counted(steps), ranks(data)));
+  if (!micro || *micro < 1 || *micro > kMostCount) return;
+  if (!global)
+    return report.map("batch.global", *micro * steps * data,
+                      fmt::format("{} sequences x {} x {}", *micro, counted(steps), ranks(data)));
+  if (*global != *micro * steps * data)
+    report.refuse("batch.global",
+                  fmt::format("the file states {} for each data rank: {} sequences x {} x {} are {}, found {}",
+                              counted(steps), *micro, steps, ranks(data), *micro * steps * data, *global));
+}
+
 // Megatron-LM and DeepSpeed take one micro-batch a replica where neither a global batch nor accumulation is stated.
 void check_batch(Report& report, const Degrees& degrees) {
-  const auto gpus = report.whole("gpus"), micro = report.whole("batch.micro"), global = report.whole("batch.global");
+  const auto gpus = report.whole("gpus");
   if (!gpus || *gpus < 1) return;
   // No batch is judged while a degree is asked for.
   const auto is_degree = [](const Asked& one) {
@@ -110,17 +133,14 @@ void check_batch(Report& report, const Degrees& degrees) {
     return report.refuse(
         "gpus", fmt::format("{} GPUs are no multiple of tensor x pipeline x context, {}", *gpus, degrees.replica()));
   const std::int64_t data = *gpus / degrees.replica();
+  settle_accumulation(report, data);
+  const auto micro = report.whole("batch.micro"), global = report.whole("batch.global");
   if (!micro || *micro < 1 || *micro > kMostCount) return;
-  const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "batch.global"; });
-  const std::int64_t accumulation = report.accumulation;
-  if (!global && !open && accumulation > 1 && accumulation <= kMostCount)
-    return report.map("batch.global", *micro * accumulation * data,
-                      fmt::format("{} sequences x {} micro-batches x {} data ranks", *micro, accumulation, data));
-  if (!global && !open)
+  if (!global && !report.asks("batch.global"))
     return report.assume("batch.global", *micro * data, "no global batch is stated: one micro-batch for each replica");
   if (global && *global % data == 0 && *global / data % *micro != 0 && report.framework == "llm-foundry")
     return settle_uneven_split(report, *micro, *global / data);
-  if (global && *global % (*micro * data) != 0)
+  if (global && !report.accumulation && *global % (*micro * data) != 0)
     report.refuse("batch.global", fmt::format("global {} not divisible by micro {} x data {}; the run would stop",
                                               *global, *micro, data));
 }
@@ -145,10 +165,9 @@ void complete_scenario(Report& report) {
     report.ask("cluster", "launch files do not name the machine; state it with --cluster NAME or --set cluster=NAME");
   if (!report.has("gpus")) report.ask("gpus", "state the number of GPUs with --gpus N");
   if (!report.has("batch.global"))
-    report.ask("batch.global",
-               report.accumulation > 1
-                   ? fmt::format("{} micro-batches for each data rank; it follows from --gpus", report.accumulation)
-                   : "state the sequences of a step with --global-batch N");
+    report.ask("batch.global", report.accumulation ? counted(*report.accumulation) +
+                                                         " for each data rank; it follows from --micro-batch and --gpus"
+                                                   : "state the sequences of a step with --global-batch N");
   if (!report.has("batch.sequence_length"))
     report.ask("batch.sequence_length", "state the tokens of a sequence with --seq N");
   report.drop_answered();

@@ -69,6 +69,7 @@ void map_data_batch(const DataBatch& batch, std::optional<std::int64_t> gpus, st
                          fmt::format("expected 1 or more, found {}; correct it, or allow it and state "
                                      "--global-batch N",
                                      *batch.accumulation));
+  if ((!micro || ranks == 0) && !report.asks("batch.global")) report.accumulation = *batch.accumulation;
   if (!micro)
     return report.ask("batch.global",
                       fmt::format("state --global-batch N: the sequences of a micro-batch x {} x {}",

@@ -61,6 +61,29 @@ FsdpWords fsdp_words(const std::string& text) {
   return found;
 }
 
+// The Trainer takes the policy of sizes where the number is above 0 (training_args.py, _process_fsdp_args). The policy
+// makes units of modules that reach the number, which may be layers, parts of them, or the model alone:
+// torch/distributed/fsdp/wrap.py, size_based_auto_wrap_policy.
+void note_units(const Settings& settings, std::int64_t stage) {
+  const Names kPolicy = {"fsdp_config.auto_wrap_policy", "fsdp_config.fsdp_auto_wrap_policy"};
+  const Names kSize = {"fsdp_config.min_num_params", "fsdp_config.fsdp_min_num_params", "fsdp_min_num_params"};
+  const auto policy = settings.text(kPolicy);
+  const double size = settings.number(kSize).value_or(0);
+  const std::string word = lower_case(policy.value_or(size > 0 ? "size_based_wrap" : "transformer_based_wrap"));
+  Report& report = settings.report();
+  if (stage == 0) return;
+  if (word == "size_based_wrap")
+    report.refuse(settings.from(size > 0 ? kSize : kPolicy),
+                  "units of a size: weights are gathered by modules that have so many parameters, which need not be "
+                  "layers; layers are modelled (TRANSFORMER_BASED_WRAP)");
+  else if (word == "no_wrap")
+    report.refuse(settings.from(kPolicy),
+                  "NO_WRAP: the model is one unit, whose weights are gathered at once; layers are modelled "
+                  "(TRANSFORMER_BASED_WRAP)");
+  else if (policy)
+    report.approximate(settings.from(kPolicy), "each layer is a unit, whose weights are gathered together");
+}
+
 void note_order_of_gathers(const Settings& settings) {
   // accelerate's older versions have fsdp_backward_prefetch_policy. Composer calls no prefetch "NONE", which text()
   // takes for nothing where it is written small.

@@ -14,8 +14,7 @@ namespace foretoken::io::launch {
 /// them: accelerate, utils/dataclasses.py (FullyShardedDataParallelPlugin); transformers, training_args.py
 /// (fsdp_config); axolotl, utils/schemas/fsdp.py.
 inline constexpr std::string_view kFsdpKeysWithoutEffect =
-    "fsdp_config.auto_wrap_policy fsdp_config.fsdp_auto_wrap_policy fsdp_config.transformer_layer_cls_to_wrap "
-    "fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.min_num_params fsdp_config.fsdp_min_num_params "
+    "fsdp_config.transformer_layer_cls_to_wrap fsdp_config.fsdp_transformer_layer_cls_to_wrap "
     "fsdp_config.state_dict_type fsdp_config.fsdp_state_dict_type fsdp_config.final_state_dict_type "
     "fsdp_config.fsdp_final_state_dict_type fsdp_config.cpu_ram_efficient_loading "
     "fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.sync_module_states fsdp_config.fsdp_sync_module_states "
@@ -36,5 +35,9 @@ struct FsdpWords {
 /// Notes backward_prefetch, forward_prefetch and limit_all_gathers: runtimes gather the weights of one layer ahead, and
 /// those of two layers at most. Refuses policies that PyTorch does not have.
 void note_order_of_gathers(const Settings& settings);
+
+/// Notes that each layer is a unit of sharding. Refuses units of a stated size and a whole model as one unit, unless
+/// every rank keeps its weights (stage 0).
+void note_units(const Settings& settings, std::int64_t stage);
 
 }  // namespace foretoken::io::launch

@@ -249,7 +249,7 @@ std::vector<Argument> counts_of(const shell::Command& command, const LaunchedPro
 }
 
 void ask_for_open_counts(const std::vector<Argument>& counts, Report& report) {
-  const bool asked = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "gpus"; });
+  const bool asked = report.asks("gpus");
   if (asked || report.has("gpus")) return;
   for (const Argument& count : counts) {
     if (!count.values.empty() && !shell::is_unknown(count.values.front())) continue;

@@ -179,7 +179,7 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
 // A model that nobody knows by its name may stand in a folder beside the file.
 void settle_local_model(const fs::path& folder, Report& report) {
   const std::string& name = report.unknown_model;
-  const bool asked = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model"; });
+  const bool asked = report.asks("model");
   if (!asked || name.empty() || shell::is_unknown(name)) return;
   const fs::path config = fs::path(name) / "config.json";
   const auto path = near_file(config.string(), folder.empty() ? "." : folder.string());
@@ -244,7 +244,7 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   // Facts would not help where a file is refused before any of its settings is read.
   const bool refused_whole =
       !report.refused.empty() && report.mapped.empty() && report.assumed.empty() && report.asked.empty();
-  const bool no_row = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "row"; });
+  const bool no_row = report.asks("row");
   apply_sets(own, "a comment of the file", report, findings);
   apply_sets(launch.sets, "the command line", report, findings);
   for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold

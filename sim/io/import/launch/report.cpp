@@ -100,9 +100,12 @@ void Report::refuse(std::string setting, std::string because, std::string from) 
   if (!known) refused.push_back({std::move(setting), std::move(because), std::move(from)});
 }
 
+bool Report::asks(std::string_view key) const {
+  return std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
+}
+
 void Report::ask(std::string_view key, std::string because) {
-  const bool known = std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
-  if (!known) asked.push_back({std::string(key), std::move(because)});
+  if (!asks(key)) asked.push_back({std::string(key), std::move(because)});
 }
 
 void Report::ask_for_flag(std::string_view key, std::string because) {

@@ -49,13 +49,14 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
-  std::int64_t accumulation = 1;   ///< micro-batches of a step, where a flag states them in the place of a global batch
-  bool uneven_stages = false;      ///< the software deals layers out to stages as evenly as it can
-  std::string unknown_model{};     ///< the name of a model that is asked for
-  bool has_experts = false;        ///< the model has experts, where its name says so and its sizes are elsewhere
-  std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own
-  bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
-  bool unread = false;             ///< refused before any of its settings is read: no fact would help
+  std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
+  bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
+  std::string unknown_model{};                 ///< the name of a model that is asked for
+  bool has_experts = false;           ///< the model has experts, where its name says so and its sizes are elsewhere
+  bool has_latent_attention = false;  ///< in the same way
+  std::string shards_in_nodes{};      ///< the setting by which each node shards weights of its own
+  bool deepspeed_experts = false;     ///< its layers with experts are DeepSpeed's
+  bool unread = false;                ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);
@@ -69,6 +70,7 @@ class Report {
   void ignore(std::string setting, std::string from) { ignored.push_back({std::move(setting), std::move(from)}); }
   void refuse(std::string setting, std::string because, std::string from = "");
   void ask(std::string_view key, std::string because);
+  [[nodiscard]] bool asks(std::string_view key) const;  ///< a question about the key stands
   /// Asks for the key of a flag that stands in the command with a value that nobody knows.
   void ask_for_flag(std::string_view key, std::string because);
   /// Asks for a key whose default stays in the scenario until the command line states it.

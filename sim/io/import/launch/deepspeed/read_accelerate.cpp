@@ -38,7 +38,9 @@ std::int64_t stage_of_fsdp(const Settings& settings) {
 void map_accelerate_fsdp(const Settings& settings, Report& report) {
   note_replicas(settings.text({"fsdp_config.fsdp_sharding_strategy"}).value_or(""), "fsdp_config", report);
   note_order_of_gathers(settings);
-  map_sharding(stage_of_fsdp(settings), "fsdp_config", report);
+  const std::int64_t stage = stage_of_fsdp(settings);
+  note_units(settings, stage);
+  map_sharding(stage, "fsdp_config", report);
   report.map("recompute.granularity", settings.on({"fsdp_config.fsdp_activation_checkpointing"}) ? "full" : "none",
              "fsdp_config.fsdp_activation_checkpointing");
   if (settings.on({"fsdp_config.fsdp_offload_params"}))
@@ -73,6 +75,7 @@ void map_accelerate_deepspeed(const Settings& settings, const std::filesystem::p
   if (file && map_named_zero(*file, report)) return;
   if (file)
     return report.ask("optimizer.zero_stage", printable(*file, 80) + ", which decides about ZeRO, is not there");
+  report.accumulation = settings.whole({"deepspeed_config.gradient_accumulation_steps"});
   const std::int64_t stage = settings.whole({"deepspeed_config.zero_stage"}).value_or(2);
   map_sharding(stage, "deepspeed_config.zero_stage", report);
   const auto device = [&](const char* key) { return settings.text({key}).value_or("none"); };
@@ -145,8 +148,6 @@ void read_accelerate(const Json& document, const std::filesystem::path& path, st
   (void)settings.whole({"num_machines"});
   if (const auto all = gpus ? gpus : processes)
     report.map("gpus", *all, gpus ? "the command line" : "num_processes, of all machines together");
-  report.ask("batch.global", "accelerate's files hold no batch");
-  if (const auto steps = settings.whole({"deepspeed_config.gradient_accumulation_steps"})) report.accumulation = *steps;
   const std::string type = settings.text({"distributed_type"}).value_or("NO");
   map_accelerate_precision(settings, report);
   map_accelerate_degrees(settings);
@@ -162,6 +163,7 @@ void read_accelerate(const Json& document, const std::filesystem::path& path, st
     report.refuse("compute_environment", "SageMaker launch");
   else
     report.refuse("distributed_type", "found " + in_quotes(type) + ", which is not modelled");
+  if (!report.accumulation) report.ask("batch.global", "accelerate's files hold no batch");
   settings.sort_rest(kAccelerateKeys);
 }
 

@@ -126,6 +126,64 @@ TEST(AccelerateFile, UlyssesExchangesHeads) {
             std::string::npos);
 }
 
+// Reads a file with facts that the user states.
+Report read_with(const std::string& text, const std::string& name, const std::vector<std::string>& facts) {
+  Findings findings;
+  Launch launch;
+  launch.sets = facts;
+  launch.sets.insert(launch.sets.end(), {"cluster=dgx-h100-ndr", "model=llama-3-8b", "batch.sequence_length=2048"});
+  Report report = read_launch_text(text, name, launch, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  return report;
+}
+
+TEST(AccelerateFile, ItsAccumulationMakesTheGlobalBatch) {
+  const auto read = [](const std::string& steps, const std::vector<std::string>& facts) {
+    return read_with(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\n"
+        "deepspeed_config: {zero_stage: 2, gradient_clipping: 1.0, zero3_save_16bit_model: true, zero3_init_flag: "
+        "false, gradient_accumulation_steps: " +
+            steps + "}\n",
+        "a.yaml", facts);
+  };
+  const Report report = read("4", {"batch.micro=8"});
+  EXPECT_EQ(report.whole("batch.global"), 8 * 4 * 8);
+  EXPECT_TRUE(report.complete()) << refused_lines(report);
+  EXPECT_EQ(read("1", {"batch.micro=8"}).whole("batch.global"), 8 * 8);
+  EXPECT_EQ(read("4", {"batch.global=128"}).whole("batch.micro"), 128 / 4 / 8);
+  EXPECT_EQ(refused_lines(read("4", {"batch.micro=8", "batch.global=256"})), "");
+  EXPECT_NE(refused_lines(read("4", {"batch.micro=8", "batch.global=64"})).find("8 data ranks are 256, found 64"),
+            std::string::npos);
+  EXPECT_FALSE(read("auto", {"batch.micro=8"}).has("batch.global")) << "the program states it";
+}
+
+TEST(AccelerateFile, LayersAreTheUnitsOfSharding) {
+  const auto read = [](const std::string& keys) {
+    return read_test_launch(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_processes: 8\n"
+        "fsdp_config: {" +
+            keys + "}\n",
+        "a.yaml");
+  };
+  const Report layers = read("fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_min_num_params: 0");
+  EXPECT_EQ(refused_lines(layers), "");
+  EXPECT_TRUE(std::ranges::any_of(layers.assumed,
+                                  [](const Assumed& one) { return one.key == "fsdp_config.fsdp_auto_wrap_policy"; }));
+  const std::string sized = "fsdp_auto_wrap_policy: SIZE_BASED_WRAP, fsdp_min_num_params: 500000000";
+  EXPECT_THAT(refused_lines(read(sized)), HasSubstr("fsdp_min_num_params: units of a size"));
+  EXPECT_THAT(refused_lines(read("fsdp_auto_wrap_policy: NO_WRAP")), HasSubstr("the model is one unit"));
+  EXPECT_EQ(refused_lines(read(sized + ", fsdp_sharding_strategy: NO_SHARD")), "") << "nothing is gathered";
+}
+
+TEST(DeepSpeedFile, ItsAccumulationHoldsForAMicroBatchThatTheUserStates) {
+  const std::string file =
+      R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 32,
+          "train_micro_batch_size_per_gpu": "auto"})";
+  EXPECT_EQ(read_with(file, "ds.json", {"gpus=8", "batch.micro=2"}).whole("batch.global"), 2 * 32 * 8);
+  EXPECT_THAT(refused_lines(read_with(file, "ds.json", {"gpus=8", "batch.micro=2", "batch.global=64"})),
+              HasSubstr("are 512, found 64"));
+}
+
 TEST(NeoxBatch, StatesTheGpus) {
   const Report report = read_deepspeed_text("a.yml", kNeoxBatch);
   EXPECT_EQ(report.whole("gpus"), 1024 / 4 / 8 * 2);

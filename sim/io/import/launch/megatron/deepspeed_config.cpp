@@ -85,7 +85,7 @@ namespace {
 void map_ranks_of_config(const Settings& settings, Report& report) {
   std::int64_t replica = 1;
   for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"}) {
-    const bool open = std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
+    const bool open = report.asks(key);
     const std::int64_t degree = report.whole(key).value_or(1);
     if (open || degree < 1 || degree > kMostCount / replica) return;
     replica *= degree;
@@ -104,7 +104,8 @@ void fill_from_config(const Settings& settings, Report& report) {
     if (const auto value = settings.whole({name}); value && *value > 0 && !report.has(key))
       report.map(key, *value, std::string(name) + " of the DeepSpeed configuration");
   const Names kSteps = {"gradient_accumulation_steps"};
-  if (const auto steps = settings.whole(kSteps); steps && *steps > 1 && !report.has("batch.global"))
+  if (const auto steps = settings.whole(kSteps);
+      steps && *steps > 1 && !report.has("batch.global") && !report.asks("batch.global"))
     report.accumulation = *steps;
   map_ranks_of_config(settings, report);
   const bool half = settings.on({"fp16.enabled"}), brain = settings.on({"bf16.enabled"});

@@ -221,11 +221,8 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   else
     read_trainer(document, gpus, report, config, defaults);
   // Nobody knows what a missing file decides, whatever the defaults are.
-  const auto open = [&](std::string_view key) {
-    return std::ranges::any_of(report.asked, [&](const Asked& one) { return one.key == key; });
-  };
   for (const char* key : {"optimizer.zero_stage", "recompute"})
-    if (open(key)) report.forget(key);
+    if (report.asks(key)) report.forget(key);
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
   if (open_count) {

@@ -82,7 +82,9 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   if (!fsdp) return map_sharding(0, "no fsdp and no deepspeed: every rank holds everything", report);
   const FsdpWords words = fsdp_words(*fsdp);
   note_replicas(words.strategy, "fsdp", report);
-  map_sharding(stage_of_strategy(words.strategy).value_or(3), "fsdp", report);
+  const std::int64_t stage = stage_of_strategy(words.strategy).value_or(3);
+  note_units(settings, stage);
+  map_sharding(stage, "fsdp", report);
   if (words.moves_parameters) map_offload("parameters", "cpu", "fsdp", report);
   note_order_of_gathers(settings);
 }
