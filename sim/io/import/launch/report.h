@@ -52,11 +52,10 @@ class Report {
   std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
   std::string unknown_model{};                 ///< the name of a model that is asked for
-  bool has_experts = false;           ///< the model has experts, where its name says so and its sizes are elsewhere
-  bool has_latent_attention = false;  ///< in the same way
-  std::string shards_in_nodes{};      ///< the setting by which each node shards weights of its own
-  bool deepspeed_experts = false;     ///< its layers with experts are DeepSpeed's
-  bool unread = false;                ///< refused before any of its settings is read: no fact would help
+  bool has_experts = false;        ///< the model has experts, where its name says so and its sizes are elsewhere
+  std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own
+  bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
+  bool unread = false;             ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);

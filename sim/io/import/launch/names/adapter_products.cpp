@@ -242,6 +242,13 @@ const LayerNames& family_of(const std::string& model) {
   return found == all.end() ? all.front() : *found;
 }
 
+// The first place of a family is that of its plain language models.
+bool has_module_named(const LayerNames& family, std::string_view text) {
+  return std::ranges::any_of(family.modules, [&](std::string_view module) {
+    return fmt::format("{}0.{}", family.places.front(), module).find(text) != std::string::npos;
+  });
+}
+
 Json products_of_expression(const std::string& text, const std::string& from, Report& report) {
   Json targets = Json::array();
   const std::string setting = "targets " + printable(text, 120);
@@ -326,6 +333,12 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
   if (left_out && targets.empty())
     report.refuse("targets", "the layers of this family have none of these products; PEFT stops there", from);
   return targets;
+}
+
+std::optional<bool> names_modules_of_layers(std::string_view text, const Report& report) {
+  const LayerNames& family = family_of(report);
+  const bool known = !family.words.empty() || model_of_name(name_of_model(report)).has_value();
+  return known ? std::optional(has_module_named(family, text)) : std::nullopt;
 }
 
 }  // namespace foretoken::io::launch

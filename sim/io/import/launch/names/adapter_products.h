@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "sim/io/import/launch/report.h"
 
@@ -21,5 +23,9 @@ enum class Modules : std::uint8_t { kOfTransformers, kOwn };
 /// Returns the names of the products of attention's inputs in the family of a model by its name: "q_proj,k_proj,v_proj"
 /// or "c_attn".
 [[nodiscard]] std::string attention_inputs_of(const std::string& model);
+
+/// Returns true where modules of the layers of the report's model have the text in their whole names, as
+/// "decoder.layers." is in "model.decoder.layers.0.fc1". Nothing where the family of the model is not known.
+[[nodiscard]] std::optional<bool> names_modules_of_layers(std::string_view text, const Report& report);
 
 }  // namespace foretoken::io::launch

@@ -125,6 +125,25 @@ TEST(OtherPrograms, LoraOfDeepSpeedChat) {
   EXPECT_EQ(report.whole("model.num_hidden_layers"), 24);
 }
 
+// convert_linear_layer_to_lora replaces the modules whose names hold the text.
+TEST(OtherPrograms, LoraOfDeepSpeedChatNeedsAModuleOfItsName) {
+  const auto read = [](const std::string& model, const std::string& rest) {
+    return read_script("deepspeed --num_gpus 8 main.py --model_name_or_path " + model +
+                       " --per_device_train_batch_size 4 --max_seq_len 512 --gradient_accumulation_steps 1 "
+                       "--zero_stage 2 --deepspeed --model_cache /models --lora_dim 128 --lora_module_name " +
+                       rest);
+  };
+  const Report none = read("bigscience/bloomz-7b1", "decoder.layers.");
+  EXPECT_EQ(refused_lines(none), "");
+  EXPECT_FALSE(none.has("training.method")) << "all weights train";
+  EXPECT_THAT(origin_of(none, "lora_module_name decoder.layers."), HasSubstr("all weights train"));
+  EXPECT_THAT(refused_lines(read("bigscience/bloomz-7b1", "decoder.layers. --only_optimize_lora")),
+              HasSubstr("freezes all others"));
+  EXPECT_EQ(read("bigscience/bloomz-7b1", "transformer.h. --only_optimize_lora").at("training.method"), Json("lora"));
+  EXPECT_EQ(read("/models/own", "decoder.layers. --only_optimize_lora").at("training.method"), Json("lora"))
+      << "nobody knows its modules";
+}
+
 constexpr const char* kGrouped =
     "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --model.model_name_or_path Qwen/Qwen2.5-7B "
     "--train.batch_size 64 --train.micro_batch_size 2 --data.max_len 8192 --data.dataset a.jsonl "

@@ -10,6 +10,7 @@
 #include "sim/io/import/launch/model_names.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/stage_names.h"
+#include "sim/io/import/launch/tuning/chat_lora.h"
 #include "sim/io/import/launch/tuning/frozen_weights.h"
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
@@ -138,31 +139,6 @@ void map_length(const Settings& settings, Report& report) {
   if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
     return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
   report.ask("batch.sequence_length", "the arguments state no length of sequences");
-}
-
-// DeepSpeed-Chat's LoRA freezes the weights beside its adapters. Without --only_optimize_lora all others train too:
-// microsoft/DeepSpeedExamples, applications/DeepSpeed-Chat, dschat/utils/module/lora.py.
-void map_lora_of_chat(const Settings& settings, Report& report) {
-  const auto rank = settings.whole({"lora_dim"});
-  const auto stated = settings.text({"lora_module_name"});
-  const std::string where = stated.value_or("decoder.layers.");
-  const bool alone = settings.on({"only_optimize_lora"});
-  (void)settings.at("lora_learning_rate");
-  if (rank.value_or(0) < 1) return;
-  if (!alone)
-    report.refuse("lora_dim",
-                  "without --only_optimize_lora embeddings, norms and biases train whole beside the adapters");
-  const bool layers = where.ends_with("layers.") || where.ends_with("layers") || where.ends_with("h.");
-  if (!layers)
-    return report.refuse("lora_module_name " + printable(where, 40),
-                         "no adapter is modelled beside these products alone");
-  map_adapter({.method = "lora",
-               .from = "lora_dim",
-               .rank = rank,
-               .targets = "all",
-               .targets_because = stated ? "" : "DeepSpeed-Chat's default: all products of decoder.layers.",
-               .targets_from = "lora_module_name"},
-              report);
 }
 
 constexpr const char* kOwnRank =

@@ -413,7 +413,7 @@ TEST(TrainerScript, WhatChangesTheAnswerIsRefused) {
   EXPECT_THAT(with("--precision_profile fp8"), HasSubstr("precision_profile: an unknown key"));
   EXPECT_EQ(with("--use_func --is_skip true --reduce_loss sum --load_checkpoint"), "") << "none of their words matters";
   EXPECT_THAT(with("--teacher_name a"), HasSubstr("teacher_name")) << "a word of its name may matter";
-  EXPECT_THAT(with("--lora_dim 128"), HasSubstr("train whole beside the adapters"));
+  EXPECT_THAT(with("--lora_dim 128 --lora_module_name layers."), HasSubstr("train whole beside the adapters"));
   EXPECT_THAT(with("--num_padding_at_beginning 1"), HasSubstr("a reward model"));
 }
 
