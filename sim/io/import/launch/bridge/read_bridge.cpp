@@ -72,6 +72,8 @@ constexpr KeyRule kKeys[] = {
      "model.batch_invariant_mode",
      kFused},
     {kDdpReduces, kOverwritten},
+    {"ddp.keep_fp8_transpose_cache*", megatron::kKeptTransposes},
+    {"model.teacher.* model.kd_config.*", "distillation: a second model runs", true},
     {"model.batch_p2p_* model.tp_comm_* model.overlap_p2p_comm* ddp.* comm_overlap.*", kArranged},
     {"mixed_precision.first_last_layers_bf16 mixed_precision.num_layers_at_*", "all layers run in fp8"},
     {"mixed_precision.fp8_multi_head_attention", "attention runs in bf16 but for its products"},
@@ -261,8 +263,8 @@ void read_bridge(Json document, const Run& run, Report& report) {
   fill_in_references(document);
   if (document.contains("perf_matrix")) {
     read_perf_matrix(document, run.stem, run.row, report);
-    const bool chosen = std::ranges::none_of(report.asked, [](const Asked& one) { return one.key == "row"; });
-    if (chosen && document.contains("ConfigContainer")) map_beside_rows(document.at("ConfigContainer"), report);
+    if (!report.asks("row") && document.contains("ConfigContainer"))
+      map_beside_rows(document.at("ConfigContainer"), report);
     return;
   }
   const Settings settings(document.contains("ConfigContainer") ? document.at("ConfigContainer") : document, report);

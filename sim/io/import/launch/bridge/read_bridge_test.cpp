@@ -305,6 +305,33 @@ TEST(ReadBridge, OrderOfRanksAndNarrowInputsAreNamed) {
   EXPECT_FALSE(noted(read_whole("pipeline_model_parallel_size: 1", order), "--use-tp-pp-dp-mapping"));
 }
 
+// megatron/core/distributed/fsdp/src/README.md: keep_fp8_transpose_cache takes a byte a parameter.
+TEST(ReadBridge, TransposedWeightsThatStayAreNamed) {
+  const auto because = [](const Report& report, const std::string& key) {
+    const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
+    return found == report.assumed.end() ? std::string() : found->because;
+  };
+  const auto row = [](const std::string& fsdp) {
+    return read_test_launch(
+        "perf_matrix:\n  h100:\n    num_gpus_8:\n      common: {seq_length: 4096, mbs: 1, gbs: "
+        "64, use_megatron_fsdp: " +
+            fsdp + ", keep_fp8_transpose_cache_when_using_custom_fsdp: true}\n      fp8_cs:\n",
+        "llama3_8b_llm_pretrain.yaml");
+  };
+  const std::string key = "keep_fp8_transpose_cache_when_using_custom_fsdp";
+  EXPECT_EQ(refused_lines(row("true")), "");
+  EXPECT_NE(because(row("true"), key).find("one byte a parameter"), std::string::npos);
+  EXPECT_EQ(because(row("false"), key), "");
+  const Report whole = read_whole("pipeline_model_parallel_size: 1", "ddp: {keep_fp8_transpose_cache: true}\n");
+  EXPECT_NE(because(whole, "ddp.keep_fp8_transpose_cache").find("one byte a parameter"), std::string::npos);
+}
+
+TEST(ReadBridge, ATeacherMeansDistillation) {
+  EXPECT_NE(refused_lines(read_whole("pipeline_model_parallel_size: 1, teacher: {num_layers: 4}", ""))
+                .find("model.teacher.num_layers: distillation"),
+            std::string::npos);
+}
+
 TEST(ReadBridge, TensorRanksOfExpertsAreAskedForWhereTheTensorSizeIs) {
   const auto why = [](const std::string& model, const std::string& key) {
     const Report report = read_test_launch(

@@ -93,6 +93,8 @@ constexpr Row kNoted[] = {
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
     {kRankOrderFlag, kRankOrder},
     {"activation-func-fp8-input-store", kNarrowInput},
+    {"keep-fp8-transpose-cache keep-fp8-transpose-cache-when-using-custom-fsdp keep-fp8-weight-transpose-cache",
+     kKeptTransposes},
     {"train-mode training-phase", "a step of fine-tuning all weights costs what one of pre-training does"},
     {"variable-seq-lengths is-instruction-dataset data-type",
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
@@ -114,9 +116,9 @@ constexpr Row kNoted[] = {
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
      "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
      "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
-     "overlap-cpu-optimizer-d2h-h2d keep-fp8-weight-transpose-cache fsdp-manual-registration no-align-param-gather "
+     "overlap-cpu-optimizer-d2h-h2d fsdp-manual-registration no-align-param-gather "
      "disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag disable-tp-comm-overlap-rs "
-     "disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad keep-fp8-transpose-cache "
+     "disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad "
      "pipeline-model-parallel-comm-backend use-sharp sharp-enabled-group suggested-communication-unit-size "
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
      "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "

@@ -36,6 +36,11 @@ inline constexpr const char *kRankOrderFlag = "use-tp-pp-dp-mapping",
                                 "it puts the stages of a replica on neighbouring ranks; here data ranks are "
                                 "the neighbours, as by default";
 
+/// The answer states this of keep_fp8_transpose_cache: NVIDIA/Megatron-LM,
+/// megatron/core/distributed/fsdp/src/README.md.
+inline constexpr const char* kKeptTransposes =
+    "Megatron-FSDP keeps transposed weights in fp8, one byte a parameter, which are not counted";
+
 /// The answer states this where Megatron-Core keeps the input of the activation function in fp8 for the backward pass
 /// (TransformerConfig, activation_func_fp8_input_store).
 inline constexpr const char* kNarrowInput =

@@ -52,6 +52,19 @@ std::int64_t predictions_of_layout(std::string_view layout) {
   return whole ? std::ranges::count(*whole, 'm') : 0;
 }
 
+// Predictions stand beside the head (sim/model/blocks/head.cpp).
+std::optional<std::string> why_not_modelled(std::string_view layout) {
+  const auto layers = layers_of_layout(layout);
+  if (!layers) return std::nullopt;
+  for (std::size_t at = 1; at + 1 < layers->size(); ++at)
+    if ((*layers)[at] == 0) return "a stage without decoder layers is modelled at the ends of the pipeline only";
+  const std::string whole = spelt_out(layout).value_or("");
+  const std::size_t last_stage = whole.rfind('|'), first_prediction = whole.find('m');
+  if (last_stage != whole.npos && first_prediction < last_stage)
+    return "layers of multi-token prediction are modelled on the stage of the loss only";
+  return std::nullopt;
+}
+
 std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout) {
   const auto whole = spelt_out(layout);
   if (!whole || whole->empty()) return std::nullopt;

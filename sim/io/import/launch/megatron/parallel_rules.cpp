@@ -142,10 +142,8 @@ std::int64_t map_layout(const Flags& flags, std::int64_t stages, bool fragment) 
   }
   report.map("parallelism.layers_per_stage", *layers, flags.from(kLayout));
   check_predictions(flags, *text, fragment);
-  bool empty = false;
-  for (const std::int64_t count : *layers) empty = empty || count == 0;
-  if (empty)
-    report.refuse(std::string("--") + kLayout, "a stage without decoder layers is not modelled", flags.from(kLayout));
+  if (auto because = why_not_modelled(*text))
+    report.refuse(std::string("--") + kLayout, std::move(*because), flags.from(kLayout));
   return virtual_stages / stages;
 }
 
@@ -286,7 +284,7 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
   // megatron/model/gpt_model.py (GPTModelPipe); deepspeed/runtime/utils.py (partition_balanced).
   report.uneven_stages = era == Era::kDeepSpeed && degree(flags, "parallelism.virtual_pipeline") == 1;
   const bool asked = flags.on("sequence-parallel");
-  const bool open = std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "parallelism.tensor"; });
+  const bool open = report.asks("parallelism.tensor");
   // A fragment may leave degrees to others.
   const bool left = fragment && flags.find("tensor-model-parallel-size") == nullptr;
   const bool useful = degree(flags, "parallelism.tensor") > 1 || left || open;

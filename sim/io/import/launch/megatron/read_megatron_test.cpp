@@ -83,6 +83,11 @@ constexpr KeyCase kKeys[] = {
      "parallelism.virtual_pipeline", "6"},
     {"a layout", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout E(t*6|)*3t*6,L",
      "parallelism.layers_per_stage", "[6,6,6,6]"},
+    {"a stage of the loss alone", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*24|L",
+     "parallelism.layers_per_stage", "[24,0]"},
+    {"a stage of prediction and loss",
+     "--pipeline-model-parallel-size 4 --mtp-num-layers 1 --pipeline-model-parallel-layout E|(t*12|)*2mL",
+     "parallelism.layers_per_stage", "[0,12,12,0]"},
     {"a first stage of its own", "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3",
      "parallelism.layers_per_stage", "[3,7,7,7]"},
     {"messages overlap in chunks only", "--pipeline-model-parallel-size 2", "overlap.p2p", "false"},
@@ -165,8 +170,12 @@ constexpr KeyCase kRefusals[] = {
     {"no number", "--kv-channels wide", "--kv-channels", "expected a whole number, found \"wide\""},
     {"overlap without sequence parallelism", "--tp-comm-overlap", "--tp-comm-overlap", "sequence parallelism is off"},
     {"experts of several numbers", "--num-experts 8 16", "--num-experts", "several numbers"},
-    {"layers without a decoder layer", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*24|L",
-     "--pipeline-model-parallel-layout", "without decoder layers"}};
+    {"a stage in the middle without a decoder layer",
+     "--pipeline-model-parallel-size 3 --mtp-num-layers 1 --pipeline-model-parallel-layout Et*24|m|L",
+     "--pipeline-model-parallel-layout", "without decoder layers"},
+    {"predictions before the loss",
+     "--pipeline-model-parallel-size 3 --mtp-num-layers 1 --pipeline-model-parallel-layout Et*12|t*12m|L",
+     "--pipeline-model-parallel-layout", "on the stage of the loss"}};
 
 TEST(ReadMegatron, RefusesByName) {
   for (const KeyCase& one : kRefusals) {
@@ -379,6 +388,30 @@ TEST(ReadMegatron, AFunctionalTestBecomesAScenario) {
   EXPECT_EQ(report.at("overlap.grad_reduce"), Json(false));
   EXPECT_EQ(report.whole("model.first_k_dense_replace"), 2);
   ASSERT_EQ(report.asked.size(), 2U);  // GPUs and the vocabulary
+}
+
+// transformer_config.py, __post_init__, looks at it only where shared experts have a width.
+TEST(ReadMegatron, AnOverlapOfSharedExpertsNeedsThem) {
+  const std::string experts = "--num-experts 8 --moe-router-topk 2 --moe-shared-expert-overlap ";
+  const Report without = with(experts);
+  EXPECT_FALSE(without.has("moe.shared_expert_overlap"));
+  EXPECT_TRUE(without.names("moe-shared-expert-overlap"));
+  EXPECT_EQ(with(experts + "--moe-shared-expert-intermediate-size 512").at("moe.shared_expert_overlap"), Json(true));
+}
+
+// validate_args: params_dtype is torch.float without --bf16 and --fp16.
+TEST(ReadMegatron, Fp8AloneStandsOnWeightsInFp32) {
+  const auto read_flags = [](const std::string& flags) {
+    Launch launch;
+    launch.words = words_of("--num-layers 2 --hidden-size 64 --num-attention-heads 4 " + flags);
+    return read(launch);
+  };
+  const Report alone = read_flags("--fp8-format hybrid");
+  EXPECT_EQ(alone.at("precision"), "fp8");
+  EXPECT_EQ(alone.at("precision_recipe.weights"), "fp32");
+  EXPECT_EQ(alone.at("precision_recipe.master"), "none");
+  EXPECT_FALSE(read_flags("--fp8-format hybrid --bf16").has("precision_recipe.weights"));
+  EXPECT_EQ(read_flags("--fp8-format hybrid --fp8-param-gather").at("precision_recipe.weights"), "fp8");
 }
 
 TEST(ReadMegatron, LayoutsHaveAGrammar) {

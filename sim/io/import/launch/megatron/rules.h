@@ -99,6 +99,9 @@ inline constexpr const char* kNoBlock = "the method block recomputes the first 0
 /// Grammar: NVIDIA/Megatron-LM core 0.14, megatron/core/transformer/pipeline_parallel_layer_layout.py.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> layers_of_layout(std::string_view layout);
 
+/// Returns why the stages of a layout are not modelled; nothing where they are.
+[[nodiscard]] std::optional<std::string> why_not_modelled(std::string_view layout);
+
 /// Words of the reason for refusing a layout whose layers of multi-token prediction are not those of the model.
 inline constexpr const char* kPredictionsOfLayout = "layers of multi-token prediction (m) stand in the layout";
 

@@ -23,7 +23,16 @@ std::string from_any(const Flags& flags, std::initializer_list<const char*> name
   return "";
 }
 
-void map_fp8(const Flags& flags) {
+// Without a flag of 16 bits params_dtype is torch.float: arguments.py, validate_args. The weights are their own
+// masters.
+void map_weights_beside_fp8(const Flags& flags, const std::string& from) {
+  Report& report = flags.report();
+  report.map("precision_recipe.weights", "fp32", from + " without --bf16");
+  report.map("precision_recipe.master", "none", from + " without --bf16");
+  report.approximate("--fp8-format", "without --bf16 what products leave and read has 32 bits; 16 bits are counted");
+}
+
+void map_fp8(const Flags& flags, bool fragment) {
   Report& report = flags.report();
   const std::initializer_list<const char*> kFormats = {"fp8-format", "fp8", "fp8-hybrid", "fp8-e4m3"};
   if (!any(flags, kFormats)) return;
@@ -33,7 +42,10 @@ void map_fp8(const Flags& flags) {
     report.map("precision_recipe.fp8_recipe", recipe, flags.from("fp8-recipe"));
   else
     report.assume("precision_recipe.fp8_recipe", recipe, kDefault);
-  if (flags.on("fp8-param-gather")) report.map("precision_recipe.weights", "fp8", flags.from("fp8-param-gather"));
+  if (flags.on("fp8-param-gather"))
+    report.map("precision_recipe.weights", "fp8", flags.from("fp8-param-gather"));
+  else if (!fragment && !any(flags, {"bf16", "fp16"}))
+    map_weights_beside_fp8(flags, from_any(flags, kFormats));
 }
 
 // bf16 accumulates and reduces in fp32 unless told otherwise; fp16 only where asked.
@@ -169,7 +181,7 @@ void map_precision(const Flags& flags, bool fragment) {
     report.assume("precision", "fp32",
                   "neither --bf16 nor --fp16; --set precision=tf32 where torch.backends.cuda.matmul.allow_tf32 is on");
   map_gradients(flags);
-  map_fp8(flags);
+  map_fp8(flags, fragment);
   map_fp4(flags);
   map_moments(flags);
 }
@@ -285,42 +297,6 @@ void map_optimizer(const Flags& flags, Era era) {
   refuse_other_states(flags);
   map_stage_of_zero(flags, era);
   settle_instances(flags, era);
-}
-
-void map_overlap(const Flags& flags, Era era) {
-  Report& report = flags.report();
-  const auto switches = {std::pair("overlap-grad-reduce", "overlap.grad_reduce"),
-                         std::pair("overlap-param-gather", "overlap.param_gather")};
-  const auto ddp = flags.text("DDP-impl", "");
-  for (const auto& [name, key] : switches) {
-    // Under --deepspeed the model has no DDP: deepspeedai/Megatron-DeepSpeed, megatron/training.py, get_model.
-    const bool torch =
-        ddp && *ddp == "torch" && !flags.on("deepspeed") && std::string_view(key) == "overlap.grad_reduce";
-    if (flags.on(name))
-      report.map(key, true, flags.from(name));
-    else if (torch)
-      report.map(key, true, flags.from("DDP-impl"));
-    else
-      report.assume(key, false, kDefault);
-  }
-  const bool interleaved = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
-  const char* const kNoP2p = "no-overlap-p2p-communication";
-  if (flags.on(kNoP2p))
-    report.map("overlap.p2p", false, flags.from(kNoP2p));
-  else if (era == Era::k2021 || era == Era::k2022 || era == Era::kDeepSpeed)
-    report.assume("overlap.p2p", false, "Megatron-LM before core 0.4 has no overlap of messages");
-  else
-    report.assume("overlap.p2p", interleaved, "messages overlap in the interleaved schedule only (validate_args)");
-  const bool sharded = report.at("parallelism.sequence_parallel") == Json(true);
-  if (flags.on("tp-comm-overlap") && sharded)
-    report.map("overlap.tensor_parallel", true, flags.from("tp-comm-overlap"));
-  else if (flags.on("tp-comm-overlap"))
-    report.refuse("--tp-comm-overlap", "Megatron-LM stops with it where sequence parallelism is off",
-                  flags.from("tp-comm-overlap"));
-  if (const char* const a2a = "overlap-moe-expert-parallel-comm"; flags.on(a2a))
-    report.map("moe.overlap", true, flags.from(a2a));
-  if (const char* const shared = "moe-shared-expert-overlap"; flags.on(shared) && report.has("model.num_experts"))
-    report.map("moe.shared_expert_overlap", true, flags.from(shared));
 }
 
 namespace {

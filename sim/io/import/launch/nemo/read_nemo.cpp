@@ -103,6 +103,8 @@ constexpr KeyRule kNemoKeys[] = {
      "model.final_logit_softcapping model.attn_logit_softcapping model.inference_flash_decoding "
      "model.apply_rope_fusion model.moe_grouped_gemm model.deterministic_mode",
      "kernels are fused as the runtime has them"},
+    // Transformer Engine takes its fused and flash attention by default: pytorch/attention, get_attention_backend.
+    {"env_vars.NVTE_FUSED_ATTN env_vars.NVTE_FLASH_ATTN"},
     {"model.fp8_margin model.fp8_interval model.fp8_amax_* model.reduce_amax",
      "the scales of fp8 cost as in the runtime's recipe"},
     {"model.gc_interval model.defer_embedding_wgrad_compute model.wgrad_deferral_limit model.sharp model.ub_* "
@@ -324,10 +326,16 @@ void ask_for_nodes(const Settings& settings) {
   report.ask("gpus", "trainer.num_nodes is not stated; state the GPUs of all nodes with --gpus N");
 }
 
+// Sequences of the data have the second length (megatron_gpt_model.py, "sequence_length"), messages between stages the
+// first.
 void check_length(const Settings& settings) {
   const auto model = settings.whole({"model.encoder_seq_length"}), data = settings.whole({"model.data.seq_length"});
   if (!model || !data || *model == *data) return;
-  settings.report().approximate("model.data.seq_length", "model.encoder_seq_length differs, and is taken");
+  settings.report().ask_over_default(
+      "batch.sequence_length",
+      fmt::format("model.encoder_seq_length {} and model.data.seq_length {} differ: the first is the length of the "
+                  "model, the second that of the data; state --seq N",
+                  *model, *data));
 }
 
 }  // namespace

@@ -40,6 +40,29 @@ TEST(ReadNemo, NodesThatTheFileLeavesOutAreAskedFor) {
   }));
 }
 
+TEST(ReadNemo, TwoLengthsOfASequenceAreAskedAbout) {
+  const auto asks = [](const std::string& data) {
+    const Report report = read_nemo_with(", devices: 8, num_nodes: 2", ", data: {" + data + "}");
+    EXPECT_EQ(report.whole("batch.sequence_length"), 2048);
+    return std::ranges::any_of(report.asked, [](const Asked& one) {
+      return one.key == "batch.sequence_length" && one.because.find("1024 differ") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(asks("seq_length: 1024"));
+  EXPECT_FALSE(asks("seq_length: 2048"));
+}
+
+// Transformer Engine takes both by default.
+TEST(ReadNemo, VariablesThatTurnFusedAttentionOnChangeNothing) {
+  const Report report = read_test_launch(
+      "env_vars: {NVTE_FUSED_ATTN: 1}\ntrainer: {precision: bf16, devices: 8, num_nodes: 1}\nmodel: {micro_batch_size: "
+      "1, global_batch_size: 64, num_layers: 24, hidden_size: 1024, num_attention_heads: 16, encoder_seq_length: 2048, "
+      "transformer_engine: true}\n",
+      "gpt.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("attention"), Json("flash"));
+}
+
 TEST(ReadNemo, ItsAdaptersHaveDefaults) {
   const Report report = read_nemo_with(
       ", devices: 8, num_nodes: 1",

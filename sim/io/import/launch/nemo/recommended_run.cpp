@@ -11,6 +11,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/model_names.h"
 
@@ -72,8 +73,16 @@ void map_run_software(const Settings& row, Report& report) {
   report.assume("overlap.p2p", report.whole("parallelism.virtual_pipeline").value_or(1) > 1,
                 "messages overlap in the interleaved schedule only");
   if (row.on({"cuda_graphs"})) report.map("cuda_graphs", "layer", "cuda_graphs");
-  for (const char* off : {"use_user_buffer_registration", "use_sharp", "keep_fsdp_fp8_transpose_cache"})
+  for (const char* off : {"use_user_buffer_registration", "use_sharp"})
     if (row.on({off})) report.approximate(off, "communication is arranged as the runtime does it");
+  for (const char* kept : {"keep_fsdp_fp8_transpose_cache", "keep_fp8_transpose_cache",
+                           "keep_fp8_transpose_cache_when_using_custom_fsdp"}) {
+    if (!row.on({kept})) continue;
+    if (sharded)
+      report.approximate(kept, megatron::kKeptTransposes);
+    else
+      report.ignore(kept, "");
+  }
 }
 
 // Megatron-Bridge's recipes of models with 61 layers, recipes/deepseek/deepseek_v3.py (layout_map) at commit 05d003fb
@@ -108,11 +117,7 @@ void map_layers_beside_loss(std::int64_t chunks, Report& report) {
   constexpr std::int64_t kCounted = 62;
   if (kCounted % chunks != 0) return;
   std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), kCounted / chunks);
-  if (--layers.back() == 0)
-    return report.refuse(
-        "account_for_loss_in_pipeline_split",
-        "finetune_deepseek_v3.py counts the loss as a layer, so that the last chunk has the loss alone; "
-        "chunks without layers are not modelled");
+  --layers.back();
   report.assume("parallelism.layers_per_stage", layers, kFineTuneDeepseek);
 }
 
@@ -148,8 +153,7 @@ void map_run_stages(const Settings& row, const RecommendedRun& run, Report& repo
   const std::int64_t chunks = report.whole("parallelism.virtual_pipeline").value_or(1);
   if (const auto text = row.text({"pipeline_model_parallel_layout"}); text && stages > 1) {
     const auto layers = megatron::layers_of_layout(*text);
-    const bool fits = layers && std::cmp_equal(layers->size(), stages * chunks) &&
-                      std::ranges::none_of(*layers, [](std::int64_t count) { return count == 0; });
+    const bool fits = layers && std::cmp_equal(layers->size(), stages * chunks) && !megatron::why_not_modelled(*text);
     if (!fits)
       return report.approximate("pipeline_model_parallel_layout",
                                 "it does not fit the stages of the row; layers are dealt evenly");
