@@ -158,6 +158,20 @@ void map_foundry_deepspeed(Json config, const std::string& precision, Report& re
                 "the nearest runtime of data parallelism");
 }
 
+// build_composer_model casts the whole model. Composer then gathers weights and keeps gradients in that type:
+// llmfoundry/utils/config_utils.py, process_init_device.
+void map_type_of_masters(const Settings& settings, Report& report) {
+  const Names kType = {"model.master_weights_dtype"};
+  const std::string type = settings.text(kType).value_or("float32");
+  const bool brain = type == "bf16" || type == "bfloat16" || type == "amp_bf16";
+  if (brain && report.has("training"))
+    report.approximate(settings.from(kType), "frozen weights have 16 bits, adapters the width of the runtime");
+  else if (brain)
+    map_weights_of_16_bits(settings.from(kType), report);
+  else if (type != "float32" && type != "fp32")
+    report.refuse(settings.from(kType), "expected bf16 or fp32, found " + in_quotes(printable(type, 40)));
+}
+
 void map_foundry_sharding(const Settings& settings, const std::optional<Json>& deepspeed, Report& report) {
   const std::string precision = settings.text({"precision"}).value_or("amp_bf16");
   if (deepspeed) return map_foundry_deepspeed(*deepspeed, precision, report);
@@ -252,6 +266,7 @@ void read_llm_foundry(const Json& document, std::optional<std::int64_t> gpus, Re
   map_foundry_attention(settings, report);
   if (const auto name = settings.text({"optimizer.name"})) map_optimizer_name(*name, "optimizer.name", report);
   refuse_foundry(settings, report);
+  map_type_of_masters(settings, report);
   settings.ignore_variables(variables, kFoundryKeys);
   settings.sort_rest(kFoundryKeys, Unknown::kByName);
 }

@@ -35,6 +35,19 @@ TEST(ReadLlmFoundry, ALlamaHasNamesOfMpt) {
               HasSubstr("model.l0_module: masks that prune"));
 }
 
+// llmfoundry/utils/config_utils.py, process_init_device: weights and gradients keep the type.
+TEST(ReadLlmFoundry, WeightsOf16BitsHaveNoMasters) {
+  const std::string model = "name: hf_causal_lm, pretrained_model_name_or_path: meta-llama/Llama-2-7b-hf, ";
+  const Report report = read_model(model + "master_weights_dtype: bfloat16");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("precision_recipe.weights"), Json("bf16"));
+  EXPECT_EQ(report.at("precision_recipe.master"), Json("none"));
+  EXPECT_TRUE(read_model(model + "master_weights_dtype: bf16, peft_config: {peft_type: LORA, r: 8}")
+                  .names("model.master_weights_dtype"));
+  EXPECT_FALSE(read_model(model + "master_weights_dtype: float32").has("precision_recipe.master"));
+  EXPECT_THAT(refused_lines(read_model(model + "master_weights_dtype: float16")), HasSubstr("expected bf16 or fp32"));
+}
+
 TEST(ReadLlmFoundry, MosaicGptIsMptWithItsKeysInTheModel) {
   const std::string sizes =
       "name: mosaic_gpt, d_model: 1024, n_heads: 8, n_layers: 12, mlp_ratio: 3, vocab_size: 50368";

@@ -39,7 +39,7 @@ constexpr KeyRule kNeoxKeys[] = {
     {"soft_prompt_tuning soft_prompt_tuning.*", "prompt tuning", true},
     {"curriculum_learning.*", "the length of the sequences changes during the run", true},
     {"amp.*", "mixed precision by Apex", true},
-    {"lora* peft*", "adapters beside frozen weights", true},
+    {"lora* peft* moe_lora*", "adapters beside frozen weights", true},
     {"te_fp8_mha", "Transformer Engine's fp8_autocast around whole layers, whose fp8 products are not read here", true},
     {"te_* transformer_engine", "kernels of Transformer Engine in this code"},
     {"scaled_* bias_* rope_fusion layernorm_fusion rmsnorm_fusion apply_query_key_layer_scaling "
@@ -70,7 +70,7 @@ constexpr KeyRule kNeoxKeys[] = {
      "weighted_sampler_alpha no_load_optim no_load_rng no_save_optim no_save_rng use_checkpoint_lr_scheduler clip_grad "
      "exit_interval detect_nvlink_pairs autotuning_run rank local_rank label_data_paths pretrained_checkpoint "
      "flops_profiler.* csv_monitor.* tensorboard.* wandb.* elasticity.* checkpoint.* sparse_gradients fp16_lm* "
-     "git_hash enable_expert_tensor_parallelism activation_checkpointing.* data_types.* account jobname"}};
+     "fim_* git_hash enable_expert_tensor_parallelism activation_checkpointing.* data_types.* account jobname"}};
 
 // The LLaMA block of 2023 halves nothing, and rounds up to 256: LLaMAParallelMLP of the code before swiglu was an
 // activation. Forks call it gated.

@@ -32,6 +32,13 @@ TEST(ReadNeox, NormsOfQueriesAndKeysHaveTwoNames) {
   EXPECT_THAT(refused_lines(neox_with("\"post_norm\": true")), HasSubstr("post_norm: an unknown key"));
 }
 
+// Fill-in-the-middle permutes the tokens of the data: Stability-AI/gpt-neox, megatron/data/gpt2_dataset.py.
+TEST(ReadNeox, FillingInTheMiddleIsAMatterOfTheData) {
+  EXPECT_EQ(refused_lines(neox_with("\"fim_rate\": 0.9, \"fim_spm_rate\": 0.5, \"fim_split_sample\": null")), "");
+  EXPECT_THAT(refused_lines(neox_with("\"moe_num_experts\": 4, \"moe_lora_experts\": 2")),
+              HasSubstr("moe_lora_experts: adapters"));
+}
+
 TEST(ReadNeox, ExpertsOnRanksOfTheirOwnHaveNoShardedGradients) {
   const auto refused = [](const std::string& expert, const std::string& stage) {
     return refused_lines(neox_with("\"moe_num_experts\": 8, \"moe_expert_parallel_size\": " + expert +
