@@ -153,6 +153,9 @@ void read_turbo(const Settings& settings, const Settings& whole, Report& report)
   report.refuse(attention, "attention in fp8 beside products of another precision is not modelled");
 }
 
+/// Primus's switch of zero-bubble's code (AMD-AGI/Primus, primus/configs/modules/megatron/zero_bubble.yaml).
+constexpr const char* kZeroBubble = "patch_zero_bubble";
+
 /// Algorithms of Primus-pipeline: AMD-AGI/Primus, primus/core/pipeline_parallel/scheduler/schedule_table_factory.py,
 /// pp_algorithm_map. Its zero-bubble keeps as many micro-batches as 1F1B does.
 constexpr std::pair<std::string_view, std::string_view> kAlgorithms[] = {
@@ -164,9 +167,11 @@ constexpr std::pair<std::string_view, std::string_view> kAlgorithms[] = {
 void read_own_pipeline(const Settings& settings, const Settings& whole, Report& report) {
   const char *const kSwitch = "patch_primus_pipeline", *const kAlgorithm = "pp_algorithm";
   const bool piped = report.whole("parallelism.pipeline").value_or(1) > 1;
-  if (whole.on({kSwitch, "patch_zero_bubble"}) && whole.whole({"num_seq_splits"}).value_or(1) > 1)
+  if (whole.on({kSwitch, kZeroBubble}) && whole.whole({"num_seq_splits"}).value_or(1) > 1)
     report.refuse("num_seq_splits", "micro-batches that are cut along the sequence are not modelled");
-  if (!piped || !whole.on({kSwitch}) || whole.on({"patch_zero_bubble"})) return;
+  if (piped && whole.on({kZeroBubble}) && whole.on({"enable_zero_bubble"}))
+    report.refuse(kZeroBubble, "the schedules of zero-bubble's program are not modelled");
+  if (!piped || !whole.on({kSwitch}) || whole.on({kZeroBubble})) return;
   for (const char* key : {kSwitch, kAlgorithm}) (void)settings.at(key);
   if (whole.on({"offload"}))
     report.refuse("offload", "activations that a pipeline's schedule moves to the host are not modelled");
@@ -233,6 +238,8 @@ void read_keys(const Json& keys, const Basis& basis, Report& report) {
   }
   if (whole.text({"activation_func"}).value_or("").find("squared_relu") != std::string::npos)
     arguments.push_back({"squared-relu", {}, "activation_func"});
+  if (whole.has({kZeroBubble}) && !whole.on({kZeroBubble}))
+    std::erase_if(arguments, [](const Argument& each) { return each.name == "allow-padding-num-layers"; });
   put_own_dispatcher(whole, arguments);
   put_own_window(settings, whole, arguments);
   if (settings.has({kRecomputedLayers})) put_recomputed_layers(whole, arguments);

@@ -76,7 +76,7 @@ std::int64_t padded_layers(const Flags& flags, std::int64_t layers, std::int64_t
 // (get_offset of its megatron/legacy/model/transformer.py).
 void map_padded(const Flags& flags, std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
   const std::int64_t padded = padded_layers(flags, layers, stages), all = stages * chunks;
-  if (padded == layers || padded % all != 0) return;
+  if (padded == layers || padded % all != 0 || flags.report().has("parallelism.layers_per_stage")) return;
   std::vector<std::int64_t> list(static_cast<std::size_t>(all), padded / all);
   for (std::int64_t missing = 0; missing < padded - layers; ++missing)
     --list[static_cast<std::size_t>((missing + all - 1) % all)];

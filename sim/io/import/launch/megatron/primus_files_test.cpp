@@ -198,6 +198,19 @@ TEST(PrimusFiles, TheirOwnPipelineNamesASchedule) {
   EXPECT_EQ(refused_lines(off), "");
 }
 
+TEST(PrimusFiles, ZeroBubblesKeysCountBehindTheirSwitch) {
+  const PrimusTree tree;
+  const auto read = [&](const std::string& more) {
+    return tree.read("",
+                     "{pipeline_model_parallel_size: 8, num_layers: 31, allow_padding_num_layers: true, " + more + "}");
+  };
+  EXPECT_FALSE(read("patch_zero_bubble: false").has("parallelism.layers_per_stage"));
+  EXPECT_TRUE(read("patch_zero_bubble: true").has("parallelism.layers_per_stage"));
+  EXPECT_EQ(read("patch_zero_bubble: true, decoder_first_pipeline_num_layers: 10").at("parallelism.layers_per_stage"),
+            Json({10, 3, 3, 3, 3, 3, 3, 3}));
+  EXPECT_THAT(refused_lines(read("patch_zero_bubble: true, enable_zero_bubble: true")), HasSubstr("zero-bubble"));
+}
+
 // NVIDIA/Megatron-LM, megatron/training/arguments.py, validate_args.
 TEST(PrimusFiles, ChunksAreThoseThatMegatronSets) {
   const PrimusTree tree;

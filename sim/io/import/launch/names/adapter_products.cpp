@@ -336,7 +336,7 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
 }
 
 std::optional<bool> names_modules_of_layers(std::string_view text, const Report& report) {
-  const LayerNames& family = family_of(report);
+  const LayerNames& family = family_of(name_of_model(report));
   const bool known = !family.words.empty() || model_of_name(name_of_model(report)).has_value();
   return known ? std::optional(has_module_named(family, text)) : std::nullopt;
 }
