@@ -67,7 +67,7 @@ struct Engine {
   std::string decode_attention{};
   std::string experts{};     ///< the owner of the kernels of experts, in the same way; empty: no laws of their own
   std::string products{};    ///< the owner of the kernels of products, in the same way; empty: the profile's
-  bool dynamic_fp8 = false;  ///< kernels of their own look for the scale of each fp8 input; else norms write fp8
+  bool dynamic_fp8 = false;  ///< kernels before a product find the scale of its fp8 input; else norms write fp8
   int int8_mode = 2;         ///< of encoders in w8a8: products write 32 bits (1) or 8 bits (2), as FasterTransformer
   cost::AllReduceKernels all_reduce = cost::AllReduceKernels::kTrtLlm;  ///< of small payloads over tensor ranks
   Seconds kernel{};                                                     ///< beyond each kernel's own time

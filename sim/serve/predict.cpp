@@ -232,8 +232,8 @@ void assume_engine_products(const Service& service, std::vector<std::string>& as
 void assume_dynamic_fp8(const Service& service, std::vector<std::string>& assumptions) {
   if (service.engine.dynamic_fp8 && computes_in(service.precision, service.profile) == Precision::kFp8)
     assumptions.emplace_back(
-        "fp8 inputs have dynamic scales: a kernel looks for the largest element before each product; a checkpoint with "
-        "scales of its own saves it (engine.fp8_activation_scheme static)");
+        "fp8 inputs have dynamic scales: a kernel looks for the largest element before each product. A checkpoint with "
+        "scales of its own saves that kernel, which is not modelled");
 }
 
 /// Most expert ranks of the tables that the laws of whole layers were fitted on.

@@ -178,7 +178,7 @@ serve::Engine read_engine(const Node& node) {
   engine.name = node.text("name");
   if (!has_old_all_reduce(node, engine.name))
     node.allow_only({"name", "description", "source", "batching", "memory", "all_reduce", "decode_attention", "experts",
-                     "products", "xqa_group_sizes", "fused_head_dims", "int8_mode", "fp8_activation_scheme", "numbers",
+                     "products", "xqa_group_sizes", "fused_head_dims", "int8_mode", "fp8_inputs", "numbers",
                      "no_interval", "assumptions"});
   engine.description = node.find_text("description").value_or("");
   engine.source = node.find_text("source").value_or("");
@@ -191,8 +191,7 @@ serve::Engine read_engine(const Node& node) {
   engine.xqa_group_sizes = read_kernel_sizes(node, "xqa_group_sizes", "XQA kernels");
   engine.fused_head_dims = read_kernel_sizes(node, "fused_head_dims", "fused attention");
   engine.int8_mode = static_cast<int>(node.whole_or("int8_mode", engine.int8_mode, {.low = 1, .high = 2}));
-  engine.dynamic_fp8 =
-      node.one_of_or("fp8_activation_scheme", engine.dynamic_fp8, {{"static", false}, {"dynamic", true}});
+  engine.dynamic_fp8 = node.one_of_or("fp8_inputs", engine.dynamic_fp8, {{"fused", false}, {"dynamic", true}});
   for (const std::string_view key : {"fused_head_dims", "int8_mode"})
     if (node.has(key) && !engine.encodes)
       node.complain(key, "expected none: it is of engines that serve encoders (batching.encodes)");
