@@ -1,6 +1,4 @@
 // Tests every published case again: no set is worse than its bound, and the page in docs/ has the same numbers.
-#include "validate/validate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_residuals.h"
+#include "validate/validate.h"
 
 namespace foretoken::validate {
 namespace {

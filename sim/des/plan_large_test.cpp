@@ -1,11 +1,10 @@
 // The trusted engine of the tests, and random plans.
-#include "sim/des/plan_test.h"
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
 #include "sim/des/flows/max_min.h"
+#include "sim/des/plan_test.h"
 
 namespace foretoken::des::testing {
 namespace {

@@ -1,6 +1,4 @@
 // Checks groups of Megatron's default order: the shapes of well-known jobs, and all small jobs against enumeration.
-#include "sim/net/rank_groups.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "sim/base/test_sanitized.h"
 #include "sim/net/rank_grid.h"
+#include "sim/net/rank_groups.h"
 
 namespace foretoken::net {
 

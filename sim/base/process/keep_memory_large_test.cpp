@@ -1,7 +1,7 @@
 // Tests the settings of the allocator.
-#include "sim/base/process/keep_memory.h"
-
 #include <gtest/gtest.h>
+
+#include "sim/base/process/keep_memory.h"
 
 #ifdef __linux__
 #include <malloc.h>

@@ -1,6 +1,4 @@
 // Compares max-min sharing with exact fractions, and with its own definition.
-#include "sim/des/flows/max_min.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <set>
 
 #include "sim/base/test_sanitized.h"
+#include "sim/des/flows/max_min.h"
 
 namespace foretoken::des {
 namespace {

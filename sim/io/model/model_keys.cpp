@@ -99,6 +99,8 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "offset_alibi",
                                          "slow_but_exact",
                                          "attention_softmax_in_fp32",
+                                         "scale_attention_softmax_in_fp32",
+                                         "model_max_length",
                                          "masked_softmax_fusion",
                                          "bias_dropout_fusion",
                                          "skip_bias_add",
@@ -228,7 +230,8 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
   for (const std::string& key : node.keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const nlohmann::json& value = node.child(key).value();
-    if (key == "moe_frequency" && value == 1) continue;  // neuronx-distributed: in every layer
+    if (key == "moe_frequency" && value == 1) continue;                    // neuronx-distributed: in every layer
+    if (key == "activation_function" && node.has("hidden_act")) continue;  // of StarCoder2's forerunner
     const std::string meant = did_you_mean(key, read);
     if (value.is_null() || (meant.empty() && changes_no_shape(key, value)))
       left_out.push_back(printable(key, 40));

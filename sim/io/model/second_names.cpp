@@ -3,7 +3,7 @@
 // Source: attribute_map in transformers, src/transformers/models/{gpt2,gpt_bigcode,gptj,codegen,mpt,dbrx,distilbert,t5,
 // bart,mixtral,gpt_oss,deepseek_v3,glm4_moe,ernie4_5_moe}/configuration_*.py. Falcon's second names are those of its
 // own code of 2023 (tiiuae/falcon-40b, configuration_RW.py), which its later config.json keeps; RefinedWeb maps the
-// other way.
+// other way. stabilityai/stablelm-2-1_6b states num_heads beside num_attention_heads.
 #include "sim/io/model/second_names.h"
 
 #include <algorithm>
@@ -50,6 +50,7 @@ const std::vector<NamesOfFamilies>& all_second_names() {
         {"n_head_kv", "num_kv_heads"}}},
       {{"RefinedWeb", "RefinedWebModel"},
        {{"num_hidden_layers", "n_layer"}, {"num_attention_heads", "n_head"}, {"num_kv_heads", "n_head_kv"}}},
+      {{"stablelm"}, {{"num_heads", "num_attention_heads"}}},
       {{"mixtral", "gpt_oss", "minimax_m2"}, {{"num_experts", "num_local_experts"}}},
       {{"gpt_oss"}, {{"experts_per_token", "num_experts_per_tok"}}},
       {{"deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe", "glm4_moe_lite"},

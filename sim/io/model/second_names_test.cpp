@@ -27,6 +27,13 @@ constexpr const char *kFalcon =
        "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000, "moe_num_experts": 8, "moe_k": 2,
        "moe_intermediate_size": 256)";
 
+TEST(SecondNames, OfAnActivationStandBesideIt) {
+  const char* const kStarCoder2 = R"("model_type": "starcoder2", "num_hidden_layers": 6, "hidden_size": 512,
+       "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 2048, "vocab_size": 1000,
+       "max_position_embeddings": 1024, "hidden_act": "gelu_pytorch_tanh")";
+  EXPECT_EQ(wrong_with(kStarCoder2, R"(, "activation_function": "gelu", "scale_attention_softmax_in_fp32": true)"), "");
+}
+
 TEST(SecondNames, OfTheSameValueStandBesideTheNames) {
   EXPECT_EQ(wrong_with(kFalcon, R"(, "n_layer": 6, "n_head": 8, "n_head_kv": 2)"), "");
   EXPECT_EQ(wrong_with(kGpt2, R"(, "num_hidden_layers": 6, "hidden_size": 512, "num_attention_heads": 8,

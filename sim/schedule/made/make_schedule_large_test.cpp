@@ -1,6 +1,4 @@
 // Tests made schedules: against every order of small cases, against the catalogue, and against the zero-bubble paper.
-#include "sim/schedule/made/make_schedule.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "sim/base/test_sanitized.h"
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/check_program.h"
+#include "sim/schedule/made/make_schedule.h"
 
 namespace foretoken::schedule {
 namespace {

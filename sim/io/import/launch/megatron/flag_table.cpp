@@ -110,7 +110,7 @@ constexpr Row kNoted[] = {
      "defer-embedding-wgrad-compute wgrad-deferral-limit overlap-p2p-communication-warmup-flush "
      "overlap-param-gather-with-optimizer-step tp-comm-overlap-cfg ddp-num-buckets ddp-bucket-size "
      "ddp-average-in-collective ddp-pad-buckets-for-high-nccl-busbw high-priority-stream-groups "
-     "disable-gloo-process-groups outer-dp-sharding-strategy "
+     "disable-gloo-process-groups outer-dp-sharding-strategy expert-outer-dp-sharding-strategy "
      "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce delay-param-gather no-delay-param-gather "
      "tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
@@ -168,7 +168,7 @@ constexpr Row kRefused[] = {
     {"hybrid-layer-pattern is-hybrid-model hybrid-override-pattern hybrid-mlp-ratio hybrid-attention-ratio spec-hybrid",
      "a hybrid of state-space and attention layers"},
     {"experimental-attention-variant dsa-indexer-topk dsa-indexer-head-dim dsa-indexer-n-heads "
-     "dsa-indexer-loss-coeff attention-output-gate enable-dsa-indexer",
+     "dsa-indexer-loss-coeff dsa-indexer-use-sparse-loss attention-output-gate enable-dsa-indexer",
      "an experimental attention"},
     {"sliding-window interleave-sliding-window", "attention to a window of the sequence"},
     {"qk-clip", "the largest products of queries and keys are gathered and clipped in each step, beside Muon"},
