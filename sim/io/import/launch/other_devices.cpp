@@ -82,13 +82,14 @@ bool names_library_of_ascend(const shell::Command& command) {
          });
 }
 
-// Google's trainings on TPUs: AI-Hypercomputer/maxtext, MaxText/train.py and src/maxtext.
+// Google's trainings on TPUs: AI-Hypercomputer/maxtext, MaxText/train.py and the modules of src/maxtext.
 bool starts_maxtext(const shell::Command& command) {
-  return std::ranges::any_of(command.words, [](const std::string& word) {
-    const std::string lower = lower_case(word);
-    const std::size_t at = lower.find("maxtext");
-    return at != std::string::npos && (lower.ends_with(".py") || lower.starts_with("maxtext."));
-  });
+  for (std::size_t at = 1; at < command.words.size(); ++at) {
+    const std::string word = lower_case(command.words[at]);
+    if (word == "maxtext/train.py" || word.ends_with("/maxtext/train.py")) return true;
+    if (command.words[at - 1] == "-m" && word.starts_with("maxtext.")) return true;
+  }
+  return false;
 }
 
 }  // namespace

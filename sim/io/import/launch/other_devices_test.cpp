@@ -88,7 +88,8 @@ TEST(OtherDevices, MaxTextIsRefused) {
        {"python3 MaxText/train.py MaxText/configs/our.yml run_name=a",
         "python3 -m MaxText.train src/MaxText/configs/our.yml", "python -m maxtext.trainers.pretrain"})
     EXPECT_THAT(refused_with("export LIBTPU_INIT_ARGS=--xla", run), HasSubstr("MaxText: a training of MaxText")) << run;
-  EXPECT_THAT(refused_with("cp -r maxtext old", kTrainerRun), Not(HasSubstr("MaxText")));
+  for (const char* other : {"cp -r maxtext old", "python3 tools/maxtext_to_hf.py --in a", "python3 maxtext/convert.py"})
+    EXPECT_THAT(refused_with(other, kTrainerRun), Not(HasSubstr("MaxText"))) << other;
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ constexpr KeyRule kTorchtuneKeys[] = {
     {"teacher_model.* teacher_checkpointer.* kd_*", "distillation: a second model runs", true},
     {"tensor_parallel_dim context_parallel_dim tensor_parallel_plan.* data_parallel_replicate_dim",
      "it cuts the model in other ways", true},
-    {"custom_sharded_layers fsdp_* loss.* optimizer.fused enable_fp8_training compile.*",
-     "kernels are fused as the runtime has them"},
+    {"custom_sharded_layers fsdp_* loss.* optimizer.fused compile.*", "kernels are fused as the runtime has them"},
+    {"enable_fp8_training", "products in fp8 of torchtune are not modelled", true},
+    {"fp8_recipe_name", "it counts with enable_fp8_training only"},
     {"data_parallel_shard_dim", "weights are sharded over all data ranks"},
     {"ac_mode ac_option", "enable_activation_checkpointing decides about recomputation"},
     {"dataloader.* num_workers cudnn_deterministic_mode enable_async_checkpointing memory_efficient_fsdp_wrap "

@@ -115,6 +115,16 @@ TEST(TorchtuneRecipe, OtherPartsOfTheModelAreRefused) {
   EXPECT_EQ(refused(", norm_eps: 1e-5, rope_base: 500000"), "");
 }
 
+TEST(TorchtuneRecipe, ProductsInFp8AreRefused) {
+  const auto refused = [](const std::string& on) {
+    return refused_lines(read_torchtune_recipe(
+        "{_component_: torchtune.models.llama3.llama3_8b}",
+        "optimizer: {_component_: torch.optim.AdamW}\nenable_fp8_training: " + on + "\nfp8_recipe_name: tensorwise"));
+  };
+  EXPECT_THAT(refused("true"), HasSubstr("enable_fp8_training: products in fp8"));
+  EXPECT_EQ(refused("false"), "");
+}
+
 TEST(TorchtuneRecipe, DropoutOfAttentionIsMapped) {
   const auto read = [](const std::string& model) {
     return read_torchtune_recipe("{_component_: torchtune.models." + model + "}",
