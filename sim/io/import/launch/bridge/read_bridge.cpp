@@ -78,7 +78,7 @@ constexpr KeyRule kKeys[] = {
     {"mixed_precision.first_last_layers_bf16 mixed_precision.num_layers_at_*", "all layers run in fp8"},
     {"mixed_precision.fp8_multi_head_attention", "attention runs in bf16 but for its products"},
     {"mixed_precision.dtype", "MixedPrecisionConfig has no such key; bf16 and fp16 are its switches"},
-    {"model.softmax_type", "kernels of attention take as long without sinks"},
+    {"model.softmax_type", megatron::kWithoutSinks},
     {"model.make_vocab_size_divisible_by", "the vocabulary is padded to a multiple of 128 x tensor"}};
 
 // Fused activations have a switch and a function.

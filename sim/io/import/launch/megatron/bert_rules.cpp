@@ -32,6 +32,9 @@ void become_bert(const Flags& flags) {
   for (const auto& [flag, key] : kNames)
     if (model.contains(flag)) bert[key] = model.at(flag);
   report.map("model", std::move(bert), "the launch trains BERT");
+  // A decoder's causal mask leaves the tokens before; an encoder's window has two sides.
+  if (model.contains("window_size"))
+    report.refuse("--window-size", "an encoder sees a window on both sides of a token, which is not modelled");
   if (masked_only)
     report.approximate("--bert-no-binary-head",
                        "the table of token types stays: it changes the model by less than 0.1 %");

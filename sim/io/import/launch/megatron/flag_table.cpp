@@ -154,7 +154,8 @@ constexpr Row kNoted[] = {
      "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
      "distribute-checkpointed-activations",
      "activations are kept on every tensor rank"},
-    {"window-attn-softcap sink-attention softmax-type", "kernels of attention take as long without it"}};
+    {"window-attn-softcap", "kernels of attention take as long without it"},
+    {"sink-attention softmax-type", kWithoutSinks}};
 
 /// Flags of MindSpeed that change nothing with one tensor rank.
 constexpr std::string_view kOfTensorRanks =
@@ -176,10 +177,10 @@ constexpr Row kRefused[] = {
     {"img-h img-w image-tag-type vision-model-type language-model-type language-model-checkpoint image-token-id "
      "disable-vision-class-token dynamic-resolution "
      "audio-encoder-model patch-dim pixel-shuffle freeze-LM freeze-ViT freeze-llm freeze-clip-vision-tower "
-     "tune-mm-mlp-adapter cvcuda-image-processing spatial-merge-size temporal-patch-size patch-size use-tiling "
-     "max-num-tiles use-thumbnail num-frames use-te total-seq-length use-packed-sequence packing-buffer-size "
-     "packing-seq-length",
+     "tune-mm-mlp-adapter cvcuda-image-processing spatial-merge-size temporal-patch-size use-tiling "
+     "max-num-tiles use-thumbnail num-frames packing-buffer-size packing-seq-length",
      "a multimodal model"},
+    {"patch-size use-te total-seq-length use-packed-sequence", "a flag of multimodal programs"},
     {"task bert-load pretrained-checkpoint-task titles-data-path query-in-block-prob",
      "a downstream task, not pre-training"},
     {"kd mos distill load-teacher num-layers-teacher hidden-size-teacher num-attention-heads-teacher "

@@ -41,6 +41,9 @@ inline constexpr const char *kRankOrderFlag = "use-tp-pp-dp-mapping",
 inline constexpr const char* kKeptTransposes =
     "Megatron-FSDP keeps transposed weights in fp8, one byte a parameter, which are not counted";
 
+/// The answer states this of sinks, a term of the softmax that stands for no token.
+inline constexpr const char* kWithoutSinks = "kernels of attention take as long without sinks";
+
 /// The answer states this where Megatron-Core keeps the input of the activation function in fp8 for the backward pass
 /// (TransformerConfig, activation_func_fp8_input_store).
 inline constexpr const char* kNarrowInput =

@@ -91,6 +91,10 @@ constexpr ForkCase kForkCases[] = {
     {"and is absent without the switch",
      "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --shared-moe-ffn-hidden-size 2048",
      "model.moe_shared_expert_intermediate_size", "null"},
+    {"the switch gives Megatron-LM's own shared expert a gate, too",
+     "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --moe-shared-expert-intermediate-size 2048 "
+     "--enable-shared-expert",
+     "model.moe_shared_expert_gate", "true"},
     {"Pai's mask of ALiBi", "--use-alibi-mask", "model.position_embedding_type", "\"alibi\""},
     {"Pai's Mistral", "--use-mistral-rotary-position-embeddings", "model.position_embedding_type", "\"rope\""},
     {"Pai's head and losses", "--use-normhead --z-loss-weight 1e-3 --transformer-timers", "precision", "\"bf16\""},
@@ -135,6 +139,12 @@ TEST(MegatronForks, FlagsAreMapped) {
   }
 }
 
+TEST(MegatronForks, AWidthWithoutItsSwitchIsListed) {
+  const Report report = with_flags_of_fork(
+      "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --shared-moe-ffn-hidden-size 2048");
+  EXPECT_TRUE(report.names("shared-moe-ffn-hidden-size"));
+}
+
 TEST(MegatronForks, OneLayerThatPredictsAtEveryDepthIsNoted) {
   const auto noted = [](const std::string& depths) {
     const Report report = with_flags_of_fork("--mtp-use-repeated-layer --mtp-num-layers " + depths);
@@ -155,9 +165,9 @@ TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
       {"--router-std 0.1", "elastic networks"},
       {"--budget-list 1.0 0.5", "elastic networks"},
       {"--slice", "elastic networks"},
-      {"--total-seq-length 4096", "a multimodal model"},
-      {"--use-packed-sequence", "a multimodal model"},
-      {"--use-te", "a multimodal model"},
+      {"--total-seq-length 4096", "a flag of multimodal programs"},
+      {"--use-packed-sequence", "a flag of multimodal programs"},
+      {"--use-te", "a flag of multimodal programs"},
       {"--no-rl-persist-cuda-graphs", "reinforcement learning"},
       {"--delay-offload-until-cuda-graph", "host's memory"},
       {"--enable-gradient-checkpointing", "Hugging Face's models"},

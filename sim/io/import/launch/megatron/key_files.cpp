@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/open_flags.h"
 #include "sim/io/import/launch/megatron/primus_files.h"
@@ -57,7 +58,7 @@ constexpr KeyRule kCodeKeys[] = {
     {"no_fp8_weight_transpose_cache", "transposed weights in 8 bits are kept between micro-batches"},
     {"moe_log_*"},
     {"fp8_alltoall", "tokens travel to their experts in 16 bits"},
-    {"use_sink_attention sink_* attn_sink", "kernels of attention take as long without sinks"},
+    {"use_sink_attention sink_* attn_sink", kWithoutSinks},
     {"use_turbo_deepep fully_parallel_save fully_parallel_load"},
     {"use_turbo_mega_moe", "one kernel for experts and their exchange of tokens", true},
     {"use_turbo_* turbo_grouped_gemm_without_padding turbo_sync_free_moe_stage",
@@ -151,6 +152,18 @@ void read_turbo(const Settings& settings, const Settings& whole, Report& report)
   const Json precision = report.at("precision");
   if (precision == "fp8" || precision == "mxfp8") return report.map("precision_recipe.attention", "fp8", attention);
   report.refuse(attention, "attention in fp8 beside products of another precision is not modelled");
+}
+
+// Primus gives FSDP2 a mesh of replicas and shards by torchtitan's name.
+void read_replicas_of_fsdp2(const Settings& settings, const Settings& whole, Report& report) {
+  const char* const kDegree = "data_parallel_replicate_degree";
+  if (!whole.has({kDegree})) return;
+  (void)settings.at(kDegree);
+  const std::int64_t copies = whole.whole({kDegree}).value_or(1);
+  if (copies > 1 && whole.on({"use_torch_fsdp2"}))
+    refuse_replicas(std::to_string(copies), kDegree, report);
+  else
+    report.ignore(kDegree, "");
 }
 
 /// Primus's switch of zero-bubble's code (AMD-AGI/Primus, primus/configs/modules/megatron/zero_bubble.yaml).
@@ -248,6 +261,7 @@ void read_keys(const Json& keys, const Basis& basis, Report& report) {
   read_arguments(std::move(arguments), report);
   read_turbo(settings, whole, report);
   read_own_pipeline(settings, whole, report);
+  read_replicas_of_fsdp2(settings, whole, report);
   settings.sort_rest(kCodeKeys);
   sort_rest_of_files(of_files, basis, report);
   ignore_by_file(left_out, report);

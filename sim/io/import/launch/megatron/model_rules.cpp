@@ -150,14 +150,19 @@ void map_dense_layers(const Flags& flags) {
   flags.report().map("model.first_k_dense_replace", dense, flags.from(kFirst));
 }
 
+constexpr const char* kGatedExpert = "enable-shared-expert";
+
 // Qwen's layers of Pai-Megatron-Patch have a shared expert with a gate (megatron_patch/model/qwen2/moe/moe_layer.py).
 // Returns true where the flags ask for it.
 bool map_gated_expert(const Flags& flags) {
   constexpr const char* kWidth = "shared-moe-ffn-hidden-size";
-  if (flags.find(kWidth) == nullptr || !flags.on("enable-shared-expert")) return false;
-  flags.map_whole(kWidth, "model.moe_shared_expert_intermediate_size");
-  flags.report().map("model.moe_shared_expert_gate", true, flags.from("enable-shared-expert"));
-  return true;
+  const bool on = flags.on(kGatedExpert);
+  if (flags.find(kWidth) == nullptr) return false;
+  if (on) flags.map_whole(kWidth, "model.moe_shared_expert_intermediate_size");
+  if (on) flags.report().map("model.moe_shared_expert_gate", true, flags.from(kGatedExpert));
+  if (!on)
+    flags.report().approximate(std::string("--") + kWidth, std::string("it counts with --") + kGatedExpert + " only");
+  return on;
 }
 
 // Pai-Megatron-Patch and MindSpeed-LLM count shared experts, each as wide as another expert.
@@ -166,7 +171,10 @@ void map_shared_experts(const Flags& flags) {
   const char *const kKey = "model.moe_shared_expert_intermediate_size", *const kWidth =
                                                                             "moe-shared-expert-intermediate-size";
   const std::string name = first_of(flags, {"num-shared-experts", "n-shared-experts"});
-  if (flags.find(kWidth) != nullptr) return void(flags.map_whole(kWidth, kKey));
+  if (flags.find(kWidth) != nullptr) {
+    if (flags.on(kGatedExpert)) report.map("model.moe_shared_expert_gate", true, flags.from(kGatedExpert));
+    return void(flags.map_whole(kWidth, kKey));
+  }
   if (map_gated_expert(flags) || flags.find(name) == nullptr) return;
   const auto count = flags.whole(name, kKey);
   const auto width = report.whole("model.moe_ffn_hidden_size");

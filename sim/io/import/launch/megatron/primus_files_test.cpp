@@ -258,6 +258,17 @@ TEST(PrimusFiles, WindowsAreThoseOfMegatronOrOfTheLibrary) {
   EXPECT_THAT(refused_lines(read("window_size: wide")), HasSubstr("--window-size: expected two numbers"));
 }
 
+TEST(PrimusFiles, ReplicasOfFsdp2AreRefused) {
+  const PrimusTree tree;
+  const auto refused = [&](const std::string& copies, const std::string& fsdp) {
+    return refused_lines(
+        tree.read("", "{data_parallel_replicate_degree: " + copies + ", use_torch_fsdp2: " + fsdp + "}"));
+  };
+  EXPECT_THAT(refused("2", "true"), HasSubstr("data_parallel_replicate_degree: 2 replicas of sharded weights (HSDP)"));
+  EXPECT_EQ(refused("1", "true"), "");
+  EXPECT_EQ(refused("2", "false"), "");
+}
+
 TEST(PrimusFiles, SmallEffectsAreNoted) {
   const PrimusTree tree;
   const Report report =

@@ -69,5 +69,15 @@ TEST(Bert, IsToldByAHeadThatOnlyItLeavesOut) {
   EXPECT_EQ(gpt.at("model").value("model_type", ""), "megatron") << "the program decides";
 }
 
+TEST(Bert, HasNoWindowOfAttention) {
+  const std::string window = "  --window-size: 64,64\n";
+  EXPECT_NE(
+      refused_lines(read_functional("  --bert-no-binary-head: true\n" + window)).find("--window-size: an encoder"),
+      std::string::npos);
+  const Report decoder = read_functional(window);
+  EXPECT_EQ(refused_lines(decoder), "");
+  EXPECT_EQ(decoder.whole("model.window_size"), 65) << "the causal mask leaves the tokens before";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::megatron
