@@ -151,10 +151,6 @@ Degrees map_degrees(const Settings& settings, Report& report) {
     report.map("parallelism.sequence_parallel", true, settings.from(kAsync));
     report.map("overlap.tensor_parallel", true, settings.from(kAsync));
   }
-  const Names kCopies = {"distributed.dp_replicate_size"};
-  const std::int64_t copies = settings.whole(kCopies).value_or(1);
-  if (copies > 1 && settings.whole({"distributed.dp_size"}) != copies)
-    refuse_replicas(std::to_string(copies), settings.from(kCopies), report);
   return degrees;
 }
 
@@ -174,6 +170,24 @@ std::optional<std::int64_t> gpus_of(const Settings& settings, const Degrees& deg
   if (!gpus && sound(data) && few) gpus = data * degrees.replica();
   if (gpus) report.map("gpus", *gpus, from);
   return gpus;
+}
+
+// Returns true for replicas whose shards have one rank each. Others are refused. The data and context ranks of a
+// replica share weights (mesh dp_shard_cp), and without dp_size the data ranks follow from the GPUs:
+// components/distributed/fsdp2.py.
+bool are_replicas_alone(const Settings& settings, const Degrees& degrees, std::optional<std::int64_t> gpus,
+                        Report& report) {
+  const Names kCopies = {"distributed.dp_replicate_size"};
+  const std::int64_t copies = settings.whole(kCopies).value_or(1);
+  if (copies <= 1) return false;
+  const double replica =
+      static_cast<double>(degrees.tensor) * static_cast<double>(degrees.stages) * static_cast<double>(degrees.context);
+  const auto stated = settings.whole({"distributed.dp_size"});
+  const double data =
+      stated && *stated > 0 ? static_cast<double>(*stated) : static_cast<double>(gpus.value_or(0)) / replica;
+  const bool alone = data == static_cast<double>(copies) && degrees.context == 1;
+  if (!alone) refuse_replicas(std::to_string(copies), settings.from(kCopies), report);
+  return alone;
 }
 
 constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {{"1f1b", "1f1b"},
@@ -319,6 +333,7 @@ void read_automodel(const Json& document, std::optional<std::int64_t> gpus, Repo
   Sharding sharding = sharding_of(settings, report);
   sharding.piped = degrees.stages > 1;
   sharding.alone = gpus == 1;
+  sharding.replicated = are_replicas_alone(settings, degrees, gpus, report);
   map_automodel_method(settings, runtime, report);
   map_automodel_precision(settings, sharding, report);
   map_automodel_memory(settings, sharding, report);

@@ -98,6 +98,8 @@ void map_stage(const Settings& settings, const Sharding& sharding, Report& repor
   const Names kStage = {"distributed.zero_dp_strategy", "distributed_config.zero_dp_strategy"};
   if (sharding.strategy == Strategy::kDdp)
     map_sharding(0, "DDP: every rank holds everything", report);
+  else if (sharding.replicated)
+    map_sharding(0, "dp_replicate_size: each shard has one rank", report);
   else if (sharding.strategy == Strategy::kFsdp2)
     map_fsdp2_stage(settings, sharding, report);
   else

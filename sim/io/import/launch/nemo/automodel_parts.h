@@ -16,6 +16,7 @@ enum class Strategy : std::uint8_t { kFsdp2, kMegatronFsdp, kDdp };
 struct Sharding {
   Strategy strategy = Strategy::kFsdp2;
   bool piped = false, alone = false;
+  bool replicated = false;   ///< each shard has one rank: DDP
   bool manager = false;      ///< FSDP2Manager of 2025 has other defaults than FSDP2Config
   bool experts = false;      ///< components/moe/parallelizer.py shards the model
   bool of_deepseek = false;  ///< its forerunner, moe/deepseek_v3/parallelizer.py, does

@@ -273,6 +273,15 @@ TEST(AutoModel, ReplicasOfShardsAreRefused) {
   EXPECT_NE(read("2").find("dp_replicate_size: 2 replicas of sharded weights"), std::string::npos);
   EXPECT_EQ(read("1"), "");
   EXPECT_EQ(read("8"), "") << "each shard has one rank";
+  const auto on_a_node = [](const std::string& degrees) {
+    return read_llama("distributed: {dp_size: none, dp_replicate_size: 8" + degrees +
+                      "}\nslurm: {nodes: 1, ntasks_per_node: 8}\n");
+  };
+  EXPECT_EQ(refused_lines(on_a_node("")), "") << "the data ranks follow from the GPUs";
+  EXPECT_EQ(on_a_node("").whole("optimizer.zero_stage"), 0);
+  EXPECT_THAT(refused_lines(read_llama("distributed: {dp_size: 4, dp_replicate_size: 4, cp_size: 2}\n")),
+              HasSubstr("dp_replicate_size: 4 replicas of sharded weights"))
+      << "context ranks share weights";
 }
 
 TEST(AutoModel, RecipesAreNamedByAWordToo) {

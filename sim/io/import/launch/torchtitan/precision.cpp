@@ -27,16 +27,11 @@ void check_converters(const Settings& settings, Report& report) {
   for (const auto& one : *converters)
     if (const std::string name = one.is_string() ? one.get<std::string>() : one.dump();
         name.starts_with("quantize.grouped_mm"))
-      report.approximate(kConverters, "products of experts run in 16 bit");
+      report.refuse(kConverters, in_quotes(name) + ": products of experts in 8 bits are not modelled");
     else if (name == "primus_turbo")
       report.approximate(kConverters, "kernels are those of the runtime");
     else if (std::ranges::find(kKnown, name) == std::end(kKnown))
       report.refuse(kConverters, "the converter " + in_quotes(name) + " is not modelled");
-}
-
-bool has_float8(const Settings& settings) {
-  return settings.on({"float8.enable_float8_linear", "training.fp8_linear"}) ||
-         converts(settings, {"float8", "quantize.linear.float8"});
 }
 
 // Scales of float8 were stated one by one in 2024, as dynamic or delayed: torchtitan, config_manager.py and float8.py.
@@ -57,6 +52,11 @@ void map_mx(const Settings& settings, Report& report) {
 }
 
 }  // namespace
+
+bool has_float8(const Settings& settings) {
+  return settings.on({"float8.enable_float8_linear", "training.fp8_linear"}) ||
+         converts(settings, {"float8", "quantize.linear.float8"});
+}
 
 std::string why_open(const Settings& settings, Names keys) {
   const auto found = settings.find(keys);

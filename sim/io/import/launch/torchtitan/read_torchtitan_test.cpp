@@ -43,6 +43,41 @@ TEST(ReadTorchtitan, ScalesOfFloat8AreDynamic) {
   }
 }
 
+TEST(ReadTorchtitan, KeysOfFloat8CountBesideItsConverterOnly) {
+  const auto refused = [](const std::string& switch_of_float8) {
+    return refused_lines(read_test_launch(std::string(kEightBillion) + "[float8]\n" + switch_of_float8 +
+                                              "enable_fp8_fa = true\nfp8_fa_granularity = \"tensor\"\n"
+                                              "enable_fp8_gmm = true\nenable_fp8_linear = true\n",
+                                          "a.toml"));
+  };
+  EXPECT_EQ(refused(""), "");
+  EXPECT_NE(refused("enable_float8_linear = true\n").find("float8.enable_fp8_fa: an unknown key"), std::string::npos);
+}
+
+TEST(ReadTorchtitan, NarrowProductsOfExpertsAreRefused) {
+  const std::string start = "[model]\nname = \"llama3\"\nflavor = \"8B\"\nconverters = [\"";
+  const Report report = read_test_launch(
+      start + "quantize.grouped_mm.float8\"]\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n", "a.toml");
+  EXPECT_NE(refused_lines(report).find("products of experts in 8 bits"), std::string::npos);
+}
+
+TEST(ReadTorchtitan, SectionsOfDataAndBetasHaveNoEffectAndWholeLogitsAreNoted) {
+  const auto read = [](const std::string& tensor) {
+    return read_test_launch(std::string(kEightBillion) +
+                                "[s3_checkpoint]\nbucket = \"a\"\n[mosaic_dataloader]\nworkers = 4\n"
+                                "[optimizer]\nbetas = [0.9, 0.95]\n[parallelism]\ndisable_loss_parallel = true\n"
+                                "tensor_parallel_degree = " +
+                                tensor + "\n",
+                            "a.toml");
+  };
+  const auto notes = [](const Report& report) {
+    return std::ranges::count(report.assumed, "parallelism.disable_loss_parallel", &Assumed::key);
+  };
+  EXPECT_EQ(refused_lines(read("2")), "");
+  EXPECT_EQ(notes(read("2")), 1);
+  EXPECT_EQ(notes(read("1")), 0);
+}
+
 TEST(ReadTorchtitan, ModelsOfOtherKindsAreRefusedAndUnknownOnesSaySo) {
   const auto read = [](const std::string& name) {
     return read_test_launch(

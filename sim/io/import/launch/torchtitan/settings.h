@@ -75,4 +75,10 @@ void map_experts(const Settings& settings, std::int64_t tensor, Report& report);
 /// Maps activation checkpointing. `layers`: those of the model, or 0 where nobody knows them.
 void map_recompute(const Settings& settings, std::int64_t layers, Report& report);
 
+/// Returns true where linear layers have products in torchao's float8.
+[[nodiscard]] bool has_float8(const Settings& settings);
+
+/// Lists the sections and keys that no rule reads. Runs last.
+void sort_sections(const nlohmann::ordered_json& document, const Settings& settings, Report& report);
+
 }  // namespace foretoken::io::launch::torchtitan
