@@ -75,11 +75,12 @@ void check_deepspeed_experts(Report& report) {
 }
 
 // PyTorch's HYBRID_SHARD shards over the GPUs of a node: pytorch/pytorch, torch/distributed/fsdp/_init_utils.py,
-// _init_intra_and_inter_node_groups. The GPUs of one node leave no replicas.
+// _init_intra_and_inter_node_groups. The GPUs of one node leave no replicas. The cluster may be asked for, which states
+// the GPUs of its nodes.
 void check_replicas(Report& report) {
-  constexpr std::int64_t kGpusOfNode = 8;  // DGX and HGX of NVIDIA and AMD
-  const std::int64_t gpus = report.whole("gpus").value_or(0);
-  if (report.shards_in_nodes.empty() || gpus <= kGpusOfNode) return;
+  const std::int64_t gpus = report.whole("gpus").value_or(0), of_machine = report.gpus_of_machine.value_or(1);
+  const bool open = !report.gpus_of_machine && !report.has("cluster");
+  if (report.shards_in_nodes.empty() || gpus <= of_machine || open) return;
   const std::string from = report.shards_in_nodes;
   std::erase_if(report.assumed, [&](const Assumed& one) { return one.key == from; });
   refuse_replicas("several", from, report);

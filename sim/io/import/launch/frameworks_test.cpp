@@ -482,6 +482,10 @@ TEST(Frameworks, TorchtitanWithReplicasOfShardsIsRefused) {
   EXPECT_THAT(read("data_parallel_replicate_degree = 8\ndata_parallel_shard_degree = 4\n", 32),
               HasSubstr("8 replicas"));
   EXPECT_EQ(read("data_parallel_replicate_degree = 16\n", 16), "") << "each shard has one rank";
+  EXPECT_THAT(
+      read("data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 1\ncontext_parallel_degree = 4\n", 8),
+      HasSubstr("2 replicas"))
+      << "context ranks share weights";
   EXPECT_EQ(read("data_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 16\n", 16), "");
 }
 
@@ -549,17 +553,22 @@ TEST(Frameworks, TorchtitanAsksForABatchThatIsNoNumber) {
 }
 
 TEST(Frameworks, ReplicasOfShardedWeightsAreRefusedOnSeveralNodes) {
-  const auto read = [](const std::string& processes, const std::string& rest) {
+  const auto read = [](const std::string& processes, const std::string& rest,
+                       const std::string& cluster = "dgx-h100-ndr") {
     return read_as("acc.yaml",
                    "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
                    "num_processes: " +
-                       processes + "\n" + rest);
+                       processes + "\n" + rest,
+                   "", {"cluster=" + cluster});
   };
   const std::string hybrid = "fsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n";
   EXPECT_THAT(refusals_of(read("16", hybrid)), HasSubstr("replicas of sharded weights (HSDP)"));
   const Report alone = read("8", hybrid);
   EXPECT_EQ(refusals_of(alone), "");
   EXPECT_TRUE(alone.names("fsdp_config"));
+  EXPECT_THAT(refusals_of(read("8", hybrid, "gb200-nvl72")), HasSubstr("HSDP")) << "hosts of 4 GPUs";
+  EXPECT_THAT(refusals_of(read("8", "num_machines: 2\n" + hybrid)), HasSubstr("HSDP"));
+  EXPECT_EQ(refusals_of(read("16", "num_machines: 1\n" + hybrid)), "") << "the file states the size of its machine";
   const auto degrees = [](const std::string& copies, const std::string& shards) {
     return "parallelism_config:\n  parallelism_config_dp_replicate_size: " + copies +
            "\n  parallelism_config_dp_shard_size: " + shards + "\n";

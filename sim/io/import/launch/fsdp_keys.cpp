@@ -57,14 +57,16 @@ FsdpWords fsdp_words(const std::string& text) {
   for (std::string word; words >> word;) {
     if (stage_of_strategy(word)) found.strategy = word;
     if (word == "offload") found.moves_parameters = true;
+    if (word == "auto_wrap") found.wraps = true;
   }
   return found;
 }
 
 // The Trainer takes the policy of sizes where the number is above 0 (training_args.py, _process_fsdp_args). The policy
 // makes units of modules that reach the number, which may be layers, parts of them, or the model alone:
-// torch/distributed/fsdp/wrap.py, size_based_auto_wrap_policy.
-void note_units(const Settings& settings, std::int64_t stage) {
+// torch/distributed/fsdp/wrap.py, size_based_auto_wrap_policy. Without "auto_wrap" and in accelerate's files there is
+// no policy by default: accelerate, utils/dataclasses.py, FullyShardedDataParallelPlugin (NO_WRAP).
+void note_units(const Settings& settings, std::int64_t stage, const FsdpWords& words) {
   const Names kPolicy = {"fsdp_config.auto_wrap_policy", "fsdp_config.fsdp_auto_wrap_policy"};
   const Names kSize = {"fsdp_config.min_num_params", "fsdp_config.fsdp_min_num_params", "fsdp_min_num_params"};
   const auto policy = settings.text(kPolicy);
@@ -82,6 +84,10 @@ void note_units(const Settings& settings, std::int64_t stage) {
                   "(TRANSFORMER_BASED_WRAP)");
   else if (policy)
     report.approximate(settings.from(kPolicy), "each layer is a unit, whose weights are gathered together");
+  else if (!words.wraps)
+    report.approximate("auto_wrap",
+                       "each layer is taken as a unit; no policy is stated, and by default the whole model is one "
+                       "unit, whose weights are gathered at once and take more memory");
 }
 
 void note_order_of_gathers(const Settings& settings) {

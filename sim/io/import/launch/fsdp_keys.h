@@ -29,6 +29,7 @@ inline constexpr std::string_view kFsdpKeysWithoutEffect =
 struct FsdpWords {
   std::string strategy{};  ///< empty: none is named
   bool moves_parameters = false;
+  bool wraps = false;  ///< "auto_wrap": a policy makes units of the model
 };
 [[nodiscard]] FsdpWords fsdp_words(const std::string& text);
 
@@ -37,7 +38,7 @@ struct FsdpWords {
 void note_order_of_gathers(const Settings& settings);
 
 /// Notes that each layer is a unit of sharding. Refuses units of a stated size and a whole model as one unit, unless
-/// every rank keeps its weights (stage 0).
-void note_units(const Settings& settings, std::int64_t stage);
+/// every rank keeps its weights (stage 0). Units that neither a policy nor `words` ask for are assumed.
+void note_units(const Settings& settings, std::int64_t stage, const FsdpWords& words = {});
 
 }  // namespace foretoken::io::launch

@@ -208,6 +208,7 @@ void count_gpus(const shell::Script& script, const std::string& folder, NamedFil
     file.launched = file.launched || !one.place.ends_with(kWithoutLauncher);
     file.states_nodes = file.states_nodes || std::ranges::find(kAllNodes, one.name) != std::end(kAllNodes);
   }
+  file.gpus_of_machine = megatron::gpus_of_machine(counts);
   file.gpus = megatron::gpus_of_counts(std::move(counts));
 }
 

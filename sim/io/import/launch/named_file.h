@@ -14,16 +14,17 @@ namespace foretoken::io::launch {
 
 /// The configurations that a command of a script names.
 struct NamedFile {
-  std::vector<std::filesystem::path> paths{};  ///< one or more
-  std::optional<std::string> text{};           ///< of the first, where the script itself writes it
-  std::vector<std::string> overrides{};        ///< KEY=VALUE and --KEY.KEY VALUE behind it
-  std::optional<std::int64_t> gpus{};          ///< of the launcher
-  std::string refused_hosts = "";              ///< the reason why the launcher refuses its file of hosts
-  bool launched = false;                       ///< a launcher starts the command, not python alone
-  bool states_nodes = false;                   ///< the launcher or the scheduler counts nodes, or all processes
-  std::string place{};                         ///< "run.sh:12"
-  shell::Command command{};                    ///< that names it
-  bool keys_alone = false;                     ///< the configuration below the overrides is not there
+  std::vector<std::filesystem::path> paths{};     ///< one or more
+  std::optional<std::string> text{};              ///< of the first, where the script itself writes it
+  std::vector<std::string> overrides{};           ///< KEY=VALUE and --KEY.KEY VALUE behind it
+  std::optional<std::int64_t> gpus{};             ///< of the launcher
+  std::optional<std::int64_t> gpus_of_machine{};  ///< of the launcher, too
+  std::string refused_hosts = "";                 ///< the reason why the launcher refuses its file of hosts
+  bool launched = false;                          ///< a launcher starts the command, not python alone
+  bool states_nodes = false;                      ///< the launcher or the scheduler counts nodes, or all processes
+  std::string place{};                            ///< "run.sh:12"
+  shell::Command command{};                       ///< that names it
+  bool keys_alone = false;                        ///< the configuration below the overrides is not there
 };
 
 /// Returns the YAML or TOML files that commands name and that are there: written by the script, below `folder`, or

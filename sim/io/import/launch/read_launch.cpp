@@ -202,7 +202,6 @@ void settle_local_model(const fs::path& folder, Report& report) {
                           "; state another --model");
 }
 
-// Completes what a reader has made of the files. `own` are the facts that comments of the file state.
 // Returns the model that the scenario names or holds; nothing where there is none, or it cannot be read.
 std::optional<model::Transformer> model_of(const Report& report) {
   if (!report.has("model")) return std::nullopt;
@@ -240,6 +239,18 @@ void ask_about_routed_experts(Report& report) {
       "training.targets='[\"attention\",\"experts\"]' or only products that have them");
 }
 
+// Returns the GPUs of a host of the stated cluster; nothing where it is not stated or cannot be read.
+std::optional<std::int64_t> gpus_of_host(const Report& report) {
+  if (!report.has("cluster")) return std::nullopt;
+  Findings wrong;
+  const auto scenario = document_from_text(report.scenario.dump(), "scenario", wrong);
+  if (!scenario) return std::nullopt;
+  const auto document = open_reference(scenario->root(wrong).child("cluster"), kClusters);
+  const auto gpus = document ? document->root(wrong).child("node").find_whole("gpus", {.low = 1}) : std::nullopt;
+  return wrong.complaints.empty() ? gpus : std::nullopt;
+}
+
+// Completes what a reader has made of the files. `own` are the facts that comments of the file state.
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
   // Facts would not help where a file is refused before any of its settings is read.
   const bool refused_whole =
@@ -253,6 +264,7 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   report.unread = (refused_whole || no_row) && !report.complete();
   if (report.unread) return;
   ask_about_routed_experts(report);
+  if (!report.gpus_of_machine) report.gpus_of_machine = gpus_of_host(report);
   complete_scenario(report);
   report.allow(launch.allow);
 }

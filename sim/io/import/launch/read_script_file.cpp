@@ -146,7 +146,6 @@ Environment environment_of(const shell::Script& script, const Launch& launch) {
   return environment;
 }
 
-// Reads the configuration that a command of a script names, with the words beside it.
 // Refuses a script without a training of its own that sources a file which is not there.
 bool refuse_missing_source(const shell::Script& script, Report& report) {
   const auto certain =
@@ -158,6 +157,7 @@ bool refuse_missing_source(const shell::Script& script, Report& report) {
   return true;
 }
 
+// Reads the configuration that a command of a script names, with the words beside it.
 void read_named_file(const fs::path& path, const shell::Script& script, const std::vector<NamedFile>& all,
                      const std::string& missing, const std::vector<std::string>& flags, const Launch& launch,
                      Report& report, Findings& findings) {
@@ -194,6 +194,7 @@ void read_named_file(const fs::path& path, const shell::Script& script, const st
   note_configuration(named, report);
   note_empty_words(named.command, report);
   refuse_other_backend(named.command, report);
+  report.gpus_of_machine = named.gpus_of_machine;
   if (!named.refused_hosts.empty()) report.refuse("--hostfile", named.refused_hosts, named.place);
   Launch inner = launch;
   inner.words = named.overrides;

@@ -53,9 +53,10 @@ class Report {
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
   std::string unknown_model{};                 ///< the name of a model that is asked for
   bool has_experts = false;        ///< the model has experts, where its name says so and its sizes are elsewhere
-  std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own
   bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
-  bool unread = false;             ///< refused before any of its settings is read: no fact would help
+  std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own
+  std::optional<std::int64_t> gpus_of_machine{};  ///< GPUs that the launch takes of each machine
+  bool unread = false;                            ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.
   void map(std::string_view key, Json value, std::string from);

@@ -145,7 +145,8 @@ void read_accelerate(const Json& document, const std::filesystem::path& path, st
   report.ask("batch.micro", "accelerate's files hold no batch");
   report.ask("batch.sequence_length", "accelerate's files hold no sequence length");
   const auto processes = settings.whole({"num_processes"});
-  (void)settings.whole({"num_machines"});
+  const std::int64_t machines = settings.whole({"num_machines"}).value_or(0);
+  if (processes && machines > 0 && *processes % machines == 0) report.gpus_of_machine = *processes / machines;
   if (const auto all = gpus ? gpus : processes)
     report.map("gpus", *all, gpus ? "the command line" : "num_processes, of all machines together");
   const std::string type = settings.text({"distributed_type"}).value_or("NO");

@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
+
+constexpr std::initializer_list<const char*> kOfMachine = {"nproc-per-node", "gpus-per-node", "gres", "num-gpus",
+                                                           "ntasks-per-node"};
 
 // "4" and "gpu:a100:8"; not "1:4", a range of an elastic launch.
 std::optional<std::int64_t> count_in(const std::string& text) {
@@ -64,8 +69,7 @@ void map_gpus(const Flags& flags) {
   std::string from;
   const bool nodes_stated =
       flags.find("nnodes") != nullptr || flags.find("nodes") != nullptr || flags.find("num-nodes") != nullptr;
-  const auto each =
-      first_count(flags, {"nproc-per-node", "gpus-per-node", "gres", "num-gpus", "ntasks-per-node"}, from);
+  const auto each = first_count(flags, kOfMachine, from);
   std::optional<std::int64_t> gpus;
   if (from.empty() || flags.find("include") != nullptr) gpus = gpus_of_all_nodes(flags, from);
   if (!gpus) {
@@ -87,6 +91,14 @@ void map_gpus(const Flags& flags) {
                             of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
                             of_experts ? experts : least));
   report.map("gpus", *gpus, from);
+}
+
+std::optional<std::int64_t> gpus_of_machine(std::vector<Argument> counts) {
+  std::erase_if(counts, [](const Argument& one) { return one.place.ends_with(kWithoutLauncher); });
+  Report own;
+  std::string from;
+  const auto gpus = first_count(Flags(std::move(counts), own), kOfMachine, from);
+  return gpus && *gpus > 0 ? gpus : std::nullopt;
 }
 
 std::optional<std::int64_t> gpus_of_counts(std::vector<Argument> counts) {

@@ -93,6 +93,9 @@ inline constexpr const char* kNoBlock = "the method block recomputes the first 0
 /// has.
 [[nodiscard]] std::optional<std::int64_t> gpus_of_counts(std::vector<Argument> counts);
 
+/// Returns the GPUs of each machine that these counts state; nothing where they state none.
+[[nodiscard]] std::optional<std::int64_t> gpus_of_machine(std::vector<Argument> counts);
+
 /// Splits layers over stages by --pipeline-model-parallel-layout: "Et|(tt|)*6mL". Returns the layers of every virtual
 /// stage; nothing for a text outside the grammar.
 ///

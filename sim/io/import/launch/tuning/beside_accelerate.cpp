@@ -5,7 +5,9 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/fsdp_keys.h"
 #include "sim/io/import/launch/near_file.h"
+#include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/unknown.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 
@@ -71,13 +73,28 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
   std::string said = stage ? std::to_string(*stage) : "";
   if (launched.has("use-deepspeed"))  // stage 2 by default: accelerate/utils/dataclasses.py, DeepSpeedPlugin
     said = (option("zero-stage").empty() ? "2" : option("zero-stage")) + offload_words(option);
-  if (const std::string strategy = option("fsdp-sharding-strategy"); strategy == "2" || strategy == "SHARD_GRAD_OP")
-    said = "2";
+  if (const std::string own = option("fsdp-sharding-strategy"); own == "2" || own == "SHARD_GRAD_OP") said = "2";
   const std::string moved = option("fsdp-offload-params") == "true" ? " offload" : "";
   if (option("fsdp-activation-checkpointing") == "true") document["gradient_checkpointing"] = "true";
+  // Its own words say more than the stage: units by a policy, and replicas of shards.
+  const Json section = settings ? settings->value("fsdp_config", Json()) : Json();
+  const auto word = [&](const char* flag, const char* key) {
+    const bool in_file = section.is_object() && section.contains(key) && section.at(key).is_string();
+    const std::string own = option(flag);
+    return own.empty() && in_file ? section.at(key).get<std::string>() : own;
+  };
+  const std::string strategy = lower_case(word("fsdp-sharding-strategy", "fsdp_sharding_strategy")),
+                    policy = word("fsdp-auto-wrap-policy", "fsdp_auto_wrap_policy");
+  const bool hybrid = strategy.find("hybrid") != strategy.npos || strategy == "4" || strategy == "5";
+  if (const std::string own = option("fsdp-auto-wrap-policy"); by_fsdp && !own.empty())
+    note_units(Settings(Json{{"fsdp_config", {{"fsdp_auto_wrap_policy", own}}}}, report),
+               stage_of_strategy(strategy).value_or(3));
   const bool decided = with_config || document.contains("deepspeed") || document.contains("fsdp");
   if (!decided && by_fsdp)
-    document["fsdp"] = (said == "2" ? "shard_grad_op" : "full_shard") + moved;
+    document["fsdp"] = (hybrid        ? strategy
+                        : said == "2" ? "shard_grad_op"
+                                      : "full_shard") +
+                       (policy.empty() ? "" : " auto_wrap") + moved;
   else if (!decided && !said.empty())
     document["deepspeed"] = "zero" + said;
   if (launched.has("use-deepspeed") && !decided)

@@ -157,7 +157,7 @@ void map_axolotl_sharding(const Settings& settings, const Json* deepspeed, Repor
       settings.text({"fsdp_config.reshard_after_forward", "fsdp_config.fsdp_reshard_after_forward"}).value_or("true");
   const bool kept = is_second_fsdp(settings) && !switch_of(again).value_or(true);
   const std::int64_t stage = kept ? 2 : stage_of_strategy(strategy).value_or(3);
-  note_units(settings, sharded ? stage : 0);
+  note_units(settings, sharded ? stage : 0, words);
   map_sharding(sharded ? stage : 0, sharded ? "fsdp" : "no fsdp and no deepspeed: every rank holds everything", report);
   const Names kOffload = {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params"};
   if (sharded && (settings.on(kOffload) || words.moves_parameters))

@@ -24,7 +24,7 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
 [[nodiscard]] bool is_trainer(const Json& document);
 /// The defaults that count where the arguments state nothing. Nobody knows those of a program of the user's own.
 /// TRL's are in read_arguments_of_trl().
-enum class Defaults : std::uint8_t { kTrainer, kTrl, kUnknown };
+enum class Defaults : std::uint8_t { kTrainer, kUnknown };
 
 /// `deepspeed` is the configuration that the arguments name, where it is at hand.
 void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report& report,

@@ -197,6 +197,7 @@ struct Started {
   const shell::Command& command;
   const LaunchedProgram& launched;
   const std::string& folder;
+  bool has_defaults_of_trl = false;
 };
 
 /// Reads arguments beside the files of accelerate and FSDP that a command names.
@@ -216,7 +217,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   if (!gpus && !open_count) gpus = accelerate.whole("gpus");
   if (defaults == Defaults::kUnknown && launch.launched.has("multi-gpu")) document["multi_gpu"] = "true";
   const Json* const config = deepspeed ? &*deepspeed : nullptr;
-  if (defaults == Defaults::kTrl)
+  if (launch.has_defaults_of_trl)
     read_arguments_of_trl(std::move(document), gpus, config, report);
   else
     read_trainer(document, gpus, report, config, defaults);
@@ -234,6 +235,9 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   }
   if (accelerate.has("offload") && accelerate.has("runtime"))
     report.assume("runtime", accelerate.at("runtime"), "the runtime that moves states to the host");
+  const auto machines = whole_of(value_of(launch.launched.options, "num-machines"));
+  if (gpus && machines && *machines > 0 && *gpus % *machines == 0) report.gpus_of_machine = *gpus / *machines;
+  if (!report.gpus_of_machine) report.gpus_of_machine = accelerate.gpus_of_machine;
   for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
 }
 
@@ -270,6 +274,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (const std::string why = take_hosts(script, command, launched, folder, counts); !why.empty())
     report.refuse("--hostfile", why, place);
   if (!stated) gpus = megatron::gpus_of_counts(counts);
+  report.gpus_of_machine = megatron::gpus_of_machine(counts);
   const bool shared = !stated && refuse_shared_process(command, counts, report);
   if (shared) gpus = 1;
   Json document = document_of(arguments, origins, text, report);
@@ -281,9 +286,9 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   if (is_swift(command)) swift_names = become_trainer(command, gpus, document, report);
   if (shared) gpus.reset();
   const bool of_trl = !launched.program.empty() && is_program_of_trl(launched.program);
-  const Defaults known = of_trl ? Defaults::kTrl : Defaults::kTrainer;
-  const Defaults defaults = origins.defaults_known ? known : Defaults::kUnknown;
-  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus, defaults, report);
+  const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
+  read_with_accelerate({script, command, launched, folder, of_trl && origins.defaults_known}, deepspeed,
+                       std::move(document), gpus, defaults, report);
   if (!stated) ask_for_open_counts(counts, report);
   ask_for_method_in_name(launched.program, arguments, report);
   if (const Argument* const strategy = last_of(arguments, "strategy");
@@ -345,8 +350,8 @@ void read_trainer_file(const shell::Script& script, const shell::Command& comman
     if (!deepspeed) document["deepspeed"] = named.front().values.front();
   }
   const bool of_trl = is_trl(command.words) || is_document_of_trl(document);
-  read_with_accelerate({script, command, launched, folder}, deepspeed, std::move(document), gpus,
-                       of_trl ? Defaults::kTrl : Defaults::kTrainer, report);
+  read_with_accelerate({script, command, launched, folder, of_trl}, deepspeed, std::move(document), gpus,
+                       Defaults::kTrainer, report);
 }
 
 }  // namespace foretoken::io::launch::tuning

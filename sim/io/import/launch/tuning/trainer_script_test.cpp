@@ -72,6 +72,36 @@ TEST(TrainerScript, TorchrunAndItsArguments) {
   EXPECT_EQ(report.at("precision"), Json("bf16"));
 }
 
+TEST(TrainerScript, UnitsOfShardingAreAssumedWithoutAutoWrap) {
+  const Folder folder;
+  const auto assumes = [&](const std::string& launcher, const std::string& flags) {
+    const Report report = folder.read(launcher + " train.py" + kArguments + flags + "\n");
+    EXPECT_EQ(refusals_of(report), "");
+    return std::ranges::any_of(report.assumed, [](const Assumed& one) { return one.key == "auto_wrap"; });
+  };
+  const std::string torchrun = "torchrun --nproc_per_node=8",
+                    accelerate = "accelerate launch --num_processes 8 --use_fsdp";
+  EXPECT_TRUE(assumes(torchrun, " --fsdp full_shard"));
+  EXPECT_FALSE(assumes(torchrun, " --fsdp 'full_shard auto_wrap'"));
+  EXPECT_TRUE(assumes(accelerate, ""));
+  EXPECT_FALSE(assumes(accelerate + " --fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP", ""));
+  EXPECT_THAT(refusals_of(folder.read(accelerate + " --fsdp_auto_wrap_policy NO_WRAP train.py" + kArguments + "\n")),
+              HasSubstr("the model is one unit"));
+}
+
+TEST(TrainerScript, ShardsInEachMachineAreReplicasOnSeveral) {
+  const Folder folder;
+  const auto refused = [&](const std::string& launcher, const std::string& flags) {
+    return refusals_of(folder.read(launcher + " train.py" + kArguments + flags + "\n"));
+  };
+  const std::string words = " --fsdp 'hybrid_shard auto_wrap'",
+                    accelerate = "accelerate launch --use_fsdp --fsdp_sharding_strategy HYBRID_SHARD --num_processes 8";
+  EXPECT_THAT(refused("torchrun --nnodes 2 --nproc_per_node 4", words), HasSubstr("fsdp: several replicas"));
+  EXPECT_EQ(refused("torchrun --nproc_per_node 8", words), "");
+  EXPECT_THAT(refused(accelerate + " --num_machines 2", ""), HasSubstr("fsdp: several replicas"));
+  EXPECT_EQ(refused(accelerate + " --num_machines 1", ""), "");
+}
+
 TEST(TrainerScript, LaunchersThatTakeAllGpusDoNotCountTheTasksOfSlurm) {
   const Folder folder;
   const auto gpus = [&](const std::string& launcher) {

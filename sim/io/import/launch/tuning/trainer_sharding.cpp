@@ -83,7 +83,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   const FsdpWords words = fsdp_words(*fsdp);
   note_replicas(words.strategy, "fsdp", report);
   const std::int64_t stage = stage_of_strategy(words.strategy).value_or(3);
-  note_units(settings, stage);
+  note_units(settings, stage, words);
   map_sharding(stage, "fsdp", report);
   if (words.moves_parameters) map_offload("parameters", "cpu", "fsdp", report);
   note_order_of_gathers(settings);
