@@ -53,6 +53,25 @@ std::string offload_words(const Option& option) {
          (parameters ? "_param" : "");
 }
 
+// Returns the words of the Trainer's --fsdp: the strategy, with replicas of shards, and a policy for units. Refuses
+// policies of accelerate's options that are not modelled; its file is judged by its own reader.
+template <class Option>
+std::string words_of_fsdp(const Option& option, const std::optional<Json>& file, bool keeps_weights, Report& report) {
+  const Json section = file ? file->value("fsdp_config", Json()) : Json();
+  const auto word = [&](const char* flag, const char* key) {
+    const bool in_file = section.is_object() && section.contains(key) && section.at(key).is_string();
+    const std::string own = option(flag);
+    return own.empty() && in_file ? section.at(key).template get<std::string>() : own;
+  };
+  const std::string strategy = lower_case(word("fsdp-sharding-strategy", "fsdp_sharding_strategy"));
+  const char* const policy = "fsdp_auto_wrap_policy";
+  if (const std::string own = option("fsdp-auto-wrap-policy"); !own.empty())
+    note_units(Settings(Json{{"fsdp_config", {{policy, own}}}}, report), stage_of_strategy(strategy).value_or(3));
+  const bool hybrid = strategy.find("hybrid") != strategy.npos || strategy == "4" || strategy == "5";
+  const std::string usual = keeps_weights ? "shard_grad_op" : "full_shard";
+  return (hybrid ? strategy : usual) + (word("fsdp-auto-wrap-policy", policy).empty() ? "" : " auto_wrap");
+}
+
 }  // namespace
 
 Report add_accelerate(const shell::Script& script, const LaunchedProgram& launched, const std::string& folder,
@@ -76,25 +95,9 @@ Report add_accelerate(const shell::Script& script, const LaunchedProgram& launch
   if (const std::string own = option("fsdp-sharding-strategy"); own == "2" || own == "SHARD_GRAD_OP") said = "2";
   const std::string moved = option("fsdp-offload-params") == "true" ? " offload" : "";
   if (option("fsdp-activation-checkpointing") == "true") document["gradient_checkpointing"] = "true";
-  // Its own words say more than the stage: units by a policy, and replicas of shards.
-  const Json section = settings ? settings->value("fsdp_config", Json()) : Json();
-  const auto word = [&](const char* flag, const char* key) {
-    const bool in_file = section.is_object() && section.contains(key) && section.at(key).is_string();
-    const std::string own = option(flag);
-    return own.empty() && in_file ? section.at(key).get<std::string>() : own;
-  };
-  const std::string strategy = lower_case(word("fsdp-sharding-strategy", "fsdp_sharding_strategy")),
-                    policy = word("fsdp-auto-wrap-policy", "fsdp_auto_wrap_policy");
-  const bool hybrid = strategy.find("hybrid") != strategy.npos || strategy == "4" || strategy == "5";
-  if (const std::string own = option("fsdp-auto-wrap-policy"); by_fsdp && !own.empty())
-    note_units(Settings(Json{{"fsdp_config", {{"fsdp_auto_wrap_policy", own}}}}, report),
-               stage_of_strategy(strategy).value_or(3));
   const bool decided = with_config || document.contains("deepspeed") || document.contains("fsdp");
   if (!decided && by_fsdp)
-    document["fsdp"] = (hybrid        ? strategy
-                        : said == "2" ? "shard_grad_op"
-                                      : "full_shard") +
-                       (policy.empty() ? "" : " auto_wrap") + moved;
+    document["fsdp"] = words_of_fsdp(option, settings, said == "2", report) + moved;
   else if (!decided && !said.empty())
     document["deepspeed"] = "zero" + said;
   if (launched.has("use-deepspeed") && !decided)
