@@ -97,6 +97,8 @@ constexpr double kWideAccumulation = 6;
 
 }  // namespace
 
+bool Job::compiles_layers() const { return compile || runtime.compiled_layers; }
+
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
           .other_sequence = batch.decoder_sequence_length.value_or(0),
@@ -115,7 +117,7 @@ model::LayerContext Job::layer_context() const {
           .reads_any_layout = cluster.gpu.architecture == "blackwell",
           .fusions = fusions_of(*this),
           .autocast = autocasts(*this),
-          .compiled = compile || runtime.compiled_cross_entropy,
+          .compiled = compiles_layers(),
           .pads_vocabulary = runtime.pads_vocabulary,
           .fused_accumulation = runtime.fused_accumulation,
           .fp32_main_gradients = recipe.gradient_bytes > 2,

@@ -175,6 +175,7 @@ struct Job {
   }
   /// The grids of axes over this job's GPUs.
   [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
+  [[nodiscard]] bool compiles_layers() const;  ///< by PyTorch's compiler
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
   /// Returns the rows of the fullest rank over their mean, as the peak of memory counts them in every micro-batch under

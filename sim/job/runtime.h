@@ -40,6 +40,7 @@ struct Runtime {
 
   // Behaviour.
   AttentionChoice default_attention;
+  bool pytorch_attention = false;  ///< attention is PyTorch's scaled_dot_product_attention, which picks a kernel
   int default_zero_stage = 0;
   /// PyTorch FSDP: a layer is a unit, its fp32 shard is the master copy, and ZeRO-2 gathers in every forward pass.
   bool fully_sharded = false;
@@ -47,6 +48,7 @@ struct Runtime {
   bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
   bool fused_cross_entropy = false;
   bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
+  bool compiled_layers = false;         ///< PyTorch's compiler runs the layers
   model::Fusions fusions{};             ///< of the other kernels; the two losses above are not read here
   bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;

@@ -51,6 +51,7 @@ model::Fusions read_unfused(const Node& node) {
 
 void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.default_attention = attention_or(node, "default_attention", runtime.default_attention);
+  runtime.pytorch_attention = node.boolean_or("pytorch_attention", runtime.pytorch_attention);
   runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
   runtime.fully_sharded = node.boolean_or("fully_sharded", runtime.fully_sharded);
   const Node overlap = node.object_or_empty("overlap");
@@ -64,6 +65,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
+  runtime.compiled_layers = node.boolean_or("compiled_layers", runtime.compiled_layers);
   runtime.fusions = read_unfused(node);
   runtime.fusions.logit_bytes = node.number_or("logit_bytes", 0, {.low = 0, .high = 64});
   runtime.autocast = node.boolean_or("autocast", runtime.autocast);
@@ -181,6 +183,7 @@ job::Runtime read_runtime(const Node& node) {
                    "year",
                    "notes",
                    "default_attention",
+                   "pytorch_attention",
                    "default_zero_stage",
                    "fully_sharded",
                    "overlap",
@@ -188,6 +191,7 @@ job::Runtime read_runtime(const Node& node) {
                    "scatter_gather",
                    "fused_cross_entropy",
                    "compiled_cross_entropy",
+                   "compiled_layers",
                    "unfused",
                    "logit_bytes",
                    "optimizer_working_bytes",

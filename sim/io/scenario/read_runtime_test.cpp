@@ -12,7 +12,8 @@ constexpr const char* kEveryKey = R"({
     "name": "r", "description": "d", "source": "s", "default_attention": "unfused", "default_zero_stage": 3,
     "fully_sharded": true,
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
-    "scatter_gather": true, "fused_cross_entropy": true, "compiled_cross_entropy": true,
+    "scatter_gather": true, "fused_cross_entropy": true, "compiled_cross_entropy": true, "compiled_layers": true,
+    "pytorch_attention": true,
     "keeps_16bit_gradients": true, "cublas_before_11_7": true,
     "transformer_engine": true, "pads_vocabulary": false, "experts_split_as_dense": true,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
@@ -39,6 +40,7 @@ TEST(ReadRuntime, EveryHabit) {
   EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
   EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.compiled_cross_entropy &&
               runtime.keeps_16bit_gradients);
+  EXPECT_TRUE(runtime.compiled_layers && runtime.pytorch_attention);
   EXPECT_TRUE(runtime.cublas_before_11_7);
   EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
   EXPECT_FALSE(runtime.pads_vocabulary);

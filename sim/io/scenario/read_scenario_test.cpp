@@ -1,6 +1,7 @@
 // Tests valid scenarios: defaults, overrides, and the resolution of names, paths and bases.
 #include "sim/io/scenario/read_scenario.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/io/hardware/read_nccl.h"
@@ -90,7 +92,16 @@ TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
                         "\"flash\" or \"unfused\", found \"flash-2\""));
 }
 
-TEST(ReadScenario, AGpuWithoutLawsOfTheRuntimesKernelTakesAnother) {
+TEST(ReadScenario, APackageOfAttentionIsRefusedOnAGpuWithoutItsLaws) {
+  for (const auto& [runtime, kernel] : {std::pair("nanotron", "flash-2"), std::pair("pytorch-fsdp", "flash-triton")})
+    EXPECT_THAT(
+        complaints(kLeast, {fmt::format("runtime={}", runtime), "cluster=dgx-b200-ndr"}),
+        HasSubstr(fmt::format("/attention: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
+                              "\"flash\" or \"unfused\", found \"{}\"",
+                              kernel)));
+}
+
+TEST(ReadScenario, AGpuWithoutLawsOfPyTorchsKernelTakesAnother) {
   const auto [blackwell, notes] = made(kLeast, {"runtime=torchtitan", "cluster=dgx-b200-ndr"});
   EXPECT_EQ(blackwell.flash_kernel, FlashKernel::kFastest);
   EXPECT_THAT(
@@ -306,8 +317,10 @@ TEST(ReadScenario, RuntimesByYear) {
   EXPECT_GT(of("megatron-core-2023").step_overhead, Seconds(0));
   EXPECT_FALSE(of("nemo-2024").fusions.squared_relu);
   EXPECT_TRUE(of("nemo-2024").compiled_cross_entropy);
-  EXPECT_FALSE(of("torchtitan").fusions.rotary);
-  EXPECT_TRUE(of("torchtitan-compiled").fusions.rotary);
+  EXPECT_FALSE(read(kLeast, {"runtime=nemo-2024"}).layer_context().compiled) << "only its loss is compiled";
+  EXPECT_TRUE(read(kLeast, {"runtime=torchtitan-compiled"}).layer_context().compiled);
+  EXPECT_FALSE(of("torchtitan").fusions.rotary || of("torchtitan").compiled_layers);
+  EXPECT_TRUE(of("torchtitan-compiled").fusions.rotary && of("torchtitan-compiled").compiled_layers);
   EXPECT_TRUE(of("megatron-core-2023").fused_accumulation) << "from its base";
   EXPECT_TRUE(of("nemo-2024").experts_split_as_dense && of("megatron-2021").experts_split_as_dense);
   EXPECT_FALSE(of("deepspeed-zero3-2021").experts_split_as_dense);

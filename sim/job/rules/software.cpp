@@ -81,13 +81,14 @@ const cost::Profile* without_flash2(const Question& question) {
   return question.pools.empty() && question.profile.attention.flash2.empty() ? &question.profile : nullptr;
 }
 
-// PyTorch prefers cuDNN's kernel on Blackwell, and has no FlashAttention-2 before Ampere: pytorch/pytorch,
+// PyTorch's attention prefers cuDNN's kernel on Blackwell, and has no FlashAttention-2 before Ampere: pytorch/pytorch,
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_prefer_cudnn_attention and
-// check_flash_attention_hardware_ support; pytorch/torchtitan, torchtitan/models/attention.py, _init_backend.
+// check_flash_attention_hardware_support. A runtime that calls another package has the kernel of that package only.
 AttentionChoice usual_attention(Draft& draft) {
   const AttentionChoice usual = draft.question.runtime.default_attention;
   const bool older = usual.kind == model::AttentionKind::kFlash && usual.kernel != FlashKernel::kFastest;
-  const cost::Profile* const without = older ? without_flash2(draft.question) : nullptr;
+  const bool may_change = older && draft.question.runtime.pytorch_attention;
+  const cost::Profile* const without = may_change ? without_flash2(draft.question) : nullptr;
   if (draft.question.attention || without == nullptr || !draft.sound.profile) return usual;
   draft.notes.assumptions.push_back(
       fmt::format("attention flash in the place of the runtime's {}: profile {} has no laws of FlashAttention-2, and "

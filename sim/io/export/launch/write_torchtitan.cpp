@@ -69,7 +69,7 @@ std::string types_text(const job::Job& job) {
 
 std::string write_torchtitan(const job::Job& job, const nlohmann::json& scenario) {
   const job::Parallelism& p = job.parallelism;
-  const bool compiled = job.runtime.name == "torchtitan-compiled" || job.compile;
+  const bool compiled = job.compiles_layers();
   std::string text =
       "# A configuration of torchtitan, written by foretoken export.\n" + own_lines_of(scenario, job.gpus);
   text += "\n[model]\n" + flavor_text(scenario);
