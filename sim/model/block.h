@@ -56,7 +56,7 @@ struct Tensor {
   double bytes = 0;                         ///< of one micro-batch on one GPU
   SelectiveModules dropped_by = kNoModule;  ///< modules whose recomputation makes it again
   bool freed_early = false;                 ///< freed before the backward pass reaches the ops ahead of its own
-  SelectiveModules kept_by = kNoModule;     ///< modules whose recomputation starts from it, though no op saves it
+  SelectiveModules kept_by = kNoModule;     ///< modules whose recomputation starts from it, even where no op saves it
   bool fixed = false;                       ///< its elements do not follow the precision: masks, ids, fp32 statistics
 };
 

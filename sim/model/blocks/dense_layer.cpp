@@ -77,13 +77,19 @@ namespace {
 
 // The compiler takes a layer with experts apart. Recomputation by op keeps all that its parts bring, the products of
 // experts included, and repeats what runs between them: pytorch/torchtitan, torchtitan/models/llama4/infra/
-// parallelize.py, apply_compile, and inductor_compiled_code of _op_sac_save_list.
+// parallelize.py, apply_compile, and inductor_compiled_code of _op_sac_save_list. A part also brings
+// its output, even where no op saves it: that of the projection or of experts, which a copy or a sum outside reads.
 void keep_compiled_parts(BlockOps& block) {
-  std::vector<bool> repeated(block.tensors.size(), false);
+  std::vector<bool> repeated(block.tensors.size(), false), brought = repeated;
   for (Op& op : block.ops) {
     op.kept_by_op = !op.between_parts;
-    for (const TensorId id : op.writes)
+    if (op.between_parts || op.role == OpRole::kElementwise)
+      for (const TensorId id : op.reads)
+        if (brought[id.index()]) block.tensors[id.index()].kept_by.by_op = true;
+    for (const TensorId id : op.writes) {
       if (op.between_parts) repeated[id.index()] = true;
+      brought[id.index()] = op.role == OpRole::kLinear || op.role == OpRole::kNorm;
+    }
   }
   for (std::size_t tensor = 0; tensor < repeated.size(); ++tensor)
     if (!repeated[tensor]) block.tensors[tensor].dropped_by.by_op = false;

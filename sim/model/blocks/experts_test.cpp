@@ -381,8 +381,12 @@ TEST(Experts, RecomputationByOpKeepsAllThatCompiledPartsBring) {
   EXPECT_FALSE(repeated.empty());
   for (const LayerOp& op : repeated) EXPECT_EQ(op.role, OpRole::kRouting) << op.name;
   const double sorted = 2 * kS * kK * kH, exchanged = 2 * sorted;
-  EXPECT_NEAR(dropped_by_op(block), sorted, 1);
-  EXPECT_NEAR(dropped_by_op(shared_out), sorted - exchanged, 1);
+  const double of_experts = sorted, of_attention = 2 * kS * kH;  // outputs of parts that no op saves
+  EXPECT_NEAR(dropped_by_op(block), sorted - of_experts - of_attention, 1);
+  EXPECT_NEAR(dropped_by_op(shared_out), sorted - of_experts - of_attention - exchanged, 1);
+  Transformer shared = with_experts();
+  shared.experts->shared_width = 2048;
+  EXPECT_NEAR(dropped_by_op(layer(shared, alone)), dropped_by_op(block) - 2 * kS * kH, 1) << "its output is another";
   const BlockOps dense = decoder_layer(with_experts(), alone, {.experts = false});
   EXPECT_GT(product_flop(dense, kS, kByOp), 0) << "a layer without experts is compiled as a whole";
 }

@@ -62,10 +62,13 @@ double largest_moment(const BlockOps& block, const SelectiveModules& modules) {
 Bytes saved_bytes(const BlockOps& block, RecomputeGranularity granularity, SelectiveModules modules) {
   if (granularity == RecomputeGranularity::kFull) return Bytes(block[block.input].bytes);
   if (granularity == RecomputeGranularity::kNone) modules = kNoModule;
-  double kept = 0;
-  for (const Tensor& tensor : block.tensors)
-    if (meet(tensor.kept_by, modules)) kept += tensor.bytes;
-  return Bytes(kept + sum_saved(block, [&](const Tensor& tensor) { return !meet(tensor.dropped_by, modules); }));
+  const std::vector<bool> saved = saved_tensors(block);
+  double bytes = 0;
+  for (std::size_t id = 0; id < saved.size(); ++id) {
+    const Tensor& tensor = block.tensors[id];
+    if (meet(tensor.kept_by, modules) || (saved[id] && !meet(tensor.dropped_by, modules))) bytes += tensor.bytes;
+  }
+  return Bytes(bytes);
 }
 
 Bytes working_bytes(const BlockOps& block, RecomputeGranularity granularity, SelectiveModules modules) {
