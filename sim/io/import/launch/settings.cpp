@@ -7,6 +7,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch {
@@ -52,6 +53,12 @@ bool in_unused_section(const Json& document, std::string_view key) {
     place = &*section;
   }
   return false;
+}
+
+// Ends the reason of a refusal where the value may as well be off.
+std::string why_open(const std::string& text) {
+  const std::string reason = shell::why_unknown(text);
+  return reason.empty() ? "" : "; its value is " + printable(reason, 120) + "; state it " + way_to_state(reason);
 }
 
 // Returns true where `keys` lists the key without a *.
@@ -208,7 +215,7 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
     else if (rule == rules.end())
       report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
     else if (rule->refused)
-      report_.refuse(setting, std::string(rule->because));
+      report_.refuse(setting, std::string(rule->because) + why_open(text));
     else
       report_.approximate(setting, std::string(rule->because));
   }

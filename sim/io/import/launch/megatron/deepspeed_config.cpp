@@ -4,38 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <set>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/generated_config.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/near_file.h"
-#include "sim/io/json/parse_json.h"
+#include "sim/io/import/launch/shell/unknown.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
-
-namespace fs = std::filesystem;
-
-// Values that nobody knows are null.
-std::string without_unknown(const std::string& text) {
-  std::string known;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = std::min(text.find(shell::kUnknown, at), text.size());
-    known += text.substr(at, begin - at);
-    if (begin == text.size()) break;
-    known += "null";
-    at = std::min(text.find(shell::kUnknown, begin + 1), text.size() - 1) + 1;
-  }
-  return known;
-}
-
-std::optional<Json> parsed_config(const std::string& unsure) {
-  const std::string text = without_unknown(unsure);
-  Findings unread;
-  const auto document = parse_json(text, "the DeepSpeed configuration", unread);
-  return document && document->is_object() ? std::optional(as_texts(Json(*document))) : std::nullopt;
-}
 
 // Other JSON files of a script, such as the facts of its run, hold no key of DeepSpeed: deepspeed/runtime/constants.py.
 bool holds_key_of_deepspeed(const Json& config) {
@@ -58,7 +39,7 @@ bool holds_key_of_deepspeed(const Json& config) {
 std::optional<Json> only_config_of(const shell::Script& script) {
   std::optional<Json> only;
   for (const auto& [name, text] : script.documents) {
-    auto config = parsed_config(text);
+    auto config = deepspeed::parse_generated_config(text);
     if (!config || !holds_key_of_deepspeed(*config)) continue;
     if (only) return std::nullopt;
     only = std::move(config);
@@ -74,7 +55,7 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
       arguments, [](const Argument& one) { return one.name == "deepspeed-config" && !one.values.empty(); });
   if (found == arguments.end()) return std::nullopt;
   const std::string& name = found->values.front();
-  if (const auto text = text_of_named(script, name, folder)) return parsed_config(*text);
+  if (const auto text = text_of_named(script, name, folder)) return deepspeed::parse_generated_config(*text);
   return script.unread_by(name) == nullptr ? only_config_of(script) : std::nullopt;
 }
 
@@ -114,9 +95,7 @@ void fill_from_config(const Settings& settings, Report& report) {
                half ? "fp16.enabled of the DeepSpeed configuration" : "bf16.enabled of the DeepSpeed configuration");
 }
 
-}  // namespace
-
-void map_deepspeed_config(const Json& config, Report& report) {
+void map_known_config(const Json& config, Report& report) {
   Report own;
   const Settings settings(config, own);
   fill_from_config(settings, report);
@@ -154,6 +133,79 @@ void map_deepspeed_config(const Json& config, Report& report) {
   for (Ignored& one : own.ignored) report.ignored.push_back(std::move(one));
   for (Assumed& one : own.assumed)
     if (one.value.empty()) report.assumed.push_back(std::move(one));
+}
+
+/// A key whose value may be open. Answers differ between its `values`, and the first is the default of the file.
+/// `answer` is the key of the scenario that it decides about.
+struct Deciding {
+  const char *key, *answer;
+  std::array<const char*, 4> values{};
+};
+constexpr Deciding kDeciding[] = {
+    {"zero_optimization", "optimizer.zero_stage", {"false", "true"}},
+    {"zero_optimization.stage", "optimizer.zero_stage", {"0", "1", "2", "3"}},
+    {"zero_optimization.overlap_comm", "overlap.grad_reduce", {"false", "true"}},
+    {"zero_optimization.stage3_prefetch_bucket_size", "overlap.param_gather", {"1", "0"}},
+    {"zero_optimization.offload_optimizer.device", "offload.optimizer", {"none", "cpu"}},
+    {"zero_optimization.offload_optimizer.ratio", "offload.optimizer", {"1", "0.5"}},
+    {"zero_optimization.cpu_offload", "offload.optimizer", {"false", "true"}},
+    {"zero_optimization.offload_param.device", "offload.parameters", {"none", "cpu"}},
+    {"zero_optimization.cpu_offload_params", "offload.parameters", {"false", "true"}},
+    {"data_types.grad_accum_dtype", "precision_recipe.gradients", {"", "fp32", "bf16", "fp16"}},
+    {"fp16.enabled", "precision", {"false", "true"}},
+    {"bf16.enabled", "precision", {"false", "true"}},
+    {"bfloat16.enabled", "precision", {"false", "true"}},
+    {"amp.enabled", "precision", {"false", "true"}},
+    {"optimizer.type", "optimizer.name", {"Adam", "OneBitAdam"}},
+    {"train_micro_batch_size_per_gpu", "batch.micro", {"", "1"}},
+    {"train_batch_size", "batch.global", {"", "1"}},
+    {"gradient_accumulation_steps", "batch.global", {"", "2"}}};
+
+Json::json_pointer pointer_of(std::string key) {
+  std::ranges::replace(key, '.', '/');
+  return Json::json_pointer("/" + key);
+}
+
+/// Returns the keys of the scenario that differ between two readings of a file; `answer` where one of them alone
+/// refuses something.
+std::vector<std::string> differing_keys(const Report& one, const Report& other, const char* answer) {
+  std::set<std::string> keys;
+  for (const Deciding& deciding : kDeciding)
+    if (one.at(deciding.answer) != other.at(deciding.answer)) keys.insert(deciding.answer);
+  if (one.refused.size() != other.refused.size() || one.accumulation != other.accumulation) keys.insert(answer);
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+// Reads the file with each value that may stand there, and asks for the keys that differ.
+void map_deepspeed_config(const Json& config, Report& report) {
+  Json known = config;
+  std::vector<std::pair<const Deciding*, std::string>> open;  // with the reasons
+  for (const Deciding& deciding : kDeciding) {
+    const auto place = pointer_of(deciding.key);
+    const Json value = config.contains(place) ? config.at(place) : Json();
+    if (!value.is_string() || !shell::is_unknown(value.get<std::string>())) continue;
+    open.emplace_back(&deciding, shell::why_unknown(value.get<std::string>()));
+    known[place] = deciding.values.front();
+  }
+  const Report before = open.empty() ? Report() : report;
+  map_known_config(known, report);
+  const Report first = open.empty() ? Report() : report;
+  for (const auto& [deciding, reason] : open) {
+    for (const char* value : deciding->values) {
+      if (value == nullptr) continue;
+      Json tried = known;
+      tried[pointer_of(deciding->key)] = value;
+      Report other = before;
+      map_known_config(tried, other);
+      for (const std::string& key : differing_keys(first, other, deciding->answer)) {
+        report.forget(key);
+        report.ask(key, fmt::format("{} of the DeepSpeed configuration: its value is {}; state it {}", deciding->key,
+                                    printable(reason, 120), way_to_state(reason)));
+      }
+    }
+  }
 }
 
 void map_missing_config(const std::vector<Argument>& arguments, Report& report) {

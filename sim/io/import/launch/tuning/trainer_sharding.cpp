@@ -64,7 +64,7 @@ void map_trainer_sharding(const Settings& settings, const Json* deepspeed, std::
   if (deepspeed != nullptr) {
     report.assume("runtime", "pytorch-fsdp", "the runtime of PyTorch with data parallelism only");
     megatron::map_deepspeed_config(*deepspeed, report);
-    if (!report.has("optimizer.zero_stage"))
+    if (!report.has("optimizer.zero_stage") && !report.asks("optimizer.zero_stage"))
       map_sharding(0, "the DeepSpeed configuration states no zero_optimization", report);
     return;
   }
