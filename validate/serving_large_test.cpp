@@ -73,7 +73,7 @@ constexpr ServedSet kServedSets[] = {{"fastertransformer", trust::Served::kLaten
                                      {"sglang-llama3-h200", trust::Served::kTtft, 23, 0.32, 0.23, 1.3},
                                      {"sglang-llama3-h200", trust::Served::kTpot, 23, 0.095, 0.092, 0.44},
                                      {"trt-llm-qwen3-h100", trust::Served::kTtft, 18, 0.18, 0.14, 0.48},
-                                     {"trt-llm-qwen3-h100", trust::Served::kTpot, 18, 0.055, 0.04, 0.17},
+                                     {"trt-llm-qwen3-h100", trust::Served::kTpot, 18, 0.055, 0.045, 0.17},
                                      {"trt-llm-llama3-h100", trust::Served::kTtft, 18, 0.30, 0.30, 0.93},
                                      {"trt-llm-llama3-h100", trust::Served::kTpot, 18, 0.07, 0.08, 0.19},
                                      {"vllm-gpt-oss", trust::Served::kTtft, 29, 0.11, 0.08, 0.55},
