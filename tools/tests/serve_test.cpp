@@ -183,7 +183,7 @@ const std::vector<WrongService> kWrongServices{
      R"(custom_all_reduce: expected none; try "all_reduce": "trt-llm")"},
     {"scales of fp8 inputs that training has",
      {R"(engine={"base": "vllm", "fp8_inputs": "delayed"})"},
-     R"(fp8_inputs: expected "dynamic" or "fused", found "delayed")"},
+     R"(fp8_inputs: expected "fused" or "dynamic", found "delayed")"},
     {"fused attention for no head dimension",
      {R"(engine={"base": "fastertransformer-bert", "fused_head_dims": []})"},
      "fused_head_dims: expected at least one number"},
