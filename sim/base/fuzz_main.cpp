@@ -1,4 +1,4 @@
-// What libFuzzer calls: the target that the program's own name chooses (sim/base/fuzz.h).
+// libFuzzer calls these functions. They run the target that the program's own name chooses (sim/base/fuzz.h).
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

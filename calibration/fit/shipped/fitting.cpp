@@ -13,6 +13,7 @@
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/fit/shipped/factors.h"
 #include "calibration/fit/shipped/profile_notes.h"
+#include "calibration/fit/shipped_file.h"
 #include "sim/base/check.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/profile.h"
@@ -32,23 +33,10 @@ Law make_stated(const Stated<Law>& stated, Fitting& fitting, PartOf<Law> part) {
   return std::get<Law>(stated);
 }
 
-template <class Read>
-auto read_data_file(const io::DataKind& kind, const std::string& name, const Read& read)
-    -> std::optional<decltype(read(std::declval<const io::Node&>()))> {
-  const auto path = io::find_data_file(kind, name);
-  if (!path) return std::nullopt;
-  io::Findings findings;
-  const auto document = io::document_from_file(*path, findings);
-  findings.throw_if_wrong();
-  auto value = read(document->root(findings));
-  findings.throw_if_wrong();
-  return value;
-}
-
 }  // namespace
 
 std::optional<cost::Profile> shipped_profile(const std::string& name) {
-  return read_data_file(io::kProfiles, name, io::read_profile);
+  return find_shipped(io::kProfiles, name, io::read_profile);
 }
 
 const cost::Profile& Fitting::known(const FromProfile& from) {
@@ -154,7 +142,7 @@ const std::vector<cost::ExchangeLaw>& Fitting::exchanges(const FromProfile& from
 net::Gpu Fitting::datasheet(const FromProfile& from) {
   if (const auto recipe = recipes_->find(from.profile); recipe != recipes_->end()) return recipe->second.gpu;
   const std::string name = known(from).gpu;
-  const auto gpu = read_data_file(io::kGpus, name, io::read_gpu);
+  const auto gpu = find_shipped(io::kGpus, name, io::read_gpu);
   if (!gpu) refuse(from.place, io::unknown_name(io::kGpus, name));
   return *gpu;
 }

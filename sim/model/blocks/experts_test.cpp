@@ -359,8 +359,8 @@ TEST(Experts, RecomputationByOpRepeatsTheirProductsAndKeepsTheirExchanges) {
       0);
 }
 
-// What recomputation by op saves in a layer of experts that is not compiled, beside attention: the rows of each expert,
-// what stands between its products, the choice of experts and the outputs of both norms.
+// Recomputation by op saves these bytes in a layer of experts that is not compiled, beside attention: the rows of each
+// expert, the tensors between its products, the choice of experts and the outputs of both norms.
 constexpr double kDroppedBesideAttention = 2 * kS * kK * (kH + 3 * kF) + 5 * kS * kE + 2 * 2 * kS * kH;
 
 double dropped_by_op(const BlockOps& block) {

@@ -1,5 +1,6 @@
 // Fuzz target: reads any bytes as a configuration file of every framework, by the ending that the first byte chooses.
 #include "sim/base/fuzz.h"
+#include "sim/io/import/launch/fuzz_report.h"
 #include "sim/io/import/launch/read_launch.h"
 
 namespace foretoken {
@@ -15,7 +16,7 @@ const FuzzTarget kConfiguration("configuration", [](std::string_view text) {
   const io::launch::Report report = io::launch::read_launch_text(
       std::string(text.substr(1)), kNames[static_cast<unsigned char>(text[0]) % 4], launch, findings);
   findings.throw_if_wrong();
-  (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
+  io::launch::must_print(report);
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "sim/base/fuzz.h"
+#include "sim/io/import/launch/fuzz_report.h"
 #include "sim/io/import/launch/read_launch.h"
 
 namespace foretoken {
@@ -14,7 +15,7 @@ const FuzzTarget kArguments("arguments", [](std::string_view text) {
   io::Findings findings;
   const io::launch::Report report = io::launch::read_launch(launch, findings);
   findings.throw_if_wrong();
-  (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
+  io::launch::must_print(report);
 });
 
 }  // namespace

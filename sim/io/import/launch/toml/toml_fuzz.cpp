@@ -1,5 +1,6 @@
 // Fuzz target: reads any bytes as TOML, and as a configuration of torchtitan.
 #include "sim/base/fuzz.h"
+#include "sim/io/import/launch/fuzz_report.h"
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/torchtitan/read_torchtitan.h"
 
@@ -12,7 +13,7 @@ const FuzzTarget kToml("toml", [](std::string_view text) {
   findings.throw_if_wrong();
   io::launch::Report report;
   io::launch::torchtitan::read_torchtitan(*document, 64, report);
-  (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
+  io::launch::must_print(report);
 });
 
 }  // namespace

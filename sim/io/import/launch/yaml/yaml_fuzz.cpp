@@ -1,5 +1,6 @@
 // Fuzz target: reads any bytes as YAML, and as a functional test of Megatron-LM.
 #include "sim/base/fuzz.h"
+#include "sim/io/import/launch/fuzz_report.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 
@@ -12,7 +13,7 @@ const FuzzTarget kYaml("yaml", [](std::string_view text) {
   findings.throw_if_wrong();
   io::launch::Report report;
   if (document->is_object()) io::launch::megatron::read_functional_test(*document, "fuzz", report);
-  (void)report.json().dump(-1, ' ', false, io::launch::Json::error_handler_t::replace);
+  io::launch::must_print(report);
 });
 
 }  // namespace
