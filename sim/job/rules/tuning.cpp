@@ -95,7 +95,8 @@ void check_frozen(Draft& draft) {
                                                    in_quotes(job.model.name)));
   if (four && job.model.experts)
     draft.notes.assumptions.push_back(
-        "training qlora: routed experts stand in 4 bit, as modules of their own do; bitsandbytes leaves stacked weights "
+        "training qlora: routed experts stand in 4 bit, as modules of their own do; bitsandbytes leaves stacked "
+        "weights "
         "(transformers 5) in 16 bit");
   const bool narrow = job.precision == Precision::kFp8 || job.precision == Precision::kNvfp4;
   if (job.model.tuning.holds_narrow() && narrow)

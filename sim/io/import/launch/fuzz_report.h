@@ -6,6 +6,8 @@
 namespace foretoken::io::launch {
 
 /// Prints the report as JSON, whatever bytes it holds.
-inline void must_print(const Report& report) { (void)report.json().dump(-1, ' ', false, Json::error_handler_t::replace); }
+inline void must_print(const Report& report) {
+  (void)report.json().dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace foretoken::io::launch
