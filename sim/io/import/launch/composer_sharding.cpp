@@ -96,7 +96,11 @@ void map_composer_types(const Settings& settings, const std::string& precision, 
 
 void map_composer_offload(const Settings& settings, Report& report) {
   const char *const kParameters = "fsdp_config.cpu_offload", *const kActivations = "fsdp_config.activation_cpu_offload";
-  if (settings.on({kActivations})) map_offload("activations", "cpu", kActivations, report);
+  // torch.distributed.algorithms._checkpoint.checkpoint_wrapper, offload_wrapper: save_on_cpu() copies in the stream of
+  // the kernels.
+  if (settings.on({kActivations}))
+    report.refuse(kActivations,
+                  "activations in the memory of the host: the GPU waits for each copy, which is not modelled");
   if (!settings.on({kParameters})) return;
   map_offload("parameters", "cpu", kParameters, report);
   report.refuse(kParameters,

@@ -217,10 +217,11 @@ void ask_for_adapter(const std::string& because, const std::string& runtime, Rep
 }
 
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report) {
-  const bool states = what == "optimizer states";
-  if ((!states && what != "parameters") || (device != "cpu" && device != "nvme"))
+  const bool states = what == "optimizer states", activations = what == "activations";
+  if (device != "cpu" && (activations || device != "nvme"))
     return report.refuse(
         from, fmt::format("{} in the memory of the host ({}) are not modelled", what, printable(device, 20)), from);
+  if (activations) return report.map("offload.activations", device, from);
   report.map(states ? "offload.optimizer" : "offload.parameters", device, from);
   if (states || device == "nvme" || holds(from, "zero_optimization") || holds(from, "deepspeed"))
     report.assume("runtime", "deepspeed", "the runtime that moves optimizer states to the host");

@@ -85,8 +85,7 @@ void ask_about_adapter(const Settings& settings, Report& report);
 void ask_for_adapter(const std::string& because, const std::string& runtime, Report& report);
 
 /// Maps states or parameters that stand in the host's memory: `what` is "optimizer states", "parameters" or
-/// "activations", `device` "cpu" or "nvme". DeepSpeed's settings assume its runtime. Activations are refused: no
-/// runtime of PyTorch's data parallelism moves them.
+/// "activations", `device` "cpu" or "nvme". DeepSpeed's settings assume its runtime. Activations on disks are refused.
 void map_offload(const std::string& what, const std::string& device, const std::string& from, Report& report);
 
 /// A DeepSpeed file that is not there states these by its name: "ds_z3_offload_config.json".

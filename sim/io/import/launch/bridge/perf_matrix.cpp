@@ -38,13 +38,47 @@ std::vector<MatrixRun> runs_of(const Json& matrix) {
   return runs;
 }
 
-Json in_model(const Json& document, const char* key) {
+// A setting of the container that a row states under a name of its own.
+struct Shared {
+  const char *section, *key, *of_row;
+};
+
+constexpr Shared kShared[] = {
+    {"model", "pipeline_model_parallel_layout", "pipeline_model_parallel_layout"},
+    {"model", "recompute_granularity", "recompute_granularity"},
+    {"model", "recompute_modules", "recompute_modules"},
+    {"model", "seq_length", "seq_length"},
+    {"dataset", "seq_length", "seq_length"},
+    {"dataset", "sequence_length", "seq_length"},
+    {"model", "tensor_model_parallel_size", "tp"},
+    {"model", "pipeline_model_parallel_size", "pp"},
+    {"model", "virtual_pipeline_model_parallel_size", "vp"},
+    {"model", "context_parallel_size", "cp"},
+    {"model", "expert_model_parallel_size", "ep"},
+    {"model", "expert_tensor_parallel_size", "etp"},
+    {"train", "micro_batch_size", "mbs"},
+    {"train", "global_batch_size", "gbs"},
+};
+
+Json in_container(const Json& document, const Shared& setting) {
   const Json* place = &document;
-  for (const char* step : {"ConfigContainer", "model", key}) {
+  for (const char* step : {"ConfigContainer", setting.section, setting.key}) {
     if (!place->is_object() || !place->contains(step)) return nullptr;
     place = &place->at(step);
   }
   return *place;
+}
+
+// The container's values hold for every row that does not state its own.
+void add_shared(const Json& document, Json& row, Report& report) {
+  for (const Shared& one : kShared) {
+    const Json stated = in_container(document, one);
+    if (stated.is_null()) continue;
+    if (!row.contains(one.of_row) || row.at(one.of_row).is_null())
+      row[one.of_row] = stated;
+    else if (row.at(one.of_row) != stated)
+      report.approximate(std::string(one.section) + "." + one.key, "the row states another value, which counts");
+  }
 }
 
 std::string model_in(std::string stem) {
@@ -54,6 +88,10 @@ std::string model_in(std::string stem) {
 }
 
 }  // namespace
+
+void mark_shared(const Settings& container) {
+  for (const Shared& one : kShared) (void)container.at(std::string(one.section) + "." + one.key);
+}
 
 void read_perf_matrix(const Json& document, const std::string& stem, const std::string& row, Report& report) {
   report.framework = "Megatron-Bridge";
@@ -68,10 +106,7 @@ void read_perf_matrix(const Json& document, const std::string& stem, const std::
                                  : "the file holds several runs; choose one with --row: " + printable(names, 600));
   }
   MatrixRun& run = runs.front();
-  // The container's own values hold for every row.
-  for (const char* key : {"pipeline_model_parallel_layout", "recompute_granularity", "recompute_modules"})
-    if (const Json stated = in_model(document, key); !stated.is_null() && !run.values.contains(key))
-      run.values[key] = stated;
+  add_shared(document, run.values, report);
   const Settings settings(run.values, report);
   const std::string dtype = run.name.substr(run.name.rfind('/') + 1);
   const bool tuned = stem.find("finetune") != stem.npos;

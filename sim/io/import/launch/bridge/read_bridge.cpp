@@ -228,9 +228,7 @@ void map_beside_rows(const Json& container, Report& report) {
   if (!container.is_object()) return;
   const Settings settings(container, report);
   map_overlaps_beside_rows(settings);
-  for (const char* key :  // read with the row
-       {"model.pipeline_model_parallel_layout", "model.recompute_granularity", "model.recompute_modules"})
-    (void)settings.at(key);
+  mark_shared(settings);
   std::vector<Argument> notes;
   megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
                                 megatron::SameNamed::kSideNotes, notes);

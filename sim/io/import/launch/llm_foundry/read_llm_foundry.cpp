@@ -131,8 +131,6 @@ void map_foundry_model(const Settings& settings, Report& report) {
   const Names kName = {"model.pretrained_model_name_or_path", "model.pretrained_model_name",
                        "model.hf_config_name_or_path", "model_name"};
   const auto name = settings.text(kName);
-  if (kind.find("t5") != kind.npos || (name && name->find("t5") != name->npos))
-    return report.refuse("model.name", "T5: an encoder and a decoder are not read here");
   if (!name) return report.ask("model", "the file names no model that is known here: " + printable(kind, 60));
   const std::string from = settings.from(kName);
   map_named_model(*name, from, report);
@@ -141,6 +139,9 @@ void map_foundry_model(const Settings& settings, Report& report) {
   if (const auto stated = model.find("config_overrides"); stated != model.end() && stated->is_object())
     override_named_model(*name, *stated, {.from = from, .overrides_from = "model.config_overrides"}, report);
   note_type_of_weights(settings, report);
+  // data/finetuning/collator.py cuts answers to the longest of a batch.
+  if (kind.find("t5") != kind.npos || name->find("t5") != name->npos)
+    report.ask("batch.decoder_sequence_length", "T5's answers have lengths of their own; state their mean");
 }
 
 // _deepspeed.py refuses batches that are not the trainer's, so that they state the GPUs. It adds the trainer's type.

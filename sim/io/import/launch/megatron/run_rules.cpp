@@ -90,6 +90,12 @@ void set_full(const Flags& flags, const std::string& from, std::initializer_list
 
 void map_moments(const Flags& flags) {
   Report& report = flags.report();
+  // bitsandbytes.optim.Adam8bit: bigscience-workshop/Megatron-DeepSpeed, megatron/optimizer/__init__.py. Embeddings
+  // keep 32 bits (StableEmbedding).
+  if (const char* const kNarrow = "use-bnb-optimizer"; flags.on(kNarrow)) {
+    report.map("precision_recipe.moments", 1, flags.from(kNarrow));
+    return report.approximate(flags.from(kNarrow), "moments of the embedding, of 4 bytes, are counted as one byte");
+  }
   if (!flags.on("use-precision-aware-optimizer")) return;
   if (const auto master = flags.text("main-params-dtype", "precision_recipe.master"))
     report.map("precision_recipe.master", *master, flags.from("main-params-dtype"));
@@ -221,7 +227,6 @@ namespace {
 // Refuses states of the optimizer that stand elsewhere, have other sizes, or follow from a file that is not read.
 void refuse_other_states(const Flags& flags) {
   constexpr std::pair<const char*, const char*> kOthers[] = {
-      {"use-bnb-optimizer", "states of 8 bits are not modelled"},
       {"deepspeed-config",
        "its file decides about ZeRO, offload and precision, and is not read; go on with --set "
        "optimizer.zero_stage=N"}};

@@ -60,6 +60,8 @@ constexpr Word kNemoWords[] = {
     {"model.moe_expert_capacity_factor", "moe-expert-capacity-factor"},
     {"model.override_vocab_size", "vocab-size"},
     {"model.make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
+    {"model.window_size", "window-size"},
+    {"model.window_attn_skip_freq", "window-attn-skip-freq"},
     {"model.qkv_bias", "add-qkv-bias", Form::kSwitch},
     {"model.qk_layernorm", "qk-layernorm", Form::kSwitch},
     {"model.sequence_parallel", "sequence-parallel", Form::kSwitch},
@@ -114,7 +116,6 @@ constexpr KeyRule kNemoKeys[] = {
      "communication is arranged as the runtime does it"},
     {"model.moe_pad_expert_input_to_capacity model.moe_token_drop_policy model.moe_token_dropping",
      "tokens are spread evenly"},
-    {"model.window_size model.window_attn_skip_freq", "attention to a window of the sequence", true},
     {"model.adapter_tuning.*", "trains adapters beside frozen weights, which is not read here", true},
     {"model.encoder.* model.decoder.* model.share_* "
      "model.masked_lm_prob model.short_seq_prob model.embedding_* model.hidden_steps "

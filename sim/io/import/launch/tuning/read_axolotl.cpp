@@ -43,7 +43,7 @@ constexpr KeyRule kAxolotlKeys[] = {
     {"dp_shard_size quantize_moe_experts fsdp_version", "weights are sharded over all data ranks"},
     {"lora_modules_to_save* modules_to_save*", "weights that train whole beside the adapter", true},
     {"peft_layers_to_transform*", "adapters in some layers only", true},
-    {"layer_offloading activation_offloading", "activations that move to the host's memory", true},
+    {"layer_offloading", "weights of frozen layers that move to the host's memory", true},
     {"liger_* cut_cross_entropy flash_attn_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel unsloth_* "
      "torch_compile* fused_* xformers_attention sdp_attention eager_attention attn_implementation attention "
      "flash_attention "
@@ -196,10 +196,15 @@ void map_axolotl_recompute(const Settings& settings, Report& report) {
   for (const char* key : {"gradient_checkpointing", "activation_offloading",
                           "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"})
     if (settings.on({key}) && from.empty()) from = key;
-  const bool moves = settings.text({"gradient_checkpointing"}).value_or("") == "offload";
-  if (moves || settings.on({"activation_offloading"}))
-    report.refuse(moves ? "gradient_checkpointing" : "activation_offloading",
-                  "activations that move to the host's memory");
+  // Older recipes say "offload" or "offload_disk" in the place of the first key.
+  for (const char* key : {"gradient_checkpointing", "activation_offloading"}) {
+    const std::string where = settings.text({key}).value_or("");
+    const bool moves = where == "offload" || (key == std::string_view("activation_offloading") && settings.on({key}));
+    if (where == "disk" || where == "offload_disk")
+      report.refuse(key, "activations that move to a disk");
+    else if (moves)
+      map_offload("activations", "cpu", key, report);
+  }
   report.map("recompute.granularity", from.empty() ? "none" : "full", from.empty() ? "gradient_checkpointing" : from);
 }
 

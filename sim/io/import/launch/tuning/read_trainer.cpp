@@ -286,6 +286,9 @@ void map_trainer_recompute(const Settings& settings, Defaults defaults, Report& 
   const bool checkpointed = factory ? !settings.on({"disable_gradient_checkpointing"}) : settings.on(kRecomputed);
   const std::string own = settings.from(kRecomputed);
   const std::string denied = settings.from({"disable_gradient_checkpointing"});
+  // trl/models/activation_offloading.py
+  if (const char* const moved = "activation_offloading"; settings.on({moved}))
+    map_offload("activations", "cpu", moved, report);
   if (factory)
     report.map("recompute.granularity", checkpointed ? "full" : "none",
                denied.empty() ? "LLaMA-Factory and ms-swift recompute by default" : denied);

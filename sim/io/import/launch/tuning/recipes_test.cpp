@@ -259,8 +259,18 @@ TEST(Recipes, RecomputingNamesItsKey) {
   EXPECT_EQ(from("fsdp_version: 2\nfsdp_config: {activation_checkpointing: true}"),
             "full from fsdp_config.activation_checkpointing");
   EXPECT_EQ(from("gradient_checkpointing: true"), "full from gradient_checkpointing");
-  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with("activation_offloading: true"), "a.yaml")),
-              HasSubstr("activation_offloading: activations that move"));
+}
+
+TEST(Recipes, ActivationsOfAxolotlMoveToTheHost) {
+  for (const char* const moved : {"gradient_checkpointing: true\nactivation_offloading: true",
+                                  "activation_offloading: legacy", "gradient_checkpointing: offload"}) {
+    const Report report = read_test_launch(axolotl_with(moved), "a.yaml");
+    EXPECT_EQ(refused_lines(report), "") << moved;
+    EXPECT_EQ(report.at("offload.activations"), Json("cpu")) << moved;
+    EXPECT_EQ(report.at("recompute.granularity"), Json("full")) << moved;
+  }
+  EXPECT_THAT(refused_lines(read_test_launch(axolotl_with("activation_offloading: disk"), "a.yaml")),
+              HasSubstr("activation_offloading: activations that move to a disk"));
 }
 
 TEST(TorchtuneRecipe, LlamaTiesItsHeadAndPhiHasNone) {
