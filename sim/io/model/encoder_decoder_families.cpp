@@ -1,7 +1,8 @@
-// Reads t5, mt5, bart and mbart: an encoder, and a decoder with cross-attention.
+// Reads t5, mt5, bart, mbart, m2m_100 and pegasus: an encoder, and a decoder with cross-attention.
 //
-// Names and defaults come from transformers, src/transformers/models/{t5,mt5,bart,mbart}/configuration_*.py. The layers
-// come from the modeling_*.py beside them.
+// Names and defaults come from transformers,
+// src/transformers/models/{t5,mt5,bart,mbart,m2m_100,pegasus}/configuration_*.py. The layers come from the
+// modeling_*.py beside them.
 #include "sim/io/model/encoder_decoder_families.h"
 
 #include <fmt/format.h>
@@ -94,29 +95,42 @@ void read_equal_halves(const Node& node, Transformer& model) {
   same("decoder_ffn_dim", model.ffn_hidden);
 }
 
-void read_bart_config(const Node& node, Transformer& model) {
+/// What differs between the families of BART's code.
+struct BartParts {
+  bool fixed_positions = false;  ///< sines and cosines: no weights, and no norm behind the embedding
+  std::string_view activation = "gelu";
+};
+
+void read_bart_config(const Node& node, Transformer& model, const BartParts& parts) {
   constexpr std::int64_t kUnusedRows = 2;  // BartLearnedPositionalEmbedding keeps two rows that no token uses
   read_sizes(node, {"encoder_layers", "d_model", "encoder_attention_heads", "vocab_size"}, model);
   model.ffn_hidden = node.whole("encoder_ffn_dim", kWidth);
   read_equal_halves(node, model);
   EncoderDecoder& halves = model.encoder_decoder.emplace();
   halves.encoder_layers = model.layers;
-  halves.decoder_positions = true;
+  halves.decoder_positions = !parts.fixed_positions;
   model.layers += node.whole("decoder_layers", kLayers);
-  model.max_positions = node.whole_or("max_position_embeddings", 1024, kPositionsRange) + kUnusedRows;
-  read_plain_activation(node, "activation_function", "gelu", model);
+  const std::int64_t positions = node.whole_or("max_position_embeddings", 1024, kPositionsRange);
+  if (parts.fixed_positions)
+    model.positions = Positions::kNone;
+  else
+    model.max_positions = positions + kUnusedRows;
+  read_plain_activation(node, "activation_function", parts.activation, model);
   model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
   model.activation_dropout = node.number_or("activation_dropout", 0, kFraction);
-  model.embedding_norm = true;
+  model.embedding_norm = !parts.fixed_positions;
   model.scaled_embedding = node.boolean_or("scale_embedding", false);
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
     if (node.number_or(key, 0, kFraction) != 0)
       node.complain(key, "expected 0: dropping layers at random is not supported");
   require_switch(node, "is_encoder_decoder", true, "half of an encoder-decoder is not supported");
-  require_switch(node, "static_position_embeddings", false, "fixed positions are not supported");
-  require_switch(node, "normalize_embedding", true, "an embedding without a norm is not supported");
+  require_switch(node, "static_position_embeddings", parts.fixed_positions,
+                 parts.fixed_positions ? "this family has fixed positions" : "fixed positions are not supported");
+  require_switch(node, "normalize_embedding", !parts.fixed_positions,
+                 parts.fixed_positions ? "this family has no norm behind its embedding"
+                                       : "an embedding without a norm is not supported");
   for (const char* key : {"classif_dropout", "classifier_dropout"}) (void)node.number_or(key, 0, kFraction);
   for (const char* key : {"num_hidden_layers", "extra_pos_embeddings"}) (void)node.find_whole(key, kWidth);
   for (const char* key : {"add_bias_logits", "normalize_before", "add_final_layer_norm"})
@@ -126,7 +140,7 @@ void read_bart_config(const Node& node, Transformer& model) {
 // BART norms the sums with the residual and has no norm behind its halves.
 void read_bart(const Node& node, Transformer& model) {
   check_class(node, {"BartForConditionalGeneration", "BartModel"});
-  read_bart_config(node, model);
+  read_bart_config(node, model, {});
   model.norm_places = NormPlaces::kSums;
   model.encoder_decoder->final_norms = false;
   for (const char* key : {"normalize_before", "add_final_layer_norm"})
@@ -135,7 +149,18 @@ void read_bart(const Node& node, Transformer& model) {
 
 void read_mbart(const Node& node, Transformer& model) {
   check_class(node, {"MBartForConditionalGeneration", "MBartModel"});
-  read_bart_config(node, model);
+  read_bart_config(node, model, {});
+}
+
+// M2M-100 and NLLB.
+void read_m2m_100(const Node& node, Transformer& model) {
+  check_class(node, {"M2M100ForConditionalGeneration", "M2M100Model"});
+  read_bart_config(node, model, {.fixed_positions = true, .activation = "relu"});
+}
+
+void read_pegasus(const Node& node, Transformer& model) {
+  check_class(node, {"PegasusForConditionalGeneration", "PegasusModel"});
+  read_bart_config(node, model, {.fixed_positions = true});
 }
 
 constexpr std::string_view kT5Keys[] = {"num_layers",
@@ -188,10 +213,9 @@ constexpr std::string_view kBartKeys[] = {"encoder_layers",
 }  // namespace
 
 std::span<const ModelFamily> encoder_decoder_families() {
-  static const ModelFamily kFamilies[] = {{"t5", kT5Keys, read_t5},
-                                          {"mt5", kT5Keys, read_mt5},
-                                          {"bart", kBartKeys, read_bart},
-                                          {"mbart", kBartKeys, read_mbart}};
+  static const ModelFamily kFamilies[] = {
+      {"t5", kT5Keys, read_t5},         {"mt5", kT5Keys, read_mt5},           {"bart", kBartKeys, read_bart},
+      {"mbart", kBartKeys, read_mbart}, {"m2m_100", kBartKeys, read_m2m_100}, {"pegasus", kBartKeys, read_pegasus}};
   return kFamilies;
 }
 

@@ -7,7 +7,7 @@
 
 namespace foretoken::io {
 
-/// Lists t5, mt5, bart and mbart. UL2 and Flan-T5 have T5's configs.
+/// Lists t5, mt5, bart, mbart, m2m_100 (NLLB, too) and pegasus. UL2 and Flan-T5 have T5's configs.
 [[nodiscard]] std::span<const ModelFamily> encoder_decoder_families();
 
 }  // namespace foretoken::io

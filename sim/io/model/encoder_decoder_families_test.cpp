@@ -180,5 +180,25 @@ TEST(EncoderDecoderFamilies, MegatronsHalvesComplainInOneLine) {
   }
 }
 
+// Published: 615M for NLLB-200-Distilled-600M with its table of 256,206 words, and 569M for PEGASUS Large.
+TEST(EncoderDecoderFamilies, FixedPositionsHaveNoWeights) {
+  const std::string halves =
+      R"("d_model": 1024, "encoder_attention_heads": 16, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096,
+         "decoder_ffn_dim": 4096, "is_encoder_decoder": true, "max_position_embeddings": 1024, "activation_function":
+         "relu", "scale_embedding": true, )";
+  const auto count = [&](const std::string& family) {
+    std::string complaints;
+    const model::Transformer model = read_model_text("{" + halves + family + "}", complaints);
+    EXPECT_EQ(complaints, "");
+    EXPECT_EQ(model.positions, model::Positions::kNone);
+    return static_cast<std::int64_t>(model::total_parameters(model));
+  };
+  EXPECT_EQ(count(R"("model_type": "m2m_100", "encoder_layers": 12, "decoder_layers": 12, "vocab_size": 256206)"),
+            615'073'792);
+  EXPECT_EQ(count(R"("model_type": "pegasus", "encoder_layers": 16, "decoder_layers": 16, "vocab_size": 96103,
+                     "static_position_embeddings": true, "normalize_embedding": false)"),
+            568'699'904);
+}
+
 }  // namespace
 }  // namespace foretoken::io

@@ -122,6 +122,8 @@ void read_bert_body(const Node& node, Transformer& model, const FamilyHeads& hea
   model.hidden_dropout = node.number_or("hidden_dropout_prob", 0.1, kFraction);
   model.attention_dropout = node.number_or("attention_probs_dropout_prob", 0.1, kFraction);
   (void)node.one_of_or("position_embedding_type", true, {{"absolute", true}});
+  if (const auto width = node.find_whole("emb_size", kWidth); width && *width != model.hidden)
+    node.complain("emb_size", fmt::format("expected hidden_size {}, found {}", model.hidden, *width));
   require_switch(node, "tie_word_embeddings", true, "an untied head of masked tokens is not supported");
 }
 
@@ -160,7 +162,8 @@ void read_distilbert(const Node& node, Transformer& model) {
   require_switch(node, "tie_weights_", true, "an untied head of masked tokens is not supported");
 }
 
-// The last six name a pooler that no code reads; published BERT configs have them.
+// The last seven are read by no code: a second name of the width (rubert-tiny), and a pooler. Published BERT configs
+// have them.
 constexpr std::string_view kBertKeys[] = {"num_hidden_layers",
                                           "hidden_size",
                                           "num_attention_heads",
@@ -174,6 +177,7 @@ constexpr std::string_view kBertKeys[] = {"num_hidden_layers",
                                           "position_embedding_type",
                                           "tie_word_embeddings",
                                           "directionality",
+                                          "emb_size",
                                           "pooler_fc_size",
                                           "pooler_num_attention_heads",
                                           "pooler_num_fc_layers",

@@ -158,7 +158,7 @@ const WrongModel kWrongModels[] = {
     {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
     {"no family like it", R"({"model_type": "perceptron"})",
      "/model_type: \"perceptron\" is not supported; there are gpt, gpt2, gpt_neox, opt, bloom, mpt, llama, mistral and "
-     "84 more (docs/user/scenarios.md)"},
+     "86 more (docs/user/scenarios.md)"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

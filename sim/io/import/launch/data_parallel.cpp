@@ -202,7 +202,14 @@ void map_adapter(const Adapter& adapter, Report& report) {
     report.ask("training.rank", adapter.own_rank);
   else
     report.assume("training.rank", adapter.usual_rank, adapter.usual_because);
-  if (!targets.empty() && adapter.targets_because.empty())
+  // A program with a rank of its own has products of its own.
+  const bool own = !adapter.rank && !adapter.own_rank.empty() && !adapter.targets_because.empty();
+  if (own && !targets.empty())
+    report.ask(
+        "training.targets",
+        "the program decides beside which products adapters stand; state --set training.targets='[\"all-linear\"]' "
+        "or others");
+  else if (!targets.empty() && adapter.targets_because.empty())
     report.map("training.targets", std::move(targets), targets_from);
   else if (!targets.empty())
     report.assume("training.targets", std::move(targets), adapter.targets_because);

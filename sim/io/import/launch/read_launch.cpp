@@ -13,6 +13,7 @@
 #include "sim/io/import/launch/environment.h"
 #include "sim/io/import/launch/launch_file.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
+#include "sim/io/import/launch/names/replaced_model.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
@@ -155,13 +156,13 @@ constexpr Kind kReaders[] = {
 // Words of a command line: flags alone, or a command with its launcher.
 void read_words(const Launch& launch, Report& report) {
   shell::Script script;
-  script.commands.push_back({.words = launch.words, .file = "the command line", .line = 0});
+  script.commands.push_back({.words = launch.words, .file = kFromCommandLine, .line = 0});
   if (tuning::is_trainer_script(script))
     return tuning::read_trainer_script(script, ".", launch.row, {}, stated_gpus(launch), report);
   const bool whole = std::ranges::any_of(launch.words, [](const std::string& word) { return word.ends_with(".py"); });
   if (whole && megatron::is_megatron_script(script))
     return megatron::read_launch_script(script, ".", launch.row, {}, report);
-  megatron::read_arguments(arguments_of(launch.words, "the command line"), report);
+  megatron::read_arguments(arguments_of(launch.words, kFromCommandLine), report);
 }
 
 // The user's own values win over those of the file. Their paths start at the current folder.
@@ -250,6 +251,22 @@ std::optional<std::int64_t> gpus_of_host(const Report& report) {
   return wrong.complaints.empty() ? gpus : std::nullopt;
 }
 
+void settle_model_of_user(const Json& of_file, const std::vector<std::string>& sets, Report& report) {
+  const bool replaced = std::ranges::any_of(sets, [](const std::string& set) { return set.starts_with("model="); });
+  if (!replaced || !of_file.is_object() || of_file.value("model_type", "") != "megatron") return;
+  if (const auto named = model_of(report)) settle_replaced_model(of_file, *named, report);
+}
+
+// The model that the user names has the layers of which one in so many is recomputed.
+void count_recomputed_layers(Report& report) {
+  if (report.recomputed_one_in == 0 || !report.asks("recompute.layers")) return;
+  const auto model = model_of(report);
+  const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
+  if (!model || stages < 1) return;
+  report.map("recompute.layers", std::max<std::int64_t>(1, model->layers / report.recomputed_one_in / stages),
+             fmt::format("one of {} layers, of {}", report.recomputed_one_in, model->layers));
+}
+
 // Completes what a reader has made of the files. `own` are the facts that comments of the file state.
 void complete(const Launch& launch, const std::vector<std::string>& own, Report& report, Findings& findings) {
   // Facts would not help where a file is refused before any of its settings is read.
@@ -257,13 +274,16 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
       !report.refused.empty() && report.mapped.empty() && report.assumed.empty() && report.asked.empty();
   const bool no_row = report.asks("row");
   apply_sets(own, "a comment of the file", report, findings);
-  apply_sets(launch.sets, "the command line", report, findings);
+  const Json of_file = report.at("model");
+  apply_sets(launch.sets, kFromCommandLine, report, findings);
+  settle_model_of_user(of_file, launch.sets, report);
   for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold
     std::erase_if(report.refused, [&](const Refused& one) { return one.setting == set.substr(0, set.find('=')); });
   report.allow(launch.allow);
   report.unread = (refused_whole || no_row) && !report.complete();
   if (report.unread) return;
   ask_about_routed_experts(report);
+  count_recomputed_layers(report);
   if (!report.gpus_of_machine) report.gpus_of_machine = gpus_of_host(report);
   complete_scenario(report);
   report.allow(launch.allow);

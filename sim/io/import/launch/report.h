@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 /// The bound of counts in launch files: the most GPUs that a scenario may have. Its other keys may have lower bounds.
 inline constexpr std::int64_t kMostCount = 1 << 20;
 
+/// The place of values that the user gives beside the files.
+inline constexpr const char* kFromCommandLine = "the command line";
+
 /// A key of the scenario that a setting of the file gives.
 struct Mapped {
   std::string key, value, from;  ///< "parallelism.tensor", "8", "--tensor-model-parallel-size (run.sh:12)"
@@ -51,7 +54,9 @@ class Report {
   std::vector<Asked> asked{};
   std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
-  std::string unknown_model{};                 ///< the name of a model that is asked for
+  /// Every such layer is recomputed, of a model whose layers nobody has stated yet; 0: no such question.
+  std::int64_t recomputed_one_in = 0;
+  std::string unknown_model{};     ///< the name of a model that is asked for
   bool has_experts = false;        ///< the model has experts, where its name says so and its sizes are elsewhere
   bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
   std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own

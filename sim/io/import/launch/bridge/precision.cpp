@@ -89,6 +89,14 @@ void add_precision(const Settings& settings, std::vector<Argument>& arguments) {
   if (!name.empty() && !shell::is_unknown(name)) add_named(name, settings.report(), arguments);
 }
 
+// src/megatron/bridge/training/mixed_precision.py, setup(): the recipe's section is put over the section ddp.
+void ask_for_gradients_of_recipe(const Settings& settings) {
+  if (settings.document().contains(kSection) || !settings.has({kDdpReduces})) return;
+  settings.report().forget("precision_recipe.gradients");
+  settings.report().ask("precision_recipe.gradients",
+                        std::string("the recipe's mixed_precision, which is not here, is put over ") + kDdpReduces);
+}
+
 // NVIDIA/Megatron-LM, megatron/core/distributed/distributed_data_parallel_config.py: grad_reduce_in_fp32 is off.
 void assume_gradients_of_ddp(const Settings& settings) {
   const bool null = has_no_section(settings) && settings.document().contains(kSection);

@@ -18,6 +18,9 @@ inline constexpr const char *kSectionReduces = "mixed_precision.grad_reduce_in_f
 /// switches of the model and of the optimizer state the type, and ddp states that of the gradients.
 void add_precision(const Settings& settings, std::vector<Argument>& arguments);
 
+/// Asks for the type of gradients that an override states in ddp alone.
+void ask_for_gradients_of_recipe(const Settings& settings);
+
 /// Assumes the default of ddp for gradients that nothing states, where `mixed_precision` is null.
 void assume_gradients_of_ddp(const Settings& settings);
 

@@ -294,6 +294,7 @@ void read_bridge(Json document, const Run& run, Report& report) {
   ask_for_adapter("the recipe decides; the default of LoRA is rank 32 beside all linear products", "megatron-lora",
                   report);
   map_switched_off(settings);
+  ask_for_gradients_of_recipe(settings);
   ask_for_configuration(report.at("model").is_string(), kRecipeDecides, report);
 }
 

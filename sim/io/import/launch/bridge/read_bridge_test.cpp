@@ -102,6 +102,13 @@ TEST(ReadBridge, TheContainerBesideRowsHoldsForThem) {
   EXPECT_EQ(refused_lines(plain), "");
   EXPECT_EQ(plain.at("overlap.grad_reduce"), Json(true));
   EXPECT_EQ(plain.at("precision_recipe.gradients"), Json("bf16"));
+  const Report sizes =
+      read("  model: {seq_length: 4096, context_parallel_size: 2}\n  train: {global_batch_size: 32}\n");
+  EXPECT_EQ(refused_lines(sizes), "");
+  EXPECT_EQ(sizes.whole("parallelism.context"), 2);
+  EXPECT_EQ(sizes.whole("batch.global"), 64) << "the row wins";
+  EXPECT_TRUE(sizes.names("train.global_batch_size"));
+  EXPECT_FALSE(sizes.names("model.seq_length"));
   const Report off = read(
       "  ddp: {overlap_grad_reduce: true, overlap_param_gather: false}\n  comm_overlap: {overlap_grad_reduce: false}\n"
       "  mixed_precision: {grad_reduce_in_fp32: true}\n  model: {cross_entropy_fusion_impl: te}\n");
@@ -111,6 +118,33 @@ TEST(ReadBridge, TheContainerBesideRowsHoldsForThem) {
   EXPECT_EQ(off.at("precision_recipe.gradients"), Json("fp32"));
   EXPECT_TRUE(off.names("model.cross_entropy_fusion_impl"));
   EXPECT_NE(refused_lines(read("  model: {num_layers: 4}\n")).find("model.num_layers"), std::string::npos);
+}
+
+TEST(ReadBridge, RowsOfFp8KeepWeightsInItsFormat) {
+  const auto weights = [](const std::string& type) {
+    return read_test_launch(
+               "perf_matrix:\n  h100:\n    num_gpus_64:\n      common: {seq_length: 4096, mbs: 1, gbs: 64}\n      " +
+                   type + ":\n",
+               "llama3_8b_llm_pretrain.yaml")
+        .at("precision_recipe.weights");
+  };
+  EXPECT_EQ(weights("fp8_cs"), Json("fp8"));
+  EXPECT_EQ(weights("fp8_mx"), Json("fp8"));
+  EXPECT_EQ(weights("fp8_sc"), Json(nullptr));
+  EXPECT_EQ(weights("bf16"), Json(nullptr));
+}
+
+// mixed_precision of the recipe is put over ddp.
+TEST(ReadBridge, GradientsOfAnOverrideInDdpAloneAreAskedFor) {
+  for (const char* const wide : {"true", "false"}) {
+    const Report report = read_test_launch(
+        std::string("model: {seq_length: 2048}\ntrain: {micro_batch_size: 1, global_batch_size: 8}\nddp: "
+                    "{grad_reduce_in_fp32: ") +
+            wide + "}\n",
+        "override.yaml");
+    EXPECT_FALSE(report.has("precision_recipe.gradients")) << wide;
+    EXPECT_TRUE(report.asks("precision_recipe.gradients")) << wide;
+  }
 }
 
 TEST(ReadBridge, AdaptersAreThoseOfItsLora) {

@@ -182,10 +182,18 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
   report.ask("model", "a DeepSpeed configuration holds no model; state --model");
   report.ask("batch.sequence_length", "a DeepSpeed configuration holds no sequence length");
   if (gpus) report.map("gpus", *gpus, "the command line");
-  const Names kMicro = {"train_micro_batch_size_per_gpu"}, kSteps = {"gradient_accumulation_steps"};
+  const char *const all = "train_batch_size", *const micro = "train_micro_batch_size_per_gpu",
+                    *const accumulation = "gradient_accumulation_steps";
+  const Names kMicro = {micro}, kSteps = {accumulation};
+  auto steps = settings.whole(kSteps);
+  // deepspeed/runtime/config.py, _set_batch_related_parameters: one accumulation where one of the others stands alone.
+  if (document.contains(all) != document.contains(micro) && !document.contains(accumulation)) {
+    steps = 1;
+    report.approximate(accumulation, "1, as DeepSpeed has it beside one key of the batch alone");
+  }
   map_data_batch({.micro = settings.whole(kMicro),
-                  .accumulation = settings.whole(kSteps),
-                  .global = settings.whole({"train_batch_size"}),
+                  .accumulation = steps,
+                  .global = settings.whole({all}),
                   .from = "train_batch_size, train_micro_batch_size_per_gpu",
                   .open_micro = is_auto(settings, kMicro) ? kAuto : "",
                   .open_accumulation = is_auto(settings, kSteps) ? kAuto : ""},

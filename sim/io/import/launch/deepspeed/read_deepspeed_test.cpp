@@ -184,6 +184,19 @@ TEST(DeepSpeedFile, ItsAccumulationHoldsForAMicroBatchThatTheUserStates) {
               HasSubstr("are 512, found 64"));
 }
 
+// deepspeed/runtime/config.py, _set_batch_related_parameters.
+TEST(DeepSpeedFile, OneKeyOfTheBatchAloneHasOneAccumulation) {
+  const std::string start = R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, )";
+  const Report all = read_with(start + R"("train_batch_size": 400})", "ds.json", {"gpus=8"});
+  EXPECT_EQ(all.whole("batch.micro"), 50);
+  EXPECT_TRUE(all.names("gradient_accumulation_steps"));
+  const Report micro = read_with(start + R"("train_micro_batch_size_per_gpu": 4})", "ds.json", {"gpus=8"});
+  EXPECT_EQ(micro.whole("batch.global"), 32);
+  const Report open =
+      read_with(start + R"("train_batch_size": 400, "gradient_accumulation_steps": "auto"})", "ds.json", {"gpus=8"});
+  EXPECT_FALSE(open.has("batch.micro"));
+}
+
 TEST(NeoxBatch, StatesTheGpus) {
   const Report report = read_deepspeed_text("a.yml", kNeoxBatch);
   EXPECT_EQ(report.whole("gpus"), 1024 / 4 / 8 * 2);

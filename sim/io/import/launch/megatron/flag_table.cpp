@@ -256,7 +256,6 @@ constexpr Row kRefused[] = {
      "elastic networks with a router"},
     {"model-provider dataset-provider", "a program of its own, such as a multimodal model"},
     {"source-seq-len target-seq-len position-encoding-2d", "ChatGLM's two-dimensional positions are not modelled"},
-    {"no-data-sharding", "a trainer of speech or vision"},
     {"temperature top-k top-p output-path output-every-n-results prompt-file-num-truncate termination-id stop-words "
      "repetition-penalty use-flashinfer-fused-rope top-n-logprobs capture-range capture-range-end prompt-path",
      "inference, not a training step"},

@@ -14,6 +14,7 @@
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/read_launch.h"
+#include "sim/io/import/launch/test_launch.h"
 #include "sim/io/json/test_text.h"
 
 namespace foretoken::io::launch {
@@ -477,6 +478,21 @@ TEST(ReadMegatron, ALauncherCompletesARunByTableAndYaml) {
     ASSERT_FALSE(run(row).asked.empty());
     EXPECT_EQ(run(row).asked.front().because, "the script starts 2 trainings; choose one with --row 1 to 2");
   }
+}
+
+TEST(ReadMegatron, SizesOfTheFileThatDifferFromTheNamedModelAreRefused) {
+  Findings findings;
+  Launch launch;
+  launch.sets = {"model=llama-3-8b"};
+  launch.words = {"--num-layers", "8",    "--hidden-size",      "4096", "--num-attention-heads", "32", "--swiglu",
+                  "--seq-length", "4096", "--micro-batch-size", "1",    "--global-batch-size",   "8",  "--bf16"};
+  const Report report = read_launch(launch, findings);
+  EXPECT_TRUE(findings.complaints.empty());
+  EXPECT_NE(refused_lines(report).find("--num-layers: the file states 8, and the model of --model has 32"),
+            std::string::npos);
+  EXPECT_EQ(refused_lines(report).find("--hidden-size"), std::string::npos);
+  for (const Mapped& one : report.mapped) EXPECT_FALSE(one.key.starts_with("model.")) << one.key;
+  EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
 }
 
 TEST(ReadMegatron, DeepSpeedsLauncherTakesItsGpusFromAFileOrFromAName) {

@@ -192,14 +192,18 @@ void map_precision(const Settings& settings, Report& report) {
       write(report, "precision_recipe.fp8_recipe", word, *recipe);
     else
       report.assume("precision_recipe.fp8_recipe", word, "default of Transformer Engine");
-    auto weights = settings.find({"FP8_PARAMS", "FP8_PARAM_GATHER", "FP8_PARAM"});
+    // conf/custom.yaml of 405B in rounds 5.0 and 5.1: model.fp8_param has FP8_PARAM, optim.fp8_params has FP8_PARAMS.
+    // The second keeps no weights in fp8.
+    auto weights = settings.is_read("FP8_PARAM") ? settings.find({"FP8_PARAM_GATHER", "FP8_PARAM"})
+                                                 : settings.find({"FP8_PARAMS", "FP8_PARAM_GATHER", "FP8_PARAM"});
     // conf/*.yaml may tie fp8_params to another variable.
-    if (const auto tied = settings.find({"fp8_params"}); !weights && tied) weights = settings.find({tied->value});
+    if (const auto tied = settings.find({"fp8_params"}); !weights && tied && !settings.is_read("FP8_PARAM"))
+      weights = settings.find({tied->value});
     if (weights && switch_of(weights->value).value_or(false))
       write(report, "precision_recipe.weights", "fp8", *weights);
   }
   const auto attention = settings.find({"FP8_DPA"});
-  if (!settings.on({"FP8_DPA"})) {
+  if (!settings.on({"FP8_DPA"}) || !settings.may_be_read("FP8_DPA")) {
     if (attention && !attention->is_default) report.ignore(attention->from, "");
   } else if (fp4) {
     // NVIDIA/Megatron-LM, megatron/core/fp4_utils.py: get_fp4_recipe() makes NVFP4BlockScaling without fp8_dpa.

@@ -200,6 +200,35 @@ TEST(ReadMlperf, AttentionMayStayInSixteenBitsBesideFp8) {
   EXPECT_EQ(attention("export NVTE_DPA_FP8_RECIPE=\"\"\n"), Json("fp8"));
 }
 
+// Reads a script beside a conf/custom.yaml.
+Report read_beside(const std::string& configuration, const std::string& script) {
+  const std::filesystem::path root = std::filesystem::temp_directory_path() / "foretoken-mlperf-conf-test",
+                              folder = (root / kName).parent_path();
+  std::filesystem::create_directories(folder / "conf");
+  std::ofstream(folder / "conf" / "custom.yaml") << configuration;
+  Report report = read_test_launch(script, (root / kName).string());
+  std::filesystem::remove_all(root);
+  return report;
+}
+
+TEST(ReadMlperf, AVariableThatNoConfigurationReadsHasNoEffect) {
+  const std::string script = std::string(kVariables) + "export FP8=True\nexport FP8_DPA=True\n";
+  EXPECT_EQ(read_beside("model:\n  fp8_dot_product_attention: ${oc.decode:${oc.env:FP8_DPA,False}}\n", script)
+                .at("precision_recipe.attention"),
+            Json("fp8"));
+  const Report report = read_beside("model:\n  fp8: ${oc.decode:${oc.env:FP8,False}}\n", script);
+  EXPECT_FALSE(report.has("precision_recipe.attention"));
+  EXPECT_TRUE(report.names("FP8_DPA"));
+}
+
+TEST(ReadMlperf, WeightsInFp8AreThoseOfTheModel) {
+  const std::string script = std::string(kVariables) + "export FP8=True\nexport FP8_PARAMS=True\n";
+  const std::string optimizer = "  optim:\n    fp8_params: ${oc.decode:${oc.env:FP8_PARAMS,False}}\n";
+  EXPECT_EQ(read_beside("model:\n" + optimizer, script).at("precision_recipe.weights"), Json("fp8"));
+  EXPECT_FALSE(read_beside("model:\n  fp8_param: ${oc.decode:${oc.env:FP8_PARAM,False}}\n" + optimizer, script)
+                   .has("precision_recipe.weights"));
+}
+
 TEST(ReadMlperf, OneOfTheEmbeddingAndTheHeadDoesNotCount) {
   const std::string variables =
       "export DGXNNODES=2\nexport DGXNGPU=8\nexport MINIBS=8\nexport MICRO_BATCH_SIZE=1\nexport PP=2\nexport TP=1\n";

@@ -36,6 +36,12 @@ class Settings {
     return defaults_.contains(std::string(kReadMark) + std::string(name));
   }
 
+  /// Returns true where a file of conf/ reads the variable, or no file of conf/ is there.
+  [[nodiscard]] bool may_be_read(std::string_view name) const {
+    const auto first = defaults_.lower_bound(kReadMark);
+    return first == defaults_.end() || !first->first.starts_with(kReadMark) || is_read(name);
+  }
+
   [[nodiscard]] std::optional<Stated> find(std::initializer_list<std::string_view> names) const {
     asked_.insert(names.begin(), names.end());
     for (const std::string_view name : names)

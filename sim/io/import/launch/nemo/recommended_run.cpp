@@ -41,12 +41,21 @@ void map_run_batch(const Settings& row, Report& report) {
     report.ask("batch.sequence_length", "the row states no sequence length");
 }
 
+// Megatron-Bridge keeps weights in the format of its recipes, but for blocks and NVFP4: fp8_param_gather of
+// src/megatron/ bridge/training/mixed_precision.py, which scripts/performance/utils (get_precision_config) takes.
+void assume_narrow_weights(const RecommendedRun& run, Report& report) {
+  const bool narrow = run.dtype == "fp8_cs" || run.dtype == "fp8_ds" || run.dtype == "fp8_mx";
+  if (report.framework == "Megatron-Bridge" && narrow)
+    report.assume("precision_recipe.weights", "fp8", "fp8_param_gather of Megatron-Bridge's recipe");
+}
+
 // fp8_cs: current scaling, one number a tensor; ds: delayed; ss: blocks; mx: MXFP8.
 void map_run_precision(const RecommendedRun& run, Report& report) {
   constexpr std::pair<std::string_view, std::string_view> kRecipes[] = {
       {"fp8_cs", "tensorwise"}, {"fp8_ds", "delayed"}, {"fp8_ss", "blockwise"}, {"fp8_sc", "blockwise"}};
   const std::string dtype = "dtype " + printable(run.dtype, 40);
   report.assume("precision_recipe.gradients", "bf16", std::string(kRecipe) + " reduce gradients in bf16");
+  assume_narrow_weights(run, report);
   if (run.dtype == "bf16" || run.dtype == "fp16") return report.map("precision", run.dtype, dtype);
   if (run.dtype == "nvfp4") return report.map("precision", "nvfp4", dtype);
   if (run.dtype == "fp8_mx") return report.map("precision", "mxfp8", dtype);

@@ -24,6 +24,24 @@ TEST(ReadTorchtitan, CastingWeightsAnewIsASmallEffect) {
   EXPECT_TRUE(report.names("float8.force_recompute_fp8_weight_in_bwd"));
 }
 
+TEST(ReadTorchtitan, RecomputedLayersAreThoseOfTheModelThatTheUserNames) {
+  const std::string file =
+      "[model]\nname = \"own\"\nflavor = \"debugmodel\"\n[training]\nlocal_batch_size = 1\nseq_len = 2048\n"
+      "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"2\"\n";
+  const auto read = [&](const std::vector<std::string>& sets) {
+    Findings findings;
+    Launch launch;
+    launch.sets = sets;
+    const Report report = read_launch_text(file, "a.toml", launch, findings);
+    EXPECT_TRUE(findings.complaints.empty());
+    return report;
+  };
+  EXPECT_TRUE(read({}).asks("recompute.layers"));
+  const Report named = read({"model=llama-3-8b"});
+  EXPECT_EQ(named.whole("recompute.layers"), 16);
+  EXPECT_FALSE(named.asks("recompute.layers"));
+}
+
 constexpr const char* kEightBillion =
     "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n";
 

@@ -27,9 +27,13 @@ void map_recompute(const Settings& settings, std::int64_t layers, Report& report
   report.map("recompute.granularity", "full", option ? option->key : "selective_ac_option is 2 by default");
   if (*every == 1) return;
   report.map("recompute.method", "block", mode->key);
-  if (layers == 0)
+  if (layers == 0) {
+    report.recomputed_one_in = *every;
     return report.ask("recompute.layers",
-                      fmt::format("one of {} layers is recomputed; the layers of the model stand in its code", *every));
+                      fmt::format("one of {} layers is recomputed; the layers of the model stand in its code: state "
+                                  "--model, or --set recompute.layers=N with the recomputed layers of a stage",
+                                  *every));
+  }
   const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
   report.map("recompute.layers", std::max<std::int64_t>(1, layers / *every / stages), mode->key);
 }

@@ -122,6 +122,10 @@ void refuse_other_recipes(const Settings& settings, std::string_view text, Repor
   const std::string loss = settings.text({"loss._component_"}).value_or("");
   if (loss.find("DPO") != loss.npos || loss.find("RSO") != loss.npos)
     report.refuse("loss", "dpo: a reference model runs as well");
+  else if (loss.find('.') != loss.npos && !loss.starts_with("torch.") && !loss.starts_with("torchtune."))
+    report.refuse("loss._component_", in_quotes(printable(loss, 60)) +
+                                          " is a loss of the user's own, whose work and "
+                                          "memory are not known");
 }
 
 // Builders without lora_ in front take none of the keys of adapters, and the tool stops over them:

@@ -463,6 +463,17 @@ TEST(TorchtuneRecipe, CompilingByParts) {
   }
 }
 
+TEST(TorchtuneRecipe, ALossOfTheUsersOwnIsRefused) {
+  const auto refused = [](const std::string& loss) {
+    return refused_lines(
+        read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3_8b}",
+                              "optimizer: {_component_: torch.optim.AdamW}\nloss: {_component_: " + loss + "}\n"));
+  };
+  EXPECT_EQ(refused("torchtune.modules.loss.LinearCrossEntropyLoss"), "");
+  EXPECT_EQ(refused("torch.nn.CrossEntropyLoss"), "");
+  EXPECT_THAT(refused("rank_loss.RankingLoss"), HasSubstr("loss._component_: \"rank_loss.RankingLoss\" is a loss"));
+}
+
 TEST(TorchtuneRecipe, ASectionOfFsdpMovesParameters) {
   const auto read = [](const std::string& more) {
     return read_torchtune_recipe("{_component_: torchtune.models.llama3.llama3_8b}",
