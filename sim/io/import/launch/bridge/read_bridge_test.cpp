@@ -134,6 +134,15 @@ TEST(ReadBridge, RowsOfFp8KeepWeightsInItsFormat) {
   EXPECT_EQ(weights("bf16"), Json(nullptr));
 }
 
+TEST(ReadBridge, LayersOfARowAreOnTheHost) {
+  const Report report = read_test_launch(
+      "perf_matrix:\n  h100:\n    num_gpus_64:\n      common: {seq_length: 4096, mbs: 1, gbs: 64, "
+      "use_megatron_fsdp: true, cpu_offloading_num_layers: 12}\n      bf16:\n",
+      "llama3_8b_llm_pretrain.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(report.at("offload.activations"), (Json{{"layers", 12}, {"to", "cpu"}}));
+}
+
 // mixed_precision of the recipe is put over ddp.
 TEST(ReadBridge, GradientsOfAnOverrideInDdpAloneAreAskedFor) {
   for (const char* const wide : {"true", "false"}) {

@@ -132,8 +132,8 @@ void map_layers_beside_loss(std::int64_t chunks, Report& report) {
 
 void map_run_recompute(const Settings& row, const RecommendedRun& run, Report& report) {
   const Names kOffload = {"activation_offload_layers", "cpu_offloading_num_layers"};
-  if (row.whole(kOffload).value_or(0) > 0)
-    report.refuse(row.from(kOffload), "activations that move to the host's memory");
+  if (const std::int64_t layers = row.whole(kOffload).value_or(0); layers > 0)
+    report.map("offload.activations", {{"to", "cpu"}, {"layers", layers}}, row.from(kOffload));
   const std::int64_t stated = row.whole({"recompute_layers", "recompute_num_layers"}).value_or(0);
   if (fine_tunes_deepseek(run, report)) {
     (void)row.text({"recompute_modules"});
