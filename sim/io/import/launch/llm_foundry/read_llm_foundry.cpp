@@ -119,10 +119,27 @@ void note_type_of_weights(const Settings& settings, Report& report) {
                                   "make them in this type, which --set precision_recipe.weights=bf16 says");
 }
 
+// transformers' BertForMaskedLM with a BertConfig of the name and of model_config. The head reads every token.
+// Source: mosaicml/examples, examples/benchmarks/bert/src/hf_bert.py.
+void map_hf_bert(const Settings& settings, Report& report) {
+  const Names kName = {"model.pretrained_model_name"};
+  const std::string name = settings.text(kName).value_or("bert-base-uncased");
+  const std::string from = settings.has(kName) ? settings.from(kName) : "the default of hf_bert.py";
+  map_named_model(name, from, report);
+  Json overrides = Json::object();
+  for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size",
+                          "max_position_embeddings", "hidden_dropout_prob", "attention_probs_dropout_prob"})
+    if (const auto stated = settings.text({std::string("model.model_config.") + key}))
+      overrides[key] = typed_value(*stated);
+  if (!overrides.empty())
+    override_named_model(name, overrides, {.from = from, .overrides_from = "model.model_config"}, report);
+}
+
 void map_foundry_model(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"model.name"}).value_or("");
   if (kind.find("mpt") != kind.npos || kind == "mosaic_gpt") return map_mpt(settings, report);
   if (kind.find("llama") != kind.npos && settings.has({"model.d_model"})) return map_llama(settings, report);
+  if (kind == "hf_bert") return map_hf_bert(settings, report);
   if (kind.find("bert") != kind.npos && settings.has({"model.model_config"})) {
     (void)settings.at("model");
     return report.refuse("model.name", in_quotes(printable(kind, 60)) + ", an encoder of the code's own, is not read");

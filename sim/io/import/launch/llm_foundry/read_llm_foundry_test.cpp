@@ -92,6 +92,25 @@ TEST(ReadLlmFoundry, AModelOfLlmShearingIsReadWithThePathOfItsWeights) {
   EXPECT_EQ(report.at("model").value("num_hidden_layers", 0), 24);
 }
 
+TEST(ReadLlmFoundry, AnEncoderOfTransformersHasTheSizesOfItsConfiguration) {
+  const auto read = [](const std::string& configuration) {
+    return read_model(
+        "name: hf_bert, use_pretrained: false, pretrained_model_name: bert-base-uncased, tokenizer_name: "
+        "bert-base-uncased, model_config: {" +
+        configuration + "}");
+  };
+  const Report plain = read("num_hidden_layers: 12, max_position_embedding: 512");
+  EXPECT_EQ(refused_lines(plain), "");
+  EXPECT_EQ(plain.at("model"), Json("bert-base"));
+  EXPECT_EQ(read("num_hidden_layers: 4").at("model").value("num_hidden_layers", 0), 4);
+}
+
+TEST(ReadLlmFoundry, AT5AsksForTheLengthOfItsAnswers) {
+  const Report report = read_model("name: hf_t5, pretrained_model_name_or_path: t5-small");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.asks("batch.decoder_sequence_length"));
+}
+
 TEST(ReadLlmFoundry, AnEncoderOfTheCodesOwnIsRefusedByItsName) {
   const Report report =
       read_model("name: flex_bert, pretrained_model_name: bert-base-uncased, model_config: {num_hidden_layers: 22}");
