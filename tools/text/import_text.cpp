@@ -32,7 +32,9 @@ std::string settings(const Report& report, const report::Paint& paint) {
     text +=
         paint.paragraph("assumed   ", one.value.empty() ? fmt::format("{}: {}", one.key, one.because)
                                                         : fmt::format("{} = {}: {}", one.key, one.value, one.because));
-  std::string ignored;
+  std::string read, ignored;
+  for (const std::string& one : report.read) read += (read.empty() ? "" : " ") + one;
+  if (!read.empty()) text += paint.paragraph("read      ", read);
   for (const auto& one : report.ignored) ignored += (ignored.empty() ? "" : " ") + one.setting;
   if (!ignored.empty()) text += paint.paragraph("ignored   ", ignored);
   return text;

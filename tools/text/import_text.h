@@ -8,7 +8,7 @@
 
 namespace foretoken::tools {
 
-/// Returns what became of every setting: refused and asked for first, then mapped, assumed and ignored.
+/// Returns what became of every setting: refused and asked for first, then mapped, assumed, read and ignored.
 [[nodiscard]] std::string import_text(const io::launch::Report& report, const report::Paint& paint);
 
 }  // namespace foretoken::tools

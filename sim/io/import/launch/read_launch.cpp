@@ -287,6 +287,7 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   if (!report.gpus_of_machine) report.gpus_of_machine = gpus_of_host(report);
   complete_scenario(report);
   report.allow(launch.allow);
+  report.drop_named_of_read();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "sim/io/import/launch/report.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "sim/base/text.h"
 
@@ -137,6 +138,38 @@ bool Report::names(std::string_view setting) const {
          std::ranges::any_of(mapped, [&](const Mapped& one) { return same(one.key) || same(one.from); });
 }
 
+namespace {
+
+// Returns true where `text` has the setting as a whole word: "model.seed" is not in "model.seed_of_data".
+bool has_word(std::string_view text, std::string_view setting) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  };
+  for (std::size_t at = text.find(setting); at != text.npos; at = text.find(setting, at + 1)) {
+    const std::size_t end = at + setting.size();
+    const bool begins = at == 0 || !is_part(text[at - 1]), ends = end == text.size() || !is_part(text[end]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Report::drop_named_of_read() {
+  std::vector<std::string> kept;
+  for (std::string& setting : read) {
+    const auto has = [&](const std::string& text) { return has_word(text, setting); };
+    const bool named =
+        std::ranges::any_of(mapped, has, &Mapped::from) || std::ranges::any_of(assumed, has, &Assumed::because) ||
+        std::ranges::any_of(assumed, has, &Assumed::key) || std::ranges::any_of(ignored, has, &Ignored::setting) ||
+        std::ranges::any_of(ignored, has, &Ignored::from) || std::ranges::any_of(refused, has, &Refused::setting) ||
+        std::ranges::any_of(refused, has, &Refused::from) || std::ranges::any_of(refused, has, &Refused::because) ||
+        std::ranges::any_of(asked, has, &Asked::because);
+    if (!named && std::ranges::find(kept, setting) == kept.end()) kept.push_back(std::move(setting));
+  }
+  read = std::move(kept);
+}
+
 void Report::drop_assumptions(const std::string& because) {
   for (const Assumed& one : assumed)
     if (!one.value.empty()) remove(one.key);
@@ -148,7 +181,7 @@ void Report::drop_answered() {
   const bool named = at("model").is_string();  // the name stands for all sizes
   const auto by_user = [&](const std::string& key) {
     return std::ranges::any_of(mapped, [&](const Mapped& one) {
-      return one.from == "the command line" && (key + ".").starts_with(one.key + ".");
+      return one.from == kFromCommandLine && (key + ".").starts_with(one.key + ".");
     });
   };
   std::erase_if(asked, [&](const Asked& open) {
@@ -168,6 +201,7 @@ Json Report::json() const {
   Json& assumptions = answer["assumed"] = Json::array();
   for (const Assumed& one : assumed)
     assumptions.push_back({{"key", one.key}, {"value", one.value}, {"because", one.because}});
+  answer["read"] = read;
   Json& without_effect = answer["ignored"] = Json::array();
   for (const Ignored& one : ignored) without_effect.push_back({{"setting", one.setting}, {"from", one.from}});
   Json& refusals = answer["refused"] = Json::array();

@@ -1,4 +1,4 @@
-// The report on a launch file: its scenario, and every setting as mapped, assumed, ignored, refused or asked for.
+// The report on a launch file: its scenario, and every setting as mapped, assumed, read, ignored, refused or asked for.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,9 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
+  /// Settings that a rule has read. In the end those that no line names stay: other lines say what they make, or the
+  /// setting beside which they count is off.
+  std::vector<std::string> read{};
   std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
   /// Every such layer is recomputed, of a model whose layers nobody has stated yet; 0: no such question.
@@ -102,10 +105,13 @@ class Report {
   /// Drops questions whose key is now set, or, where a default stands, set by the user.
   void drop_answered();
 
+  /// Drops the settings of `read` that a line names, and repeated ones.
+  void drop_named_of_read();
+
   /// Returns true when nothing is refused and nothing is open.
   [[nodiscard]] bool complete() const;
 
-  /// Returns {"complete", "framework", "scenario", "mapped", "assumed", "ignored", "refused", "asked"}.
+  /// Returns {"complete", "framework", "scenario", "mapped", "assumed", "read", "ignored", "refused", "asked"}.
   [[nodiscard]] Json json() const;
 
  private:

@@ -187,7 +187,10 @@ void Settings::ignore_variables(const std::set<std::string>& variables, std::spa
 
 void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const {
   for (const auto& [key, value] : leaves()) {
-    if (was_asked(key)) continue;
+    if (was_asked(key)) {
+      if (!value->is_null()) report_.read.push_back(printable(key, 80));
+      continue;
+    }
     const bool inside = std::ranges::any_of(asked_, [&key = key](const std::string& asked) {
       return key.starts_with(asked) && key.size() > asked.size() && key[asked.size()] == '.';
     });

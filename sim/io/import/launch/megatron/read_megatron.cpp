@@ -72,6 +72,8 @@ void sort_rest(const Flags& flags) {
       report.refuse(setting, rule->because, from);
     } else if (!flags.was_asked(argument.name)) {
       report.ignore(setting, from);  // another flag decides
+    } else if (from.find(':') != from.npos || from == kFromCommandLine) {
+      report.read.push_back(setting);  // else the key that stands for the flag
     }
   }
 }

@@ -65,7 +65,10 @@ void Section::sort_rest(Report& report) const {
   for (const auto& [key, value] : values_.items()) {
     const std::string setting = printable(name_ + "." + key, 80);
     const bool off = value.is_string() && !switch_of(value.get<std::string>()).value_or(true);
-    if (asked_.contains(key)) continue;
+    if (asked_.contains(key)) {
+      if (!value.is_null()) report.read.push_back(setting);
+      continue;
+    }
     if (value.is_null() || off || std::ranges::find(kNoEffect, key) != std::end(kNoEffect))
       report.ignore(setting, "");
     else if (key == "tp_recompute_allgather")

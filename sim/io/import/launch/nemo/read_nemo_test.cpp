@@ -30,6 +30,18 @@ TEST(ReadNemo, Fp8CountsByEitherOfItsFormats) {
   EXPECT_EQ(read_nemo_with(nodes, ", fp8: true, fp8_e4m3: false, fp8_hybrid: false").at("precision"), Json("bf16"));
 }
 
+TEST(ReadNemo, EverySettingStandsInTheReport) {
+  const Report report = read_nemo_with(", devices: 8, num_nodes: 2",
+                                       ", megatron_amp_O2: true, activations_checkpoint_granularity: selective, "
+                                       "activations_checkpoint_method: block, activations_checkpoint_num_layers: 0");
+  EXPECT_EQ(report.at("recompute.granularity"), Json("none"));
+  const auto read = [&](const char* key) { return std::ranges::find(report.read, key) != report.read.end(); };
+  EXPECT_TRUE(read("model.megatron_amp_O2"));
+  EXPECT_TRUE(read("model.activations_checkpoint_num_layers"));
+  EXPECT_FALSE(read("model.num_layers")) << "a line names it";
+  EXPECT_EQ(report.json().at("read").size(), report.read.size());
+}
+
 // One node is Lightning's default; the command that starts a recipe states another number.
 TEST(ReadNemo, NodesThatTheFileLeavesOutAreAskedFor) {
   EXPECT_EQ(read_nemo_with(", devices: 8, num_nodes: 2", "").whole("gpus"), 16);
