@@ -47,6 +47,7 @@ struct Weight {
   bool tied = false;              ///< a copy of the embedding's table; no copy where both stand on one GPU
   std::int64_t copies = 1;        ///< weights of this shape: one for each expert, dealt out over `axes`
   std::int64_t copies_met = 1;    ///< those that one token meets
+  bool trained_copy = false;      ///< it trains in the place of a frozen weight, which stays in memory beside it
   double stored_bytes = 0;        ///< of an element in memory where it is narrower than the job's weights; 0: it is not
 };
 

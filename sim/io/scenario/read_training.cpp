@@ -38,6 +38,25 @@ model::LoraTargets read_targets(const Node& training) {
   return targets;
 }
 
+model::WholeParts read_whole(const Node& training) {
+  std::vector<std::string> keys;
+  for (const model::WholeName& part : model::kWholeNames) keys.emplace_back(part.key);
+  model::WholeParts whole;
+  const auto add = [&](const Node& name) {
+    whole.*model::kWholeNames.at(static_cast<std::size_t>(name.as_choice(keys))).on = true;
+  };
+  if (training.has("whole") && training.child("whole").is_text()) {
+    add(training.child("whole"));
+    return whole;
+  }
+  const auto named = training.find_array("whole");
+  if (named && named->empty() && training.child("whole").value().is_array())
+    training.complain("whole", "expected \"embedding\" or \"head\" in the list, found an empty array");
+  if (named)
+    for (const Node& name : *named) add(name);
+  return whole;
+}
+
 /// The keys of one method. A key of another method is a mistake, never ignored.
 void check_keys(const Node& training, const model::FineTuning& tuning) {
   const std::string_view method = name_of(tuning.method);
@@ -49,8 +68,9 @@ void check_keys(const Node& training, const model::FineTuning& tuning) {
   };
   needs("rank", tuning.is_lora() || tuning.method == TuningMethod::kAdapter, "16");
   needs("virtual_tokens", tuning.has_prompts(), "100");
-  if (!tuning.is_lora() && training.has("targets"))
-    training.complain("targets", fmt::format("expected none with method \"{}\"; remove it", method));
+  for (const char* key : {"targets", "whole"})
+    if (!tuning.is_lora() && training.has(key))
+      training.complain(key, fmt::format("expected none with method \"{}\"; remove it", method));
   if (tuning.method != TuningMethod::kPTuning && training.has("encoder_hidden"))
     training.complain("encoder_hidden", fmt::format("expected none with method \"{}\"; remove it", method));
 }
@@ -60,7 +80,7 @@ void check_keys(const Node& training, const model::FineTuning& tuning) {
 void read_training(const Node& root, job::Question& question) {
   const std::optional<Node> node = root.find_object("training");
   if (!node) return;
-  node->allow_only({"method", "rank", "targets", "virtual_tokens", "encoder_hidden"});
+  node->allow_only({"method", "rank", "targets", "whole", "virtual_tokens", "encoder_hidden"});
   model::FineTuning tuning;
   const std::size_t before = root.findings().complaints.size();
   tuning.method = node->child("method").as_one_of<TuningMethod>({{"full", TuningMethod::kFull},
@@ -72,6 +92,7 @@ void read_training(const Node& root, job::Question& question) {
                                                                  {"adapter", TuningMethod::kAdapter}});
   tuning.rank = node->find_whole("rank", kRank).value_or(0);
   tuning.targets = read_targets(*node);
+  tuning.whole = read_whole(*node);
   tuning.virtual_tokens = node->find_whole("virtual_tokens", kVirtualTokens).value_or(0);
   tuning.encoder_hidden = node->find_whole("encoder_hidden", kVirtualTokens).value_or(tuning.encoder_hidden);
   if (root.findings().complaints.size() > before) return;  // without a method no key has a rule

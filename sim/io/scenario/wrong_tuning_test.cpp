@@ -36,6 +36,29 @@ const WrongTuning kWrongTuning[] = {
     {"no target", R"({"training": {"targets": []}})",
      "/training/targets: expected at least one product, found an empty array"},
     {"targets that are a number", R"({"training": {"targets": 2}})", "/training/targets: expected an array"},
+    {"a part that does not train whole", R"({"training": {"whole": ["mlp"]}})",
+     "/training/whole/0: expected \"embedding\" or \"head\", found \"mlp\""},
+    {"a part that is no text", R"({"training": {"whole": ["head", 1]}})", "/training/whole/1: expected \"embedding\""},
+    {"one wrong part", R"({"training": {"whole": "norm"}})",
+     "/training/whole: expected \"embedding\" or \"head\", found \"norm\""},
+    {"no part", R"({"training": {"whole": []}})",
+     "/training/whole: expected \"embedding\" or \"head\" in the list, found an empty array"},
+    {"parts that are a number", R"({"training": {"whole": 2}})", "/training/whole: expected an array"},
+    {"parts of full fine-tuning",
+     R"({"training": {"method": "full", "rank": null, "targets": null, "whole": ["head"]}})",
+     "/training/whole: expected none with method \"full\"; remove it"},
+    {"parts beside virtual tokens", R"({"training": {"method": "p-tuning", "rank": null, "targets": null,
+         "virtual_tokens": 20, "whole": ["embedding"]}})",
+     "/training/whole: expected none with method \"p-tuning\"; remove it"},
+    {"the head of an encoder", R"({"model": "bert-base", "batch": {"sequence_length": 512},
+         "training": {"whole": ["head"]}})",
+     "/training/whole: expected none for \"bert-base\", an encoder"},
+    {"the table of two halves", R"({"model": "t5-small", "batch": {"sequence_length": 512},
+         "training": {"whole": ["embedding"]}})",
+     "/training/whole: expected none for \"t5-small\", whose two halves share a table of tokens"},
+    {"the head of several predictions", R"({"model": "deepseek-v3", "gpus": 8,
+         "training": {"targets": "attention", "whole": ["head"]}})",
+     "/training/whole: expected none for \"deepseek-v3\", whose layers of multi-token prediction share the head"},
     {"a rank of full fine-tuning", R"({"training": {"method": "full", "targets": null}})",
      "/training/rank: expected none with method \"full\"; remove it"},
     {"targets of an adapter", R"({"training": {"method": "adapter"}})",
@@ -110,6 +133,17 @@ TEST(Tuning, EpochsOverExamplesAreTokens) {
   nlohmann::json value = nlohmann::json::parse(kLora);
   value.merge_patch(nlohmann::json::parse(R"({"batch": {"packed": 500}, "run": {"epochs": 3, "examples": 10000}})"));
   EXPECT_EQ(read_scenario_text(value.dump(), "t.json").job.run->tokens, 3.0 * 10000 * 500);
+}
+
+TEST(Tuning, PartsThatTrainWholeAreAListOrAName) {
+  const auto whole = [](const char* parts) {
+    nlohmann::json value = nlohmann::json::parse(kLora);
+    value["training"]["whole"] = nlohmann::json::parse(parts);
+    return read_scenario_text(value.dump(), "t.json").job.model.tuning.whole;
+  };
+  EXPECT_EQ(whole(R"("head")"), (model::WholeParts{.head = true}));
+  EXPECT_EQ(whole(R"(["head", "embedding", "head"])"), (model::WholeParts{.embedding = true, .head = true}));
+  EXPECT_EQ(whole("null"), model::WholeParts{});
 }
 
 TEST(Tuning, LoraStandsBesideQueriesAndValuesUnlessStated) {

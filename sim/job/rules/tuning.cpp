@@ -73,6 +73,25 @@ void check_targets(Draft& draft) {
                                                  model.hidden, in_quotes(model.name), model.tuning.rank));
 }
 
+/// Parts that train whole, and their frozen originals, are those of one table of tokens and one head.
+void check_whole(Draft& draft) {
+  const model::Transformer& model = draft.job.model;
+  const auto refuse = [&](std::string_view why) {
+    draft.complain("/training/whole", fmt::format("expected none for {}, {}", in_quotes(model.name), why));
+  };
+  if (model.encoder) return refuse("an encoder: no head of it trains whole beside LoRA");
+  if (model.encoder_decoder) return refuse("whose two halves share a table of tokens");
+  if (model.prediction_layers > 0) return refuse("whose layers of multi-token prediction share the head");
+  draft.notes.assumptions.emplace_back(
+      "training.whole: a copy of each part trains, and the frozen original stays in memory, as with PEFT's "
+      "modules_to_save; copies have gradients and states of the same types as adapters");
+  if (model.tied_embeddings)
+    draft.notes.assumptions.push_back(
+        fmt::format("training.whole: embedding and head of {} are one table; each part named trains a copy of its own, "
+                    "which is tied to nothing, as PEFT makes it",
+                    in_quotes(model.name)));
+}
+
 void check_prompts(Draft& draft) {
   const std::int64_t tokens = draft.job.model.tuning.virtual_tokens, sequence = draft.job.batch.sequence_length;
   if (tokens >= sequence)
@@ -126,6 +145,7 @@ void check_tuning(Draft& draft) {
   const model::FineTuning& tuning = draft.job.model.tuning;
   if (!tuning.freezes()) return;
   check_targets(draft);
+  if (tuning.whole.any()) check_whole(draft);
   if (tuning.has_prompts()) check_prompts(draft);
   check_frozen(draft);
 }

@@ -42,18 +42,28 @@ double local_sum(const BlockOps& block, const LayerContext& context, const Wante
 
 }  // namespace
 
-BlockOps trained_weights(const BlockOps& block) {
-  BlockOps trained;
+namespace {
+
+template <class Wanted>
+BlockOps weights_of(const BlockOps& block, const Wanted& wanted) {
+  BlockOps some;
   for (const Weight& weight : block.weights)
-    if (weight.trainable) trained.weights.push_back(weight);
-  return trained;
+    if (wanted(weight)) some.weights.push_back(weight);
+  return some;
+}
+
+}  // namespace
+
+BlockOps trained_weights(const BlockOps& block) {
+  return weights_of(block, [](const Weight& weight) { return weight.trainable; });
 }
 
 BlockOps narrow_weights(const BlockOps& block) {
-  BlockOps narrow;
-  for (const Weight& weight : block.weights)
-    if (weight.stored_bytes > 0) narrow.weights.push_back(weight);
-  return narrow;
+  return weights_of(block, [](const Weight& weight) { return weight.stored_bytes > 0; });
+}
+
+BlockOps without_copies(const BlockOps& block) {
+  return weights_of(block, [](const Weight& weight) { return !weight.trained_copy; });
 }
 
 double parameters(const BlockOps& block) {
@@ -88,7 +98,13 @@ double parameters_met(const BlockOps& block) {
 }
 
 double local_table(const BlockOps& block, const LayerContext& context) {
-  return local_sum(block, context, [](const Weight& weight) { return weight.kind == WeightKind::kTable; });
+  return local_sum(block, context,
+                   [](const Weight& weight) { return weight.kind == WeightKind::kTable && !weight.trained_copy; });
+}
+
+double local_table_copy(const BlockOps& block, const LayerContext& context) {
+  return local_sum(block, context,
+                   [](const Weight& weight) { return weight.kind == WeightKind::kTable && weight.trained_copy; });
 }
 
 double factored_moments(const BlockOps& block, const LayerContext& context) {
@@ -130,15 +146,19 @@ double sum_over(const Transformer& model, const Count& count) {
 }  // namespace
 
 double total_parameters(const Transformer& model) {
-  return sum_over(model, [](const BlockOps& block) { return parameters(block); });
+  return sum_over(model, [](const BlockOps& block) { return parameters(without_copies(block)); });
 }
 
 double active_parameters(const Transformer& model) {
-  return sum_over(model, [](const BlockOps& block) { return parameters_met(block); });
+  return sum_over(model, [](const BlockOps& block) { return parameters_met(without_copies(block)); });
 }
 
 double trained_parameters(const Transformer& model) {
   return sum_over(model, [](const BlockOps& block) { return parameters(trained_weights(block)); });
+}
+
+double copied_parameters(const Transformer& model) {
+  return sum_over(model, [](const BlockOps& block) { return parameters(block) - parameters(without_copies(block)); });
 }
 
 double narrow_parameters(const Transformer& model) {

@@ -11,6 +11,9 @@ namespace foretoken::model {
 /// Likewise the weights that are narrower in memory than the job's weights.
 [[nodiscard]] BlockOps narrow_weights(const BlockOps& block);
 
+/// The block's weights but trained copies, without the ops.
+[[nodiscard]] BlockOps without_copies(const BlockOps& block);
+
 /// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
 [[nodiscard]] double parameters(const BlockOps& block);
 /// Parameters of a block's matrices: the products of a layer.
@@ -29,8 +32,10 @@ namespace foretoken::model {
 /// Numbers of Adafactor's second moments on one tensor rank: a row and a column for each matrix and table, and one
 /// number for each element of a vector (arXiv:1804.04235 section 3).
 [[nodiscard]] double factored_moments(const BlockOps& block, const LayerContext& context);
-/// Elements of the vocabulary's table on one tensor rank, tied or not. 0 where the block has no table.
+/// Elements of the vocabulary's table on one tensor rank, tied or not, and of its trained copy. 0 where the block has
+/// none.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
+[[nodiscard]] double local_table_copy(const BlockOps& block, const LayerContext& context);
 
 /// Parameters of one dense layer of the model: of its matrices, of all weights, and of weights that every tensor rank
 /// holds whole.
@@ -43,13 +48,15 @@ namespace foretoken::model {
 [[nodiscard]] double embedding_parameters(const Transformer& model);
 /// Parameters of the final norm and, if untied, of the output head.
 [[nodiscard]] double head_parameters(const Transformer& model);
-/// Parameters of the whole model: every kind of layer and both ends.
+/// Parameters of the whole model: every kind of layer and both ends. Trained copies of its weights are left out.
 [[nodiscard]] double total_parameters(const Transformer& model);
-/// The same of the weights that training changes.
+/// Parameters of the weights that training changes, copies included.
 [[nodiscard]] double trained_parameters(const Transformer& model);
-/// The same of the weights that are narrower in memory than the job's.
+/// Parameters of trained copies.
+[[nodiscard]] double copied_parameters(const Transformer& model);
+/// Parameters of the weights that are narrower in memory than the job's.
 [[nodiscard]] double narrow_parameters(const Transformer& model);
-/// The same of the weights that one token meets. Both tables count.
+/// The part of total_parameters() that one token meets. Both tables count.
 [[nodiscard]] double active_parameters(const Transformer& model);
 /// Returns the model without its layers for multi-token prediction, as published counts of parameters leave them out.
 [[nodiscard]] Transformer without_prediction(Transformer model);

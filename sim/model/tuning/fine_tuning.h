@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace foretoken::model {
@@ -127,6 +128,24 @@ inline constexpr std::array<TargetWords, 14> kTargetWords{
 /// The targets of a LoRA that states none: queries and values, as in arXiv:2106.09685 section 4.2 and in PEFT.
 inline constexpr LoraTargets kDefaultTargets{.queries = true, .values = true};
 
+/// Parts that train whole beside LoRA. A copy of each weight trains, and the weight itself stays, frozen: PEFT's
+/// modules_to_save (huggingface/peft 012c0d5, src/peft/utils/other.py, ModulesToSaveWrapper).
+struct WholeParts {
+  bool embedding = false;  ///< the table of tokens
+  bool head = false;       ///< the output projection, and its bias
+
+  [[nodiscard]] bool any() const { return embedding || head; }
+  friend bool operator==(const WholeParts&, const WholeParts&) = default;
+};
+
+/// A part as scenarios spell it.
+struct WholeName {
+  std::string_view key;
+  bool WholeParts::*on;
+};
+inline constexpr std::array<WholeName, 2> kWholeNames{
+    {{"embedding", &WholeParts::embedding}, {"head", &WholeParts::head}}};
+
 /// Bytes of a weight in NF4 (arXiv:2305.14314 section 3): half a byte, a scale of 8 bit for every 64 weights, and an
 /// fp32 scale for every 256 scales (double quantisation).
 inline constexpr double kNf4Bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
@@ -139,6 +158,7 @@ struct FineTuning {
   TuningMethod method = TuningMethod::kFull;
   std::int64_t rank = 0;            ///< of LoRA's matrices, or the width of an adapter
   LoraTargets targets{};            ///< of LoRA
+  WholeParts whole{};               ///< beside LoRA
   std::int64_t virtual_tokens = 0;  ///< at the start of every sequence, which counts them
   /// Width of the layer inside the prompt encoder: NeMo's encoder_hidden.
   std::int64_t encoder_hidden = 2048;
@@ -159,5 +179,7 @@ struct FineTuning {
 
 /// Returns "lora" or "lora-int8", as scenarios spell it.
 [[nodiscard]] std::string_view name_of(TuningMethod method);
+/// Returns "embedding and head"; empty for no part.
+[[nodiscard]] std::string name_of(const WholeParts& parts);
 
 }  // namespace foretoken::model

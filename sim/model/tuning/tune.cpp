@@ -5,6 +5,8 @@
 #include "sim/model/tuning/tune.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "sim/model/products.h"
@@ -30,6 +32,13 @@ std::string_view name_of(TuningMethod method) {
       return "adapter";
   }
   return "";
+}
+
+std::string name_of(const WholeParts& parts) {
+  std::string names;
+  for (const WholeName& part : kWholeNames)
+    if (parts.*part.on) names += (names.empty() ? "" : " and ") + std::string(part.key);
+  return names;
 }
 
 bool is_frozen(const BlockOps& block, const Op& op) {
@@ -110,6 +119,21 @@ Int8Kernels hold_in_8_bit(BlockOps& block, Op& product, const LayerContext& cont
            .work = MemoryBound{output, 7 * elements, "dequantise weight"},
            .reads = product.writes,
            .repeated_by = product.repeated_by}};
+}
+
+/// Ops of these names read trained copies of their weights. A copy is tied to nothing: PEFT makes it with deepcopy().
+/// A product keeps its input again, for the gradient of the copy.
+void train_copies(BlockOps& block, std::initializer_list<std::string_view> names) {
+  for (Op& op : block.ops) {
+    if (std::find(names.begin(), names.end(), op.name) == names.end()) continue;
+    for (const WeightId id : std::exchange(op.weights, {})) {
+      Weight copy = block[id];
+      copy.trainable = copy.trained_copy = true;
+      copy.tied = false;
+      op.weights.add(block.add(copy));
+    }
+    if (multiplies(op)) op.saves = op.reads;
+  }
 }
 
 /// Passes of the block have no backward kernels, and keep nothing.
@@ -194,18 +218,22 @@ BlockOps tuned_layer(BlockOps block, const Transformer& model, const LayerContex
 BlockOps tuned_embedding(BlockOps block, const Transformer& model, const LayerContext& context) {
   if (model.tuning.freezes()) {
     freeze(block);
-    cut_off(block);
+    if (model.tuning.whole.embedding)
+      train_copies(block, {"embedding lookup"});
+    else
+      cut_off(block);
     if (model.tuning.has_prompts()) add_prompts(block, model, Cut(context));
   }
   return in_its_width(std::move(block), context);
 }
 
-// The head's product holds the gradient of its weight while its backward pass runs: here it has none.
+// The head's product holds the gradient of its weight while its backward pass runs: a frozen one has none.
 BlockOps tuned_head(BlockOps block, const Transformer& model, const LayerContext& context) {
   if (model.tuning.freezes()) {
     freeze(block);
+    if (model.tuning.whole.head) train_copies(block, {"head", "head bias"});
     for (Op& op : block.ops)
-      if (std::holds_alternative<Product>(op.work) && op.role == OpRole::kHead)
+      if (std::holds_alternative<Product>(op.work) && op.role == OpRole::kHead && is_frozen(block, op))
         op.working_bytes = std::max(0.0, op.working_bytes - kHalf * elements_of(block, op, context));
   }
   return in_its_width(std::move(block), context);

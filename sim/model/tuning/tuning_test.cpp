@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/flop.h"
@@ -317,6 +320,72 @@ TEST(FineTuning, TunedBlocksReadOnlyWhatIsWritten) {
          {dense_layer(model, context), embedding_block(model, context), head_block(model, context)})
       EXPECT_EQ(find_mistake(block), std::nullopt) << name_of(method);
   }
+}
+
+FineTuning with_whole(WholeParts whole) {
+  return {.method = TuningMethod::kLora, .rank = 8, .targets = kAttention, .whole = whole};
+}
+
+// Llama 3.2 3B ties its embedding and its head: copies of them are two.
+TEST(WholeParts, TrainACopyOfEachBesideTheModel) {
+  constexpr double kTable = 128256.0 * 3072;
+  const Transformer lora = tuned(llama_3b(), with_whole({}));
+  constexpr std::pair<WholeParts, double> kCopies[] = {
+      {{.embedding = true}, 1}, {{.head = true}, 1}, {{.embedding = true, .head = true}, 2}};
+  for (const auto& [parts, copies] : kCopies) {
+    SCOPED_TRACE(name_of(parts));
+    const Transformer whole = tuned(llama_3b(), with_whole(parts));
+    EXPECT_EQ(trained_parameters(whole), trained_parameters(lora) + copies * kTable);
+    EXPECT_EQ(copied_parameters(whole), copies * kTable);
+    EXPECT_EQ(total_parameters(whole), total_parameters(lora)) << "the model's and the adapters'";
+    EXPECT_EQ(active_parameters(whole), active_parameters(lora));
+  }
+}
+
+TEST(WholeParts, TheBiasOfAHeadTrainsWithIt) {
+  Transformer model = llama_3b();
+  model.head_bias = true;
+  EXPECT_EQ(copied_parameters(tuned(model, with_whole({.head = true}))), 128256.0 * (3072 + 1));
+}
+
+// One table in each block stays frozen. Its copy is split over tensor ranks and padded as it is.
+TEST(WholeParts, EveryTensorRankHasItsShareOfACopy) {
+  const LayerContext context{.sequence = 1024, .tensor = 4, .sequence_parallel = true, .fusions = {}};
+  const double share = 128512.0 * 3072 / 4;  // 128256 rows are padded to a multiple of 512
+  const Transformer whole = tuned(llama_3b(), with_whole({.embedding = true, .head = true}));
+  const BlockOps embedding = embedding_block(whole, context), head = head_block(whole, context);
+  for (const BlockOps* block : {&embedding, &head}) {
+    EXPECT_EQ(find_mistake(*block), std::nullopt);
+    EXPECT_EQ(local_parameters(trained_weights(*block), context), share);
+    EXPECT_EQ(local_table(*block, context), share);
+    EXPECT_EQ(local_table_copy(*block, context), share);
+  }
+  EXPECT_EQ(local_parameters(embedding, context), 2 * share);
+  EXPECT_EQ(local_parameters(head, context), share + 3072) << "the table is the embedding's; the norm";
+}
+
+TEST(WholeParts, AHeadRunsTheProductOfItsWeightGradientAndKeepsItsInput) {
+  const LayerContext context{.sequence = 1024, .fusions = {}};
+  const Transformer lora = tuned(llama_3b(), with_whole({})), whole = tuned(llama_3b(), with_whole({.head = true}));
+  const double product = 2.0 * 1024 * 128256 * 3072;
+  EXPECT_EQ(weight_gradient_flop(backward_kernels(head_block(whole, context), context)), product);
+  EXPECT_EQ(model_flop_per_sequence(whole, 1024).value() - model_flop_per_sequence(lora, 1024).value(), product);
+  EXPECT_EQ(head_activation_bytes(whole, context).value() - head_activation_bytes(lora, context).value(),
+            2.0 * 1024 * 3072);
+  EXPECT_TRUE(backward_kernels(embedding_block(whole, context), context).empty()) << "the embedding is frozen";
+}
+
+TEST(WholeParts, AnEmbeddingRunsItsBackwardPass) {
+  const LayerContext context{.sequence = 1024, .tensor = 2, .sequence_parallel = true, .fusions = {}};
+  const Transformer plain = llama_3b(), whole = tuned(plain, with_whole({.embedding = true}));
+  const auto names = [&](const Transformer& model) {
+    std::vector<std::string_view> all;
+    for (const LayerOp& op : backward_kernels(embedding_block(model, context), context)) all.push_back(op.name);
+    return all;
+  };
+  EXPECT_EQ(names(whole), names(plain));
+  EXPECT_EQ(embedding_activation_bytes(whole, context), embedding_activation_bytes(plain, context));
+  EXPECT_EQ(weight_gradient_flop(backward_kernels(head_block(whole, context), context)), 0) << "the head is frozen";
 }
 
 TEST(PackedSequences, AttendToTheirOwnTokensOnly) {

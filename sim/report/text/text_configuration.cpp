@@ -159,7 +159,8 @@ std::string training_row(const model::Transformer& model) {
   std::vector<std::string_view> products;
   for (const model::TargetWords& target : model::kTargetWords)
     if (tuning.targets.*target.on && target.in != absent) products.push_back(target.words);
-  return fmt::format("{}, beside {}", words, fmt::join(products, ", "));
+  words += fmt::format(", beside {}", fmt::join(products, ", "));
+  return tuning.whole.any() ? fmt::format("{}; {} whole", words, name_of(tuning.whole)) : words;
 }
 
 // "fp8, fp8 attention, CUDA graphs of the whole step, compiled".

@@ -26,12 +26,13 @@ BlockParameters::BlockParameters(const job::Job& job, const model::DecoderOps& b
   head = count(model::local_parameters, blocks.head);
   embedding_table = count(model::local_table, blocks.embedding);
   head_table = count(model::local_table, blocks.head);
+  embedding_copy = count(model::local_table_copy, blocks.embedding);
 }
 
 bool BlockParameters::empty() const {
   const auto none = [](double count) { return count == 0; };
   return std::ranges::all_of(layers, none) && std::ranges::all_of(experts, none) && head_experts == 0 &&
-         embedding == 0 && head == 0 && embedding_table == 0 && head_table == 0;
+         embedding == 0 && head == 0 && embedding_table == 0 && head_table == 0 && embedding_copy == 0;
 }
 
 LocalParameters::LocalParameters(const job::Job& job, Counted counted)
@@ -105,11 +106,12 @@ std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const double ends = of_chunk(stage, contents) - of_layers(contents.layers) - table;
   const bool both = contents.embedding && contents.head;
   std::vector<double> blocks;
-  if (contents.embedding) blocks.push_back(both ? blocks_.embedding_table : ends);
+  const double tables = blocks_.embedding_table + blocks_.embedding_copy;
+  if (contents.embedding) blocks.push_back(both ? tables : ends);
   for (const model::LayerCount& run : contents.layers)
     blocks.insert(blocks.end(), static_cast<std::size_t>(run.count), of_layer(run.kind));
   if (table > 0) blocks.front() += table;  // the decoder's first layer is the first of its stage
-  if (contents.head) blocks.push_back(both ? ends - blocks_.embedding_table : ends);
+  if (contents.head) blocks.push_back(both ? ends - tables : ends);
   return blocks;
 }
 

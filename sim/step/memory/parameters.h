@@ -25,7 +25,8 @@ struct BlockParameters {
   std::vector<double> experts;  ///< by kind, the part of it that are experts; empty: no layer has any
   double head_experts = 0;      ///< of the head: layers of multi-token prediction
   double embedding = 0, head = 0;
-  double embedding_table = 0, head_table = 0;  ///< the token tables that the embedding and the head read
+  double embedding_table = 0, head_table = 0;  ///< the model's token tables of the embedding and the head
+  double embedding_copy = 0;                   ///< a trained copy of the embedding's
 
   /// Returns true when no block has any.
   [[nodiscard]] bool empty() const;

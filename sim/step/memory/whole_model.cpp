@@ -16,8 +16,8 @@ WholeModelMemory whole_model_memory(const job::Job& job) {
                                            real(context.other_half().sequence) * real(job.model.layers - encoder);
   const double per_sequence = 2.0 * tokens * real(job.model.hidden);
   const double narrow = model::narrow_parameters(job.model);
-  const double weights =
-      recipe.weight_bytes * (model::total_parameters(job.model) - narrow) + job.model.tuning.narrow_bytes() * narrow;
+  const double all = model::total_parameters(job.model) + model::copied_parameters(job.model);
+  const double weights = recipe.weight_bytes * (all - narrow) + job.model.tuning.narrow_bytes() * narrow;
   return {.state = Bytes(weights + trained_bytes * model::trained_parameters(job.model)),
           .batch_boundaries = Bytes(per_sequence * real(job.batch.global)),
           .microbatch_boundaries = Bytes(per_sequence * real(job.batch.micro))};

@@ -240,7 +240,9 @@ void add_offload(const Job& job, Facts& facts) {
 
 void add_training(const model::FineTuning& tuning, Facts& facts) {
   facts.add("training.method", name_of(tuning.method));
-  if (tuning.freezes()) facts.add("training.rank", tuning.rank);
+  if (!tuning.freezes()) return;
+  facts.add("training.rank", tuning.rank);
+  facts.add("training.whole", name_of(tuning.whole));
 }
 
 void add_machine(const Job& job, Facts& facts) {
