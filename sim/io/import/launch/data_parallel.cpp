@@ -10,6 +10,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/names/adapter_products.h"
+#include "sim/io/import/launch/names/whole_modules.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -213,6 +214,7 @@ void map_adapter(const Adapter& adapter, Report& report) {
     report.map("training.targets", std::move(targets), targets_from);
   else if (!targets.empty())
     report.assume("training.targets", std::move(targets), adapter.targets_because);
+  map_whole_modules(adapter.whole, adapter.whole_from, report);
   report.assume("runtime", adapter.runtime, "the runtime of LoRA in this framework");
 }
 

@@ -64,6 +64,7 @@ struct Adapter {
   std::string targets{};               ///< "all", or names of products parted by spaces or commas; empty: the default
   std::string targets_because{};       ///< why they are assumed; empty where the file states them
   std::string rank_from{}, targets_from{};  ///< where they have other names than `from`
+  std::string whole{}, whole_from{};        ///< modules that train whole, parted by spaces or commas
   int base_bits = 16;                       ///< of the frozen weights; 4 and 8 are those of bitsandbytes
   std::string base_format{};                ///< "fp8": the frozen weights have another format, which is refused
   std::int64_t usual_rank = 8;              ///< peft/tuners/lora/config.py; torchtune's recipes

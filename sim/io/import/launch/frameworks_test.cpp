@@ -615,9 +615,47 @@ TEST(Adapters, OtherWaysAndProductsAreRefused) {
               HasSubstr("load_in_4bit: frozen weights of few bits without an adapter"));
   EXPECT_EQ(refused("adapter: lora\nload_in_8bit: true\n"), "");
   EXPECT_THAT(refused("adapter: lora\nlora_target_modules: [q_proj, lm_head]\n"), HasSubstr("targets lm_head"));
-  EXPECT_THAT(refused("adapter: lora\nlora_modules_to_save: [embed_tokens, lm_head]\n"), HasSubstr("train whole"));
+  EXPECT_EQ(refused("adapter: lora\nlora_modules_to_save: [embed_tokens, lm_head]\n"), "");
+  EXPECT_THAT(refused("adapter: lora\nlora_modules_to_save: [embed_tokens, norm]\n"),
+              HasSubstr("lora_modules_to_save norm: weights that train whole"));
+  EXPECT_EQ(refused("lora_modules_to_save: [embed_tokens, norm]\n"), "") << "no adapter, and every weight trains";
   EXPECT_THAT(refused("adapter: lora\npeft_layers_to_transform: [1, 2]\n"), HasSubstr("some layers"));
   EXPECT_EQ(refused("adapter: lora\nlora_modules_to_save: []\npeft_layers_to_transform:\n"), "");
+}
+
+// axolotl, examples/llama-3/lora-1b-deduplicate-sft.yml.
+TEST(Adapters, ModulesThatTrainWholeAreMapped) {
+  const Report report = read_as("a.yaml",
+                                "base_model: meta-llama/Llama-3.2-1B\nload_in_8bit: true\nsequence_len: 4096\n"
+                                "sample_packing: true\nadapter: lora\nlora_r: 32\nlora_target_linear: true\n"
+                                "lora_modules_to_save:\n  - embed_tokens\n  - lm_head\n"
+                                "gradient_accumulation_steps: 4\nmicro_batch_size: 2\noptimizer: adamw_bnb_8bit\n"
+                                "bf16: auto\ngradient_checkpointing: true\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("training"), (Json{{"method", "lora-int8"},
+                                         {"rank", 32},
+                                         {"targets", Json::array({"all-linear"})},
+                                         {"whole", Json::array({"embedding", "head"})}}));
+  EXPECT_TRUE(report.names("lora_modules_to_save")) << "their types are the adapters'";
+}
+
+// hiyouga/LLaMA-Factory, src/llamafactory/model/adapter.py.
+TEST(Adapters, AdditionalTargetsOfLlamaFactoryTrainWhole) {
+  const auto read = [](const std::string& more) {
+    return read_as("a.yaml",
+                   "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ndataset: own\ncutoff_len: 2048\nbf16: true\n"
+                   "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\n" +
+                       more);
+  };
+  const Report stated = read("finetuning_type: lora\nadditional_target: embed_tokens\nresize_vocab: true\n");
+  EXPECT_EQ(refusals_of(stated), "");
+  EXPECT_EQ(stated.at("training.whole"), Json::array({"embedding"}));
+  const Report room = read("finetuning_type: lora\nresize_vocab: true\n");
+  EXPECT_EQ(room.at("training.whole"), (Json{"embedding", "head"})) << "new tokens have new rows in both";
+  EXPECT_FALSE(read("finetuning_type: lora\nresize_vocab: false\n").has("training.whole"));
+  const Report full = read("finetuning_type: full\nadditional_target: norm\nresize_vocab: true\n");
+  EXPECT_EQ(refusals_of(full), "");
+  EXPECT_FALSE(full.has("training")) << "every weight trains";
 }
 
 TEST(Axolotl, LeavesOutABatchThatItDoesNotKnow) {

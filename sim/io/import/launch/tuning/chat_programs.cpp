@@ -44,20 +44,15 @@ bool is_qwen(const std::vector<std::string>& program, const std::vector<Argument
          std::filesystem::path(program.front()).filename() == "finetune.py";
 }
 
-// Adapters beside a base model leave its embedding and head to train whole.
-void take_qwen(const Taken& taken, Report& report) {
+// Adapters without --q_lora, beside a model without "chat" in its name, leave its embedding and head to train whole.
+void take_qwen(const Taken& taken) {
   std::vector<Argument>& arguments = taken.arguments;
   taken.origins.program = "Qwen's finetune.py";
   if (!is_on(arguments, "use-lora")) return;
   taken.add_default("lora-r", {"64"});
   taken.add_default("lora-target-modules", {"c_attn", "c_proj", "w1", "w2"});
   const bool chat = lower_case(value_of(arguments, "model-name-or-path")).find("chat") != std::string::npos;
-  if (!chat && !is_on(arguments, "q-lora"))
-    report.refuse(
-        "modules_to_save",
-        "weights that train whole beside the adapter: Qwen's finetune.py adds wte and lm_head where the model "
-        "has no chat in its name and --q_lora is off",
-        taken.origins.program);
+  if (!chat && !is_on(arguments, "q-lora")) taken.add_default("modules-to-save", {"wte", "lm_head"});
 }
 
 // THUDM/ChatGLM-6B and ChatGLM2-6B, ptuning/main.py.
@@ -77,10 +72,10 @@ void take_chat_glm(const Taken& taken) {
 
 }  // namespace
 
-void take_chat_program(const std::vector<std::string>& program, const Taken& taken, Report& report) {
+void take_chat_program(const std::vector<std::string>& program, const Taken& taken) {
   if (is_fast_chat(program)) return take_fast_chat(taken);
   if (is_fast_chat_whole(program)) return take_attention_of_fast_chat(taken);
-  if (is_qwen(program, taken.arguments)) return take_qwen(taken, report);
+  if (is_qwen(program, taken.arguments)) return take_qwen(taken);
   if (is_chat_glm(program, taken.arguments)) take_chat_glm(taken);
 }
 

@@ -8,8 +8,7 @@
 
 namespace foretoken::io::launch::tuning {
 
-/// Adds the defaults of such a program. Refuses what it trains beside adapters. Does nothing for others. `program` is
-/// not empty.
-void take_chat_program(const std::vector<std::string>& program, const Taken& taken, Report& report);
+/// Adds the defaults of such a program. Does nothing for others. `program` is not empty.
+void take_chat_program(const std::vector<std::string>& program, const Taken& taken);
 
 }  // namespace foretoken::io::launch::tuning

@@ -314,7 +314,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
-  if (!program.empty()) take_chat_program(program, taken, report);
+  if (!program.empty()) take_chat_program(program, taken);
   if (!program.empty() && is_program_of_trl(program)) take_program_of_trl(taken);
   if (!program.empty() && is_lmflow(program, arguments)) take_lmflow(taken);
   if (is_open_rlhf(program, arguments))

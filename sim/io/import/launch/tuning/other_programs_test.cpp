@@ -728,14 +728,16 @@ TEST(OtherPrograms, AdaptersOfQwenStandBesideAWholeHead) {
                        more);
   };
   const Report base = read("Qwen/Qwen-7B", "");
-  EXPECT_THAT(refused_lines(base), HasSubstr("modules_to_save: weights that train whole"));
-  EXPECT_EQ(base.refused.front().from, "Qwen's finetune.py");
+  EXPECT_EQ(refused_lines(base), "");
+  EXPECT_EQ(base.at("training.whole"), (Json{"embedding", "head"}));
+  EXPECT_EQ(origin_of(base, "training.whole"), "assumed: the default of Qwen's finetune.py");
   EXPECT_EQ(origin_of(base, "training.rank"), "assumed: the default of Qwen's finetune.py");
   EXPECT_EQ(base.whole("training.rank"), 64);
   const Report chat = read("Qwen/Qwen-7B-Chat", "");
   EXPECT_EQ(refused_lines(chat), "");
+  EXPECT_FALSE(chat.has("training.whole"));
   EXPECT_EQ(chat.whole("training.rank"), 64);
-  EXPECT_EQ(refused_lines(read("Qwen/Qwen-7B", "--q_lora")), "");
+  EXPECT_FALSE(read("Qwen/Qwen-7B", "--q_lora").has("training.whole"));
   EXPECT_EQ(read("Qwen/Qwen-7B-Chat", "--lora_r 16").whole("training.rank"), 16);
   EXPECT_FALSE(read("Qwen/Qwen2.5-7B", "").has("training.rank")) << "another program";
 }

@@ -179,7 +179,11 @@ TEST(OwnPrograms, TheFileOfLoraHidesNothing) {
           "use_dora": false, "layers_to_transform": null, "rank_pattern": {}})");
   EXPECT_EQ(refused_lines(plain), "");
   EXPECT_EQ(plain.whole("training.rank"), 8);
-  EXPECT_THAT(refused_lines(with(R"({"r": 8, "modules_to_save": ["lm_head"]})")), HasSubstr("train whole"));
+  const Report whole = with(R"({"r": 8, "modules_to_save": ["lm_head"]})");
+  EXPECT_EQ(refused_lines(whole), "");
+  EXPECT_EQ(whole.at("training.whole"), Json::array({"head"}));
+  EXPECT_THAT(refused_lines(with(R"({"r": 8, "modules_to_save": ["lm_head", "score"]})")),
+              HasSubstr("modules_to_save score: a classification head"));
   EXPECT_THAT(refused_lines(with(R"({"r": 8, "use_dora": true})")), HasSubstr("DoRA"));
   EXPECT_THAT(refused_lines(with(R"({"r": 8, "layers_to_transform": [1, 2]})")), HasSubstr("some layers only"));
   EXPECT_EQ(with(R"({"r": 8, "bits": 4})").at("training.method"), Json("qlora"));

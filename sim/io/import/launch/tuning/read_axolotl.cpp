@@ -170,11 +170,15 @@ void map_axolotl_method(const Settings& settings, Report& report) {
   const bool four = settings.on({"load_in_4bit"}) || holds_four_bits(model);
   const bool eight = settings.on({"load_in_8bit"}) || holds_eight_bits(model), other = holds_fp8(model);
   const auto rank = settings.whole({"lora_r"});
+  const Names kWhole = {"lora_modules_to_save"};
+  const std::string whole_from = settings.from(kWhole), whole = settings.text(kWhole).value_or("");
   for (const char* key : {"lora_target_linear", "lora_target_modules"}) (void)settings.at(key);
   if (!adapter) {
     // The tool stops: "not supported without setting an adapter for training" (validation of its schemas).
     if (four || eight || other)
       report.refuse(four ? "load_in_4bit" : "load_in_8bit", "frozen weights of few bits without an adapter");
+    // Only a configuration of PEFT reads it: src/axolotl/loaders/adapter.py, load_lora.
+    if (!whole_from.empty()) report.ignore(whole_from, "");
     return;
   }
   const std::string targets =
@@ -183,6 +187,8 @@ void map_axolotl_method(const Settings& settings, Report& report) {
                .from = "adapter",
                .rank = rank,
                .targets = targets,
+               .whole = whole,
+               .whole_from = whole_from,
                .base_bits = four    ? 4
                             : eight ? 8
                                     : 16,

@@ -168,6 +168,29 @@ std::string peft_key(const Settings& settings) {
   return settings.on({switched}) ? switched : "";
 }
 
+/// Names of the list of modules that train whole beside adapters.
+const Names kWhole = {"modules_to_save", "lora_modules_to_save", "additional_target"};
+
+// Full fine-tuning reads no such list. Where nothing tells the method, a rule refuses the list.
+void ignore_whole(const Settings& settings, bool method_is_stated, Report& report) {
+  if (!method_is_stated) return;
+  const std::string key = settings.from(kWhole);
+  if (!key.empty()) report.ignore(key, "");
+}
+
+/// A list of modules, and the setting that states it.
+struct Stated {
+  std::string value, from;
+};
+
+// LLaMA-Factory adds embedding and head where it makes room for new tokens: hiyouga/LLaMA-Factory 99e0c3e,
+// src/llamafactory/model/adapter.py, _setup_lora_tuning.
+Stated whole_of_trainer(const Settings& settings, bool factory) {
+  constexpr const char* kRoom = "resize_vocab";
+  if (const auto stated = settings.text(kWhole)) return {*stated, settings.from(kWhole)};
+  return factory && settings.on({kRoom}) ? Stated{"embed_tokens,lm_head", kRoom} : Stated{};
+}
+
 void map_trainer_method(const Settings& settings, Report& report) {
   const auto kind = settings.text({"finetuning_type"});
   const std::string peft = peft_key(settings);
@@ -198,9 +221,10 @@ void map_trainer_method(const Settings& settings, Report& report) {
     return report.ask("training.method",
                       "lora_alpha is stated, but neither a rank nor a switch of adapters; state --set "
                       "training.method=lora and training.rank=N, or training.method=full");
-  if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return;
+  if (kind ? *kind != "lora" : peft.empty() && !type && !alone) return ignore_whole(settings, kind || switched, report);
   if (alone) report.approximate(settings.from(ranks), "a rank is stated, and no switch turns the adapters on or off");
   const std::string own = alone ? settings.from(ranks) : peft.empty() ? settings.from({"peft_type", "lora_dim"}) : peft;
+  const Stated whole = whole_of_trainer(settings, kind.has_value());
   map_adapter({.method = frozen.bits == 4 ? "qlora" : "lora",
                .from = kind ? "finetuning_type" : own,
                .rank = rank,
@@ -208,6 +232,8 @@ void map_trainer_method(const Settings& settings, Report& report) {
                .targets_because = why_targets(stated.has_value(), kind.has_value(), of_peft),
                .rank_from = settings.from(ranks),
                .targets_from = settings.from(kTargets),
+               .whole = whole.value,
+               .whole_from = whole.from,
                .base_bits = frozen.bits,
                .base_format = frozen.other_format,
                .own_rank = kind ? "" : kOwnRank},

@@ -414,7 +414,11 @@ TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
   EXPECT_EQ(with("--deepspeed ds_z3_offload_config.json").at("offload"),
             (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
   EXPECT_EQ(with("--deepspeed zero3_bf16_cpuoffload_params.json").at("offload"), (Json{{"parameters", "cpu"}}));
-  EXPECT_THAT(refusals_of(with("--lora_r 8 --modules_to_save embed_tokens,lm_head")), HasSubstr("train whole"));
+  const Report whole = with("--lora_r 8 --modules_to_save embed_tokens,lm_head");
+  EXPECT_EQ(refusals_of(whole), "");
+  EXPECT_EQ(whole.at("training.whole"), (Json{"embedding", "head"}));
+  EXPECT_THAT(refusals_of(with("--modules_to_save embed_tokens")), HasSubstr("train whole")) << "is it LoRA?";
+  EXPECT_EQ(refusals_of(with("--use_lora False --modules_to_save embed_tokens")), "");
   EXPECT_EQ(with("--deepspeed configs/ds_stage_3.json").whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(with("--deepspeed deepspeed_zero-2.json").whole("optimizer.zero_stage"), 2);
   EXPECT_EQ(with("--deepspeed conf/s3_config.json").whole("optimizer.zero_stage"), 3);
