@@ -40,10 +40,6 @@ double local_sum(const BlockOps& block, const LayerContext& context, const Wante
   return whole + split / context.tensor;
 }
 
-}  // namespace
-
-namespace {
-
 template <class Wanted>
 BlockOps weights_of(const BlockOps& block, const Wanted& wanted) {
   BlockOps some;
