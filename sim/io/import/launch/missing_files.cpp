@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/named_file.h"
 #include "sim/io/import/launch/named_words.h"
 #include "sim/io/import/launch/program_keys.h"
@@ -24,6 +25,19 @@ std::size_t behind_submission(const std::vector<std::string>& words) {
   const auto end = std::ranges::find(words, "--");
   const bool submits = words.size() > 2 && words[0] == "ray" && words[1] == "job" && end != words.end();
   return submits ? static_cast<std::size_t>(end - words.begin()) + 1 : 1;
+}
+
+// hiyouga/LLaMA-Factory 003a2acb, src/llamafactory/hparams/parser.py, read_args: sys.argv[1] is a file by its ending.
+std::optional<std::size_t> place_of_factory_file(const std::vector<std::string>& words) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string program = std::filesystem::path(words[i - 2]).filename().string();
+    if (program != "llamafactory-cli" || words[i - 1] != "train") continue;
+    const bool file = std::ranges::any_of(std::array{".yaml", ".yml", ".json"},
+                                          [&](const char* ending) { return words[i].ends_with(ending); });
+    const bool open = shell::is_unknown(words[i]) && !words[i].starts_with("-");
+    return file || open ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 namespace {
@@ -77,13 +91,19 @@ std::string missing_configuration(const shell::Script& script) {
   for (const shell::Command& command : script.commands) {
     if (shell::handles_files(command)) continue;
     const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
+    const auto factory = place_of_factory_file(command.words);
     for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
       const std::string& word = command.words[i];
+      if (factory == i && shell::is_unknown(word)) {
+        const std::string why = shell::why_unknown(word);
+        return fmt::format("{} starts LLaMA-Factory with a configuration that depends on {}; state it {}",
+                           command.place(), printable(why, 120), way_to_state(why));
+      }
       // --config 7b is a size of the program, and --config qwen2.5 a family: no files.
       const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
       const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
                            follows_arguments_flag(command.words, i);
-      const bool ends = has_ending_of_configuration(word) && (neox || !word.ends_with(".json"));
+      const bool ends = has_ending_of_configuration(word) && (neox || factory == i || !word.ends_with(".json"));
       const bool hydra = word.starts_with("--config-name=");
       if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
       if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate

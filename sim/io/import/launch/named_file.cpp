@@ -40,6 +40,7 @@ std::string folder_of_configurations(const std::vector<std::string>& words, cons
 bool names_arguments(const std::vector<std::string>& words, std::size_t at) {
   const std::string& word = words[at];
   if (shell::is_unknown(word)) return false;
+  if (place_of_factory_file(words) == at && word.ends_with(".json")) return true;
   const bool alone = at > 0 && words[at - 1].ends_with(".py") && at + 1 == words.size() && word.ends_with(".json");
   return alone || follows_arguments_flag(words, at);
 }
@@ -155,6 +156,25 @@ std::optional<std::string> axolotl_option(const std::string& word, const std::st
   return key + "=" + value;
 }
 
+// Returns the flags behind LLaMA-Factory's file as keys of it: --cutoff_len 512 is cutoff_len=512. Several values of a
+// flag become one text, as in lora_target: q_proj,v_proj.
+std::vector<std::string> keys_of_flags(const std::vector<std::string>& words, std::size_t begin, bool& flags) {
+  std::vector<std::string> keys;
+  for (std::size_t i = begin; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool flag = word.starts_with("--") && word.size() > 2;
+    if (shell::is_unknown(word.substr(0, word.find('=')))) continue;
+    flags = flags || flag;
+    if (word.find('=') != word.npos) keys.push_back(word.substr(flag ? 2 : 0));
+    if (!flag || word.find('=') != word.npos) continue;
+    std::string value;
+    for (; i + 1 < words.size() && !words[i + 1].starts_with("--"); ++i)
+      value += (value.empty() ? "" : ",") + words[i + 1];
+    keys.push_back(word.substr(2) + "=" + (value.empty() ? "true" : value));
+  }
+  return keys;
+}
+
 // The words behind the file that override its keys.
 std::vector<std::string> overrides_of(const std::vector<std::string>& words, std::size_t begin) {
   std::vector<std::string> overrides;
@@ -242,7 +262,10 @@ std::vector<NamedFile> files_of_script(const shell::Script& script, const std::s
     }
     if (file.paths.empty()) continue;
     const bool primus = is_primus_command(command.words);
-    file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
+    if (place_of_factory_file(command.words) == last)
+      file.overrides = keys_of_flags(command.words, last + 1, file.flags_as_keys);
+    else
+      file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
     std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
     count_gpus(script, folder, file);
     if (primus) file.gpus = gpus_of_primus(script);
@@ -265,6 +288,10 @@ void note_configuration(const NamedFile& named, Report& report) {
   else
     report.approximate(printable(named.paths.front().filename().string(), 100),
                        named.place + " names it; it is read in its place");
+  if (named.flags_as_keys)
+    report.approximate("flags behind the configuration",
+                       "--key value is laid over the file as key=value is; LLaMA-Factory itself takes key=value alone "
+                       "there, and stops at such a flag (src/llamafactory/hparams/parser.py)");
 }
 
 std::vector<NamedFile> files_written(const shell::Script& script, const std::string& folder) {

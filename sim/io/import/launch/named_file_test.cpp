@@ -147,6 +147,51 @@ TEST_F(NamedFiles, CommandsThatPrepareDataAreNoneAndOneOfSeveralIsRead) {
   EXPECT_EQ(read_launch(launch, findings).asked.front().key, "row");
 }
 
+// A file behind `llamafactory-cli train` is always the base. Flags behind it are keys of the file.
+TEST_F(NamedFiles, FlagsBehindAFileOfLlamaFactoryAreLaidOverIt) {
+  write("sft.yaml", kFactory);
+  for (const char* words : {"--per_device_train_batch_size 8 --gradient_accumulation_steps 2 --cutoff_len 512",
+                            "--per_device_train_batch_size=8 --gradient_accumulation_steps=2 --cutoff_len=512"}) {
+    const Report report = read(std::string("NPROC_PER_NODE=4 llamafactory-cli train sft.yaml ") + words + "\n");
+    EXPECT_EQ(complaints_, "");
+    EXPECT_EQ(report.at("precision"), "bf16");
+    EXPECT_EQ(report.whole("batch.micro"), 8);
+    EXPECT_EQ(report.whole("batch.global"), 8 * 2 * 4);
+    EXPECT_EQ(report.whole("batch.sequence_length"), 512);
+    EXPECT_TRUE(std::ranges::any_of(
+        report.assumed, [](const Assumed& one) { return one.because.find("key=value alone") != std::string::npos; }));
+  }
+}
+
+TEST_F(NamedFiles, FlagsAloneNeverReplaceAFileOfLlamaFactoryThatIsNotThere) {
+  const std::string flags = " --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 8 --cutoff_len 512\n";
+  for (const char* name : {"other.yaml", "configs/other.json"}) {
+    (void)read(std::string("llamafactory-cli train ") + name + flags);
+    EXPECT_THAT(complaints_, HasSubstr(std::string("names ") + name + ", which is not there"));
+  }
+  (void)read("llamafactory-cli train \"$1\"" + flags);
+  EXPECT_THAT(complaints_, HasSubstr("a configuration that depends on argument 1 of the script"));
+}
+
+TEST_F(NamedFiles, TrainingsByAFileAndByFlagsStandInOneScript) {
+  write("sft.yaml", kFactory);
+  write("run.sh",
+        "llamafactory-cli train sft.yaml --cutoff_len 512\nllamafactory-cli train gone.yaml\n"
+        "llamafactory-cli train --model_name_or_path Qwen/Qwen3-8B --stage sft --per_device_train_batch_size 16 "
+        "--bf16\n");
+  Launch launch;
+  launch.files = {folder_ / "run.sh"};
+  for (const auto& [row, micro] : {std::pair{"", 2}, {"1", 2}, {"2", 16}}) {
+    launch.row = row;
+    Findings findings;
+    EXPECT_EQ(read_launch(launch, findings).whole("batch.micro"), micro) << row;
+    EXPECT_TRUE(findings.complaints.empty());
+  }
+  launch.row = "3";
+  Findings findings;
+  EXPECT_EQ(read_launch(launch, findings).asked.front().key, "row");
+}
+
 TEST_F(NamedFiles, OtherFilesOfACommandAreNoParts) {
   write("sft.yaml", kFactory);
   write("data.yaml", "path: /data\n");

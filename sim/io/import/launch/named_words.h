@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,9 @@ namespace foretoken::io::launch {
 
 /// Returns the place behind the first word. The options of "ray job submit" end at "--"; a program follows.
 [[nodiscard]] std::size_t behind_submission(const std::vector<std::string>& words);
+
+/// Returns the place of LLaMA-Factory's file in `llamafactory-cli train sft.yaml`: the word behind `train`, where it
+/// ends like a file or nobody knows it. Nothing for flags alone.
+[[nodiscard]] std::optional<std::size_t> place_of_factory_file(const std::vector<std::string>& words);
 
 }  // namespace foretoken::io::launch

@@ -245,6 +245,44 @@ std::int64_t devices_of_node(const shell::Script& script, std::int64_t gpus) {
   return nodes > 0 && gpus % nodes == 0 ? gpus / nodes : 0;
 }
 
+// Reads one of several trainings, where LLaMA-Factory starts some by a file and others by flags alone. Returns false
+// for other scripts. Files that are not there are no trainings.
+bool read_mixed_script(const fs::path& path, const shell::Script& script, const std::string& folder,
+                       const std::vector<std::string>& flags, const Launch& launch, Report& report,
+                       Findings& findings) {
+  std::vector<const shell::Command*> trainings;
+  std::vector<std::vector<NamedFile>> files;
+  bool mixed = false;
+  for (const shell::Command& command : script.commands) {
+    std::vector<NamedFile> named;
+    if (place_of_factory_file(command.words)) {
+      shell::Script one = script;
+      one.commands = {command};
+      named = files_of_script(one, folder);
+    }
+    if (named.empty() && !tuning::trains(command)) continue;
+    mixed = mixed || !named.empty();
+    trainings.push_back(&command);
+    files.push_back(std::move(named));
+  }
+  if (!mixed) return false;
+  const auto all = static_cast<std::int64_t>(trainings.size());
+  const std::int64_t number = launch.row.empty() ? usual_row(trainings) : whole_of(launch.row).value_or(0);
+  if (number < 1 || number > all) {
+    ask_for_row(all, report);
+    return true;
+  }
+  if (launch.row.empty()) note_left_out(number, all, report);
+  const auto chosen = static_cast<std::size_t>(number - 1);
+  Launch inner = launch;
+  inner.row.clear();
+  if (files[chosen].empty())
+    tuning::read_trainer_command(script, *trainings[chosen], folder, flags, stated_gpus(launch), report);
+  else
+    read_named_file(path, script, files[chosen], "", flags, inner, report, findings);
+  return true;
+}
+
 }  // namespace
 
 void read_script_file(const fs::path& path, const std::string& text, const Launch& launch, Report& report,
@@ -295,8 +333,9 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   if (mlperf::refuse_reference_program(*script, report) || refuse_maxtext(*script, report)) return;
   if (bridge::is_performance_script(*script))
     return bridge::read_performance_script(*script, launch.row, flags, report);
-  if (tuning::is_trainer_script(*script))
-    return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
+  const bool by_flags = tuning::is_trainer_script(*script);
+  if (by_flags && read_mixed_script(path, *script, folder, flags, launch, report, findings)) return;
+  if (by_flags) return tuning::read_trainer_script(*script, folder, launch.row, flags, stated_gpus(launch), report);
   const bool primus =
       std::ranges::any_of(script->commands, [](const shell::Command& one) { return is_primus_command(one.words); });
   if (!primus && megatron::is_megatron_script(*script))

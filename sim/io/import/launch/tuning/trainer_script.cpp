@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
 #include "sim/io/import/launch/megatron/rules.h"
+#include "sim/io/import/launch/named_words.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/shell/unknown.h"
@@ -61,7 +62,10 @@ bool has_default_batch(const std::vector<Argument>& arguments) {
   return !batch && trains && has("model-name-or-path") && has("output-dir");
 }
 
+}  // namespace
+
 bool trains(const shell::Command& command) {
+  if (place_of_factory_file(command.words)) return false;  // the file decides, and flags are laid over it
   const auto arguments = arguments_of(command.words, "");
   const auto program = launched_program(command.words, "", is_programs).program;
   const auto has = [&](std::string_view name) {
@@ -71,6 +75,8 @@ bool trains(const shell::Command& command) {
   return is_swift(command) ||
          ((has(kBatch) || is_other_program(program, arguments) || has_default_batch(arguments)) && !has("num-layers"));
 }
+
+namespace {
 
 bool starts_with_word(const shell::Command& command, std::string_view word) {
   return std::ranges::any_of(command.words,

@@ -11,6 +11,9 @@
 
 namespace foretoken::io::launch::tuning {
 
+/// Returns true for a command that trains by its flags. LLaMA-Factory's with a file is none.
+[[nodiscard]] bool trains(const shell::Command& command);
+
 [[nodiscard]] bool is_trainer_script(const shell::Script& script);
 
 /// Makes a scenario of a command of the script; `row` chooses among several. `folder` is the script's: files of
