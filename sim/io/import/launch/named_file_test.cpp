@@ -192,6 +192,40 @@ TEST_F(NamedFiles, TrainingsByAFileAndByFlagsStandInOneScript) {
   EXPECT_EQ(read_launch(launch, findings).asked.front().key, "row");
 }
 
+// srun(1), mpirun(1), kubectl: a script directly behind the options is read as bash would.
+TEST_F(NamedFiles, AScriptBehindALauncherOfProcessesIsFollowed) {
+  const std::string words =
+      "train.py --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2 --bf16 --max_seq_length 512";
+  write("train.sh", "python " + words + "\n");
+  write("wrap.sh", "export A=1\nexec \"$@\"\n");
+  write("ranks.sh", "torchrun --nproc_per_node 4 " + words + "\n");
+  for (const char* launch : {"mpirun -np 8 bash train.sh", "mpirun --mca btl tcp -H a:8 -np 8 ./train.sh",
+                             "srun -N 2 --exclusive --ntasks-per-node 4 train.sh", "mpirun -np 2 ranks.sh",
+                             "srun --nodes 2 --ntasks-per-node=1 --task-prolog other.sh ranks.sh",
+                             "mpirun -np 8 wrap.sh python", "mpirun -np 8 gone.sh python"}) {
+    const bool wraps = std::string_view(launch).ends_with("python");
+    const Report report = read(launch + (wraps ? " " + words : "") + "\n");
+    EXPECT_EQ(complaints_, "") << launch;
+    EXPECT_EQ(report.whole("gpus"), 8) << launch;
+    EXPECT_EQ(report.whole("batch.sequence_length"), 512) << launch;
+  }
+  for (const char* other : {"srun python other.py --hook train.sh\n", "srun --task-prolog train.sh hostname\n"}) {
+    const Report report = read(other);
+    EXPECT_FALSE(report.has("batch.sequence_length")) << other;
+  }
+  (void)read("source ~/.bashrc\nsource env/bin/activate\nsrun -N 4 gone.sh\n");
+  EXPECT_THAT(complaints_, HasSubstr("run.sh:3 starts gone.sh, which is not there"));
+}
+
+TEST_F(NamedFiles, FilesOfTheUsersShellAreNoCauseForAScriptWithoutATraining) {
+  for (const char* file : {"~/.bashrc", "~/.bash_profile", "~/.profile", "/opt/conda.sh", "venv/bin/activate"}) {
+    const Report report = read(std::string("source ") + file + "\necho none\n");
+    EXPECT_TRUE(report.refused.empty()) << file;
+    EXPECT_THAT(complaints_, HasSubstr("the script starts no training that can be read")) << file;
+  }
+  EXPECT_EQ(read("source ~/.bashrc\nsource settings.sh\n").refused.front().setting, "settings.sh");
+}
+
 TEST_F(NamedFiles, OtherFilesOfACommandAreNoParts) {
   write("sft.yaml", kFactory);
   write("data.yaml", "path: /data\n");

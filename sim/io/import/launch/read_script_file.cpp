@@ -146,10 +146,19 @@ Environment environment_of(const shell::Script& script, const Launch& launch) {
   return environment;
 }
 
+// Returns true for files of the user's shell and of an environment of packages. They start no training.
+bool sets_no_launch(const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  constexpr std::string_view kNames[] = {".bashrc", ".bash_profile", ".bash_login", ".profile",
+                                         ".zshrc",  "bashrc",        "conda.sh",    "activate"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
 // Refuses a script without a training of its own that sources a file which is not there.
 bool refuse_missing_source(const shell::Script& script, Report& report) {
-  const auto certain =
-      std::ranges::find_if(script.missing, [&](const std::string& file) { return !script.doubtful.contains(file); });
+  const auto certain = std::ranges::find_if(script.missing, [&](const std::string& file) {
+    return !script.doubtful.contains(file) && !sets_no_launch(file);
+  });
   if (certain == script.missing.end()) return false;
   const std::string shown = printable(fs::path(*certain).filename().string(), 120);
   report.refuse(shown,

@@ -252,7 +252,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
 }
 
 Outcome Interpreter::perform(const Texts& stated, Mode mode) {
-  const Texts words = without_wrappers(stated);
+  const Texts words = with_shell_before_script(without_wrappers(stated));
   bool known = false;
   const Outcome outcome = builtin(words, mode, known);
   if (known) return outcome;
@@ -291,14 +291,11 @@ Outcome Interpreter::perform(const Texts& stated, Mode mode) {
       job_ = outer_job;
       return Outcome::kOpen;
     }
-    if ((shell || name == "sbatch" || i == 0) && i + (shell ? 1 : 0) < words.size()) {
-      const std::string& file = words[i + (shell ? 1 : 0)];
-      if (is_script_name(file) && !is_unknown(file)) {
-        const Texts outer_launcher = std::exchange(launcher_, launcher_before(words, i));
-        start_script(file, Texts(words.begin() + static_cast<std::ptrdiff_t>(i + (shell ? 2 : 1)), words.end()), mode);
-        launcher_ = outer_launcher;
-        return Outcome::kOpen;
-      }
+    const std::size_t file = i + (shell ? 1 : 0);
+    const bool starts = (shell || name == "sbatch" || i == 0) && file < words.size();
+    if (starts && is_script_name(words[file]) && !is_unknown(words[file])) {
+      start_by_launcher(words, i, file, mode);
+      return Outcome::kOpen;
     }
   }
   record(words, mode);

@@ -138,6 +138,33 @@ void Interpreter::start_script(const std::string& path, const Texts& arguments, 
   found ? start_text(*found, arguments, mode) : record({path}, mode);
 }
 
+// Starts the script at words[file] with what the words before its shell state: mpirun -np 8 bash train.sh.
+void Interpreter::start_by_launcher(const Texts& words, std::size_t shell, std::size_t file, Mode mode) {
+  const std::size_t first = script_.commands.size();
+  const Texts outer_launcher = std::exchange(launcher_, launcher_before(words, shell));
+  const Texts arguments(words.begin() + static_cast<std::ptrdiff_t>(file + 1), words.end());
+  start_script(words[file], arguments, mode);
+  launcher_ = outer_launcher;
+  // A program among the arguments that the script does not start, as far as it can be read: its flags count.
+  const auto program = std::ranges::find_if(arguments, [](const std::string& word) { return word.ends_with(".py"); });
+  const auto begin = script_.commands.begin() + static_cast<std::ptrdiff_t>(first);
+  const bool started = std::any_of(begin, script_.commands.end(), [&](const Command& one) {
+    return program != arguments.end() && std::ranges::find(one.words, *program) != one.words.end();
+  });
+  if (starts_processes(words[0]) && program != arguments.end() && !started) {
+    script_.commands.resize(first);
+    return record(words, mode);
+  }
+  const auto processes = count_of_processes(words, shell);
+  for (std::size_t i = first; processes && i < script_.commands.size(); ++i) {
+    const bool torchrun = std::ranges::any_of(script_.commands[i].words, [](const std::string& word) {
+      return word.find("torchrun") != word.npos || word.starts_with("torch.distributed.");
+    });
+    script_.commands[i].scheduler.insert_or_assign(
+        std::string(process_launcher(words)) + (torchrun ? " nnodes" : " nproc-per-node"), *processes);
+  }
+}
+
 void Interpreter::start_text(const Found& file, const Texts& arguments, Mode mode) {
   if (std::ranges::count(started_, file.place) >= kMostStarts) return;
   started_.push_back(file.place);

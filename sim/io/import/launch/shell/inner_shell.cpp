@@ -112,6 +112,58 @@ std::optional<std::string> count_of_processes(const Texts& words, std::size_t en
   return std::nullopt;
 }
 
+namespace {
+
+// Options without a value: srun(1) of Slurm 24.05; mpirun(1) of Open MPI 4.1; flux-run(1); pdsh(1). Any other option
+// takes the next word.
+constexpr std::string_view kBare =
+    " -E -H -k -K -l -O -Q -s -u -v -X -Z --contiguous --disable-status --exact --exclusive --external- "
+    "launcher --hold --immediate --interactive --kill-on-bad-exit --label --no-allocate --no-kill "
+    "--overcommit --overlap --oversubscribe --preserve-env --propagate --pty --quiet --quit-on-interrupt "
+    "--reboot --spread-job --unbuffered --use-min-nodes --verbose --container-mount-home --no-container- "
+    "mount-home --container-writable --container-readonly --container-remap-root --no-container-remap- "
+    "root --no-container-entrypoint --allow-run-as-root --bynode --byslot --display-allocation --display- "
+    "map --nolocal --nooversubscribe --report-bindings --tag-output --timestamp-output --use-hwthread- "
+    "cpus --label-io ";
+
+// Slurm's programs that run beside a task.
+constexpr std::string_view kBesideTasks[] = {"--prolog", "--epilog", "--task-prolog", "--task-epilog"};
+
+// Returns how many words the option at words[at] takes. Open MPI writes its long options with one dash, too, and MCA
+// parameters take a name and a value.
+std::size_t words_of_option(const Texts& words, std::size_t at) {
+  std::string option = words[at];
+  if (option.find('=') != std::string::npos) return 1;
+  const bool mpi = is_mpi(words[0]), one_dash = !option.starts_with("--");
+  if (mpi && option == "-H") return 2;
+  if (mpi && one_dash && option.size() > 2) option.insert(0, "-");
+  if (mpi && (option == "--mca" || option == "--gmca")) return 3;
+  if (kBare.find(" " + option + " ") != kBare.npos) return 1;
+  if (!mpi && one_dash && option.size() > 2) return 1;  // -N4
+  const bool beside = std::ranges::find(kBesideTasks, option) != std::end(kBesideTasks);
+  return at + 1 < words.size() && is_script_name(words[at + 1]) && !beside ? 1 : 2;
+}
+
+}  // namespace
+
+std::optional<std::size_t> script_behind_launcher(const Texts& words) {
+  if (words.empty() || !starts_processes(words[0])) return std::nullopt;
+  const std::string program = file_name(words[0]);
+  std::size_t at = 1;
+  if (program == "kubectl" || program == "oc") {  // kubectl exec POD -- train.sh
+    const auto dashes = std::ranges::find(words, "--");
+    at = static_cast<std::size_t>(dashes - words.begin());
+  } else if (program == "flux") {
+    if (words.size() < 2 || words[1] != "run") return std::nullopt;
+    at = 2;
+  }
+  while (at < words.size() && words[at].starts_with('-') && words[at] != "--") at += words_of_option(words, at);
+  if (program == "ssh") ++at;  // its host
+  if (at < words.size() && words[at] == "--") ++at;
+  const bool script = at < words.size() && is_script_name(words[at]) && !is_unknown(words[at]);
+  return script ? std::optional(at) : std::nullopt;
+}
+
 bool starts_processes(const std::string& word) {
   constexpr std::string_view kOthers[] = {"srun", "flux",         "pdsh",    "ssh", "clush",
                                           "pssh", "parallel-ssh", "kubectl", "oc"};

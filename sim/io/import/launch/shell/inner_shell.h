@@ -40,4 +40,8 @@ struct TextOfJob {
 /// ssh, kubectl. It decides how many processes there are.
 [[nodiscard]] bool starts_processes(const std::string& word);
 
+/// Returns the place of a script directly behind a launcher of processes and its options: `srun -N 4 train.sh`. Nothing
+/// where another program stands there, as in `srun python train.py --hook hook.sh`.
+[[nodiscard]] std::optional<std::size_t> script_behind_launcher(const Texts& words);
+
 }  // namespace foretoken::io::shell

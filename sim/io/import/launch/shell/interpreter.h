@@ -114,6 +114,7 @@ class Interpreter {
   };
   void source(const Texts& words, Mode mode);
   void start_script(const std::string& path, const Texts& arguments, Mode mode);
+  void start_by_launcher(const Texts& words, std::size_t shell, std::size_t file, Mode mode);
   void start_text(const Found& file, const Texts& arguments, Mode mode);
   bool start_piped_job(const Texts& words, const std::string& text, Mode mode);
   void inner_text(const std::string& text, Mode mode, bool other_shell);

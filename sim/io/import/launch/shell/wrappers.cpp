@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "sim/io/import/launch/shell/inner_shell.h"
+
 namespace foretoken::io::shell {
 namespace {
 
@@ -81,6 +83,12 @@ Texts without_wrappers(Texts words) {
       words.insert(words.begin(), "python");
     }
   }
+  return words;
+}
+
+Texts with_shell_before_script(Texts words) {
+  if (const auto script = script_behind_launcher(words))
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(*script), "bash");
   return words;
 }
 

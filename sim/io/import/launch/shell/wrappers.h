@@ -9,4 +9,7 @@ namespace foretoken::io::shell {
 /// `uv run -m train` becomes `python -m train`. Other words, and a program of them without a command, stay.
 [[nodiscard]] Texts without_wrappers(Texts words);
 
+/// Puts a shell before a script that a launcher of processes starts: srun -N 4 bash train.sh.
+[[nodiscard]] Texts with_shell_before_script(Texts words);
+
 }  // namespace foretoken::io::shell
