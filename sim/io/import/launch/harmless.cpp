@@ -259,13 +259,35 @@ bool is_place_of_files(std::string_view name) {
              words.back(), name);
 }
 
+// Returns true for tokens that count in no loss, by the part of a conversation: mask_question, mask_user_prompt. A
+// head_mask is of attention heads.
+bool is_mask_of_labels(std::string_view name) {
+  constexpr std::string_view kParts =
+      " head input inputs instruction instructions prompt prompts question questions user ";
+  constexpr std::string_view kKnown =
+      " head input inputs instruction instructions label labels loss mask masking only prompt prompts question "
+      "questions "
+      "train user ";
+  const auto words = words_of_name(name);
+  const bool heads = holds_word(" head ", words.empty() ? "" : words.front());
+  return !heads && has_word_of(kParts, name) &&
+         (consists_of(kKnown, "mask", name) || consists_of(kKnown, "masking", name));
+}
+
+// Returns true for the name that a run has among the processes of its machine: process_name, proc_name.
+bool is_name_of_process(std::string_view name) {
+  const auto words = words_of_name(name);
+  return words.size() == 2 && holds_word(" proc process ", words.front()) && words.back() == "name";
+}
+
 // Returns true for names whose form says what they are about, whatever costly words stand in them. Offloading, the axes
 // of parallelism and narrow formats count in any form.
 bool has_harmless_form(std::string_view name) {
   if (is_never_harmless(name)) return false;
   return is_beside_training(name) || is_rate_or_limit(name) || is_strategy_of_data(name) || is_group_of_data(name) ||
          is_place_of_files(name) || is_mixture_of_data(name) || is_of_logger(name) || is_initialiser_or_rate(name) ||
-         is_norm_of_gradients(name) || is_correction_of_bias(name);
+         is_norm_of_gradients(name) || is_correction_of_bias(name) || is_mask_of_labels(name) ||
+         is_name_of_process(name);
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ TEST(Harmless, WaysToChooseDataAreHarmless) {
     EXPECT_TRUE(names_something_costly(name)) << name;
 }
 
+// Programs around the Trainer name the parts of a conversation that count in no loss.
+TEST(Harmless, MasksOfLabelsAndNamesOfProcessesAreHarmless) {
+  for (const char* name : {"mask_head", "mask_question", "mask-prompt", "mask_user_input", "masking_instruction",
+                           "input_mask", "process_name", "proc-name"}) {
+    EXPECT_TRUE(is_harmless_name(name)) << name;
+    EXPECT_FALSE(names_something_costly(name)) << name;
+  }
+  for (const char* name : {"mask", "head_mask", "mask_ratio", "mask_attention_head", "mask_input_tower", "mask_loss",
+                           "process_name_size", "process_group_name", "num_process"})
+    EXPECT_FALSE(is_harmless_name(name)) << name;
+}
+
 TEST(Harmless, AWordThatEndsWithExpertsIsCostly) {
   EXPECT_TRUE(names_something_costly("dense2moe"));
   EXPECT_FALSE(names_something_costly("use_func"));
