@@ -233,6 +233,9 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   if (narrow && first)
     report.refuse("dtype",
                   "the first recipes cast weights of fp32 by autocast, which is not modelled beside torchtune");
+  // pytorch/torchtune 00360f72, recipes/lora_finetune_distributed.py and all the others.
+  if (type == "fp16" && !first)
+    report.refuse("dtype", "torchtune's recipes stop at fp16: full fp16 training is not supported");
   if (narrow || type == "fp32")
     report.map("precision", type, "dtype");
   else

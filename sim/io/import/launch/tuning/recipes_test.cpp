@@ -215,6 +215,19 @@ TEST(Recipes, EagerAttentionIsUnfused) {
   EXPECT_FALSE(read_test_launch(run + "flash_attention_2", "run.sh").has("attention"));
 }
 
+TEST(Recipes, TorchtuneStopsAtFp16) {
+  for (const char* builder : {"llama3.lora_llama3_8b", "llama3.qlora_llama3_8b", "llama2.llama2_7b"}) {
+    const auto lines = [&](const char* type) {
+      return refused_lines(
+          read_test_launch(std::string("model: {_component_: torchtune.models.") + builder +
+                               "}\noptimizer: {_component_: torch.optim.AdamW}\nbatch_size: 1\ndtype: " + type + "\n",
+                           "a.yaml"));
+    };
+    EXPECT_THAT(lines("fp16"), testing::HasSubstr("dtype: torchtune's recipes stop at fp16")) << builder;
+    EXPECT_THAT(lines("bf16"), testing::Not(testing::HasSubstr("dtype"))) << builder;
+  }
+}
+
 TEST(Recipes, TwoTypesOf16BitsAreAskedAbout) {
   const std::string axolotl = "base_model: gpt2\nsequence_len: 512\nmicro_batch_size: 1\nbf16: auto\nfp16: ";
   EXPECT_FALSE(read_test_launch(axolotl + "true\n", "a.yaml").has("precision"));
