@@ -204,8 +204,8 @@ void map_adapter(const Adapter& adapter, Report& report) {
   else
     report.assume("training.rank", adapter.usual_rank, adapter.usual_because);
   // A program with a rank of its own has products of its own.
-  const bool own = !adapter.rank && !adapter.own_rank.empty() && !adapter.targets_because.empty();
-  if (own && !targets.empty())
+  const bool own_of_rank = !adapter.rank && !adapter.own_rank.empty() && !adapter.targets_because.empty();
+  if ((own_of_rank || adapter.own_targets) && !targets.empty())
     report.ask(
         "training.targets",
         "the program decides beside which products adapters stand; state --set training.targets='[\"all-linear\"]' "

@@ -69,7 +69,8 @@ struct Adapter {
   std::string base_format{};                ///< "fp8": the frozen weights have another format, which is refused
   std::int64_t usual_rank = 8;              ///< peft/tuners/lora/config.py; torchtune's recipes
   std::string usual_because = "the default of the library";
-  std::string own_rank{};  ///< why nobody knows the default of the rank: it is asked for
+  bool own_targets = false;  ///< no flag states the products, and nobody knows the program's: they are asked for
+  std::string own_rank{};    ///< why nobody knows the default of the rank: it is asked for
   std::string runtime = "huggingface-trainer";
 };
 

@@ -174,14 +174,15 @@ TEST(FolderOfAModel, StoredWeightsOfFewBitsCount) {
   const std::string four = R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "load_in_8bit": false})";
   const std::string eight = R"({"quant_method": "bitsandbytes", "load_in_8bit": true})";
   const std::string other = R"({"quant_method": "gptq", "bits": 4})";
-  const Report report = read(four, "--use_lora True --lora_r 16");
+  const std::string lora = "--use_lora True --lora_r 16 --lora_target_modules q_proj";
+  const Report report = read(four, lora);
   EXPECT_EQ(report.at("training.method"), "qlora");
   EXPECT_TRUE(report.complete());
   EXPECT_TRUE(std::ranges::any_of(
       report.mapped, [](const Mapped& one) { return one.from.find("quantization_config of") != std::string::npos; }));
-  EXPECT_TRUE(read(four, "--use_lora True --lora_r 16 --load_in_4bit True").complete());
-  EXPECT_EQ(read(eight, "--use_lora True --lora_r 16").at("training.method"), "lora-int8");
-  EXPECT_FALSE(read(other, "--use_lora True --lora_r 16").complete());
+  EXPECT_TRUE(read(four, lora + " --load_in_4bit True").complete());
+  EXPECT_EQ(read(eight, lora).at("training.method"), "lora-int8");
+  EXPECT_FALSE(read(other, lora).complete());
   EXPECT_TRUE(read("null", "").complete());
   for (const std::string& stored : {four, eight, other}) {
     const Report full = read(stored, "");

@@ -84,6 +84,8 @@ void take_open_rlhf(const Taken& taken) {
   taken.add_default("per-device-train-batch-size", {"8"});
   taken.add_default("global-train-batch-size", {"128"});
   taken.add_default("max-seq-length", {"2048"});
+  // OpenRLHF, openrlhf/cli/train_sft.py: the default of --target_modules.
+  if (last_of(arguments, "lora-r") != nullptr) taken.add_default("target-modules", {"all-linear"});
 }
 
 // The batch of a step and rank is cut into micro-batches in old versions.
@@ -168,6 +170,7 @@ void add_defaults_of_qlora(const Taken& taken) {
   taken.origins.program = "qlora.py";
   if (is_on(arguments, "full-finetune")) return;
   constexpr Renamed kDefaults[] = {{"lora-r", "64"},
+                                   {"lora-target-modules", "all"},  // find_all_linear_names
                                    {"bits", "4"},
                                    {"gradient-checkpointing", "true"},
                                    {"optim", "paged_adamw_32bit"},
@@ -206,8 +209,16 @@ void take_alpaca_lora(const Taken& taken) {
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
 }
 
-// unslothai/unsloth, unsloth-cli.py: --r is the rank beside --lora_alpha.
+// unslothai/unsloth, unsloth-cli.py: --r is the rank beside --lora_alpha, and adapters stand beside all products.
 constexpr Renamed kRankOfUnsloth[] = {{"r", "lora-r"}};
+
+void take_unsloth(const std::vector<std::string>& program, const Taken& taken) {
+  if (last_of(taken.arguments, "lora-alpha") == nullptr) return;
+  taken.rename(kRankOfUnsloth);
+  if (program.empty() || std::filesystem::path(program.front()).filename() != "unsloth-cli.py") return;
+  taken.origins.program = "unsloth-cli.py";
+  taken.add_default("lora-target-modules", {"all"});
+}
 
 // Until version 4.0 the Trainer's batch was per_gpu_train_batch_size: transformers, training_args.py.
 bool is_old_trainer(const std::vector<Argument>& arguments) {
@@ -312,7 +323,7 @@ Origins take_names_of_trainer(const std::vector<std::string>& program, std::vect
   const Taken taken{arguments, origins};
   if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
   if (is_old_trainer(arguments)) take_old_trainer(taken);
-  if (last_of(arguments, "lora-alpha") != nullptr) taken.rename(kRankOfUnsloth);
+  take_unsloth(program, taken);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);
   if (!program.empty()) take_chat_program(program, taken);
   if (!program.empty() && is_program_of_trl(program)) take_program_of_trl(taken);

@@ -226,7 +226,7 @@ TEST(OtherPrograms, OwnProgramsAreReadAndTheirBatchIsAskedFor) {
   EXPECT_EQ(report.whole("batch.sequence_length"), 4096);
   EXPECT_EQ(report.at("training.method"), Json("lora"));
   EXPECT_FALSE(report.has("batch.micro"));
-  ASSERT_EQ(report.asked.size(), 3U) << "the batch of a GPU, that of a step, and the sharding";
+  ASSERT_EQ(report.asked.size(), 4U) << "the batch of a GPU, that of a step, the sharding, and the adapters' products";
   EXPECT_EQ(report.asked[0].because,
             "--train_batch_size 1 counts the sequences of a GPU or of a step, as the program has it; state --set "
             "batch.micro=N");
@@ -635,7 +635,7 @@ TEST(OtherPrograms, AKeyOfLlamaFactoryAloneIsNotItsRecomputing) {
   EXPECT_EQ(read_script(start + " --stage sft --template qwen").at("recompute.granularity"), Json("full"));
 }
 
-TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumed) {
+TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumedOrAskedFor) {
   const auto why = [](const std::string& flags) {
     const Report report = read_script(std::string("torchrun --nproc_per_node 2") + kTraining + flags);
     for (const Assumed& one : report.assumed)
@@ -644,8 +644,23 @@ TEST(OtherPrograms, ProductsThatNobodyStatesAreAssumed) {
   };
   EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("PEFT's default"));
   EXPECT_THAT(why("--use_peft --lora_r 8"), HasSubstr("v_proj"));
-  EXPECT_THAT(why("--use_lora --lora_r 8"), HasSubstr("the program states its products itself"));
+  EXPECT_THAT(why("--lora_r 8 --finetuning_type lora"), HasSubstr("all linear products by default"));
   EXPECT_EQ(why("--use_lora --lora_r 8 --lora_target_modules q_proj"), "");
+  const auto asked = [](const std::string& words) {
+    const Report report = read_script("torchrun --nproc_per_node 2 " + words);
+    for (const Asked& one : report.asked)
+      if (one.key == "training.targets") return one.because;
+    return std::string();
+  };
+  for (const char* flags : {"--use_lora --lora_r 8", "--lora_r 8 --lora_alpha 16"})
+    EXPECT_THAT(asked(std::string("train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 ") + flags),
+                HasSubstr("state --set training.targets="))
+        << flags;
+  // Their defaults are known: artidoro/qlora, unslothai/unsloth, OpenRLHF.
+  for (const char* program : {"qlora.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --lora_r 8",
+                              "unsloth-cli.py --model_name gpt2 --per_device_train_batch_size 1 --r 8 --lora_alpha 16",
+                              "train_sft.py --pretrain gpt2 --micro_train_batch_size 1 --lora_rank 8"})
+    EXPECT_EQ(asked(program), "") << program;
 }
 
 // torch/distributed/run.py: --nproc-per-node is 1 by default.

@@ -144,11 +144,11 @@ void map_length(const Settings& settings, Report& report) {
 constexpr const char* kOwnRank =
     "no flag states the rank of the adapters, and the program decides; state --set training.rank=N";
 
-// Returns why the products beside which adapters stand are assumed; empty where they are stated.
+// Returns why the products beside which adapters stand are assumed; empty where they are stated or asked for.
 std::string why_targets(bool stated, bool factory, bool of_peft) {
   if (stated) return "";
   if (factory) return "all linear products by default";
-  return of_peft ? "PEFT's default" : "the program states its products itself; all linear ones are taken";
+  return of_peft ? "PEFT's default" : "";
 }
 
 // Scripts of LLaVA's and Alpaca's kind state a rank beside a switch that is off.
@@ -236,6 +236,7 @@ void map_trainer_method(const Settings& settings, Report& report) {
                .whole_from = whole.from,
                .base_bits = frozen.bits,
                .base_format = frozen.other_format,
+               .own_targets = !stated && !kind && !of_peft,
                .own_rank = kind ? "" : kOwnRank},
               report);
 }
