@@ -29,9 +29,9 @@ class LocalFolder {
     std::ofstream(path_ / name) << text;
   }
 
-  [[nodiscard]] Report read(const std::string& script) const {
+  [[nodiscard]] Report read(const std::string& script, const std::vector<std::string>& sets = {}) const {
     Findings findings;
-    Report report = read(script, findings);
+    Report report = read(script, findings, sets);
     EXPECT_EQ(lines_of(findings.complaints), "");
     return report;
   }
@@ -42,12 +42,16 @@ class LocalFolder {
     return lines_of(findings.complaints);
   }
 
+  [[nodiscard]] std::string path_of(const std::string& name) const { return (path_ / name).string(); }
+
  private:
-  [[nodiscard]] Report read(const std::string& script, Findings& findings) const {
+  [[nodiscard]] Report read(const std::string& script, Findings& findings,
+                            const std::vector<std::string>& sets = {}) const {
     write("run.sh", script);
     Launch launch;
     launch.files = {path_ / "run.sh"};
     launch.sets = {"cluster=dgx-h100-ndr"};
+    launch.sets.insert(launch.sets.end(), sets.begin(), sets.end());
     return read_launch(launch, findings);
   }
 
@@ -189,6 +193,35 @@ TEST(FolderOfAModel, StoredWeightsOfFewBitsCount) {
     ASSERT_EQ(full.refused.size(), 1U) << stored;
     EXPECT_EQ(full.refused.front().setting, "quantization_config");
     EXPECT_THAT(full.refused.front().because, HasSubstr("no adapter trains beside them"));
+  }
+}
+
+// The check belongs to the model, wherever it comes from: --model FILE, and a model of --set.
+TEST(FolderOfAModel, StoredWeightsOfTheUsersModelCount) {
+  const LocalFolder folder;
+  const std::string sizes = R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512,
+      "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 32000)";
+  const std::string four = R"(, "quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}})";
+  const std::string gptq = R"(, "quantization_config": {"quant_method": "gptq", "bits": 4}})";
+  folder.write("four.json", sizes + four);
+  folder.write("gptq.json", sizes + gptq);
+  folder.write("plain.json", sizes + "}");
+  folder.write("models/own/config.json", sizes + four);
+  const std::string lora = "--use_lora True --lora_r 16 --lora_target_modules q_proj";
+  const auto read = [&](const std::string& model, const std::string& flags, std::vector<std::string> sets = {}) {
+    if (!model.empty()) sets.push_back("model=" + folder.path_of(model));
+    return folder.read("torchrun --nproc_per_node 8" + kTrain + "models/own " + flags + "\n", sets);
+  };
+  EXPECT_EQ(read("", lora).at("training.method"), "qlora");
+  EXPECT_EQ(read("four.json", lora).at("training.method"), "qlora");
+  EXPECT_EQ(read("plain.json", lora).at("training.method"), "lora") << "the folder's weights do not count";
+  EXPECT_TRUE(read("plain.json", "").refused.empty());
+  EXPECT_EQ(read("", lora, {"model=" + sizes + four}).at("training.method"), "qlora") << "no file";
+  EXPECT_EQ(read("four.json", lora, {"training.method=lora"}).at("training.method"), "lora") << "the user's word";
+  for (const auto& [model, flags] : {std::pair{"four.json", std::string()}, {"gptq.json", lora}, {"gptq.json", ""}}) {
+    const Report report = read(model, flags);
+    ASSERT_EQ(report.refused.size(), 1U) << model << flags;
+    EXPECT_EQ(report.refused.front().setting, "quantization_config");
   }
 }
 

@@ -177,6 +177,10 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
   report.scenario = scenario;
 }
 
+bool states(const std::vector<std::string>& sets, std::string_view key) {
+  return std::ranges::any_of(sets, [&](const std::string& set) { return set.starts_with(key); });
+}
+
 // A model that nobody knows by its name may stand in a folder beside the file.
 void settle_local_model(const fs::path& folder, Report& report) {
   const std::string& name = report.unknown_model;
@@ -252,8 +256,9 @@ std::optional<std::int64_t> gpus_of_host(const Report& report) {
 }
 
 void settle_model_of_user(const Json& of_file, const std::vector<std::string>& sets, Report& report) {
-  const bool replaced = std::ranges::any_of(sets, [](const std::string& set) { return set.starts_with("model="); });
-  if (!replaced || !of_file.is_object() || of_file.value("model_type", "") != "megatron") return;
+  if (!states(sets, "model=")) return;
+  if (!states(sets, "training.method=")) settle_weights_of_scenario(report);
+  if (!of_file.is_object() || of_file.value("model_type", "") != "megatron") return;
   if (const auto named = model_of(report)) settle_replaced_model(of_file, *named, report);
 }
 
@@ -359,7 +364,7 @@ Report read_launch_text(const std::string& text, const fs::path& name, const Lau
   Launch known = launch;
   known.sets.insert(known.sets.begin(), own.begin(), own.end());
   read_text(name, text, known, report, findings);
-  settle_local_model(name.parent_path(), report);
+  if (!states(launch.sets, "model=")) settle_local_model(name.parent_path(), report);
   if (findings.complaints.empty()) complete(launch, own, report, findings);
   return report;
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/text.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/document.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -44,6 +46,16 @@ void settle_stored_weights(const Json& config, const std::string& place, Report&
       "quantization_config",
       fmt::format("LoRA beside frozen weights in {} is not modelled; allowed, it is LoRA beside 16 bits", format),
       from);
+}
+
+void settle_weights_of_scenario(Report& report) {
+  Findings wrong;
+  const auto scenario = document_from_text(report.scenario.dump(), "scenario", wrong);
+  if (!scenario || !report.has("model")) return;
+  const auto document = open_reference(scenario->root(wrong).child("model"), kModels);
+  const Json model = report.at("model");
+  const std::string place = model.is_string() ? model.get<std::string>() : "the stated model";
+  if (document) settle_stored_weights(document->value, place, report);
 }
 
 }  // namespace foretoken::io::launch

@@ -12,4 +12,7 @@ namespace foretoken::io::launch {
 /// transformers are told by it.
 void settle_stored_weights(const Json& config, const std::string& place, Report& report);
 
+/// Does the same for the model that the scenario names or holds: the user's config.json.
+void settle_weights_of_scenario(Report& report);
+
 }  // namespace foretoken::io::launch
