@@ -202,5 +202,24 @@ TEST(BesideConfiguration, TheDeepSpeedFileThatAYamlFileNamesIsRead) {
     }
 }
 
+// Nobody knows what the file decides. One process has nothing to shard.
+TEST(BesideAccelerate, AFileThatIsNotThereShardsNothingOfOneProcess) {
+  const Repository repository;
+  const auto read = [&](const std::string& options) {
+    return repository.read("run.sh", "accelerate launch --config_file gone.yaml " + options +
+                                         " train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 "
+                                         "--max_seq_length 512\n");
+  };
+  const Report one = read("--num_processes 1");
+  EXPECT_EQ(questions_of(one), "");
+  EXPECT_EQ(one.whole("optimizer.zero_stage"), 0);
+  const auto assumed = std::ranges::find(one.assumed, "optimizer.zero_stage", &Assumed::key);
+  ASSERT_NE(assumed, one.assumed.end());
+  EXPECT_THAT(assumed->because, HasSubstr("gone.yaml, which decides about sharding and recomputing, is not there; one "
+                                          "process has nothing to shard"));
+  for (const char* several : {"--num_processes 2", ""})
+    EXPECT_THAT(questions_of(read(several)), HasSubstr("optimizer.zero_stage: accelerate's file gone.yaml"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -197,6 +197,15 @@ void add_fsdp_config(const shell::Script& script, const std::string& folder, Jso
     document["gradient_checkpointing"] = "true";
 }
 
+/// Takes the question about a key off the report. Returns its reason; empty where nothing asks.
+std::string take_question(Report& report, std::string_view key) {
+  const auto found = std::ranges::find(report.asked, key, &Asked::key);
+  if (found == report.asked.end()) return "";
+  std::string because = std::move(found->because);
+  std::erase_if(report.asked, [&](const Asked& one) { return one.key == key; });
+  return because;
+}
+
 /// A command with what its script says beside it.
 struct Started {
   const shell::Script& script;
@@ -215,6 +224,7 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   if (by_trl) take_options_of_trl(launch.command, document, launched, gpus);
   if (by_trl || starts_with_word(launch.command, "accelerate"))
     accelerate = add_accelerate(launch.script, launched, launch.folder, deepspeed.has_value(), document, report);
+  const std::string missing = gpus == 1 ? take_question(report, "optimizer.zero_stage") : "";
   add_fsdp_config(launch.script, launch.folder, document, report);
   take_lora_file(launch.script, launch.folder, document, report);
   // The option wins over accelerate's file, also where nobody knows its value.
@@ -230,6 +240,10 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   // Nobody knows what a missing file decides, whatever the defaults are.
   for (const char* key : {"optimizer.zero_stage", "recompute"})
     if (report.asks(key)) report.forget(key);
+  if (!missing.empty() && report.whole("optimizer.zero_stage").value_or(0) == 0) {
+    report.forget("optimizer.zero_stage");
+    report.assume("optimizer.zero_stage", 0, missing + "; one process has nothing to shard");
+  }
   for (const char* part : {"offload.optimizer", "offload.parameters"})
     if (accelerate.has(part)) report.map(part, accelerate.at(part), "accelerate's file");
   if (open_count) {
