@@ -10,6 +10,7 @@
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/named_file.h"
 #include "sim/io/import/launch/named_words.h"
+#include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/program_keys.h"
 #include "sim/io/import/launch/shell/unknown.h"
 
@@ -25,6 +26,12 @@ std::size_t behind_submission(const std::vector<std::string>& words) {
   const auto end = std::ranges::find(words, "--");
   const bool submits = words.size() > 2 && words[0] == "ray" && words[1] == "job" && end != words.end();
   return submits ? static_cast<std::size_t>(end - words.begin()) + 1 : 1;
+}
+
+bool prepares(const shell::Command& command) {
+  return std::ranges::any_of(command.words, [](const std::string& word) {
+    return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
+  });
 }
 
 // hiyouga/LLaMA-Factory 003a2acb, src/llamafactory/hparams/parser.py, read_args: sys.argv[1] is a file by its ending.
@@ -87,38 +94,76 @@ std::string unstated_configuration(const shell::Script& script) {
   return "";
 }
 
-std::string missing_configuration(const shell::Script& script) {
-  for (const shell::Command& command : script.commands) {
-    if (shell::handles_files(command)) continue;
-    const bool neox = std::ranges::any_of(command.words, [](const auto& word) { return word.ends_with("deepy.py"); });
-    const auto factory = place_of_factory_file(command.words);
-    for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
-      const std::string& word = command.words[i];
-      if (factory == i && shell::is_unknown(word)) {
-        const std::string why = shell::why_unknown(word);
-        return fmt::format("{} starts LLaMA-Factory with a configuration that depends on {}; state it {}",
-                           command.place(), printable(why, 120), way_to_state(why));
-      }
-      // --config 7b is a size of the program, and --config qwen2.5 a family: no files.
-      const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
-      const bool follows = (command.words[i - 1] == "--config" && named) || command.words[i - 1] == "--config-name" ||
-                           follows_arguments_flag(command.words, i);
-      const bool ends = has_ending_of_configuration(word) && (neox || factory == i || !word.ends_with(".json"));
-      const bool hydra = word.starts_with("--config-name=");
-      if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
-      if (command.words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
-      const std::string shown = printable(word.substr(word.find('=') + 1), 100);
-      if (const std::string* const writer = script.unread_by(name_in(word)))
-        return fmt::format(
-            "{} names {}, which {} writes in a way that cannot be read; give the file as it is then in place of the "
-            "script",
-            command.place(), shown, *writer);
-      return fmt::format("{} names {}, which is not there; {}", command.place(), shown, kPutThere);
-    }
+namespace {
+
+// Returns the place of the word that names the configuration of a command, whether it is there or not.
+std::optional<std::size_t> place_of_configuration(const shell::Command& command) {
+  if (shell::handles_files(command)) return std::nullopt;
+  const std::vector<std::string>& words = command.words;
+  const bool neox = std::ranges::any_of(words, [](const auto& word) { return word.ends_with("deepy.py"); });
+  const auto factory = place_of_factory_file(words);
+  for (std::size_t i = behind_submission(words); i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (factory == i) return i;
+    // --config 7b is a size of the program, and --config qwen2.5 a family: no files.
+    const bool named = word.find('/') != word.npos || has_ending_of_configuration(word);
+    const bool follows =
+        (words[i - 1] == "--config" && named) || words[i - 1] == "--config-name" || follows_arguments_flag(words, i);
+    const bool ends = has_ending_of_configuration(word) && (neox || !word.ends_with(".json"));
+    const bool hydra = word.starts_with("--config-name=");
+    if ((!follows && !ends && !hydra) || word.ends_with(".py") || shell::is_unknown(word)) continue;
+    if (words[i - 1] == "--config_file" || word.starts_with("--config_file=")) continue;  // of accelerate
+    return i;
   }
+  return std::nullopt;
+}
+
+// Words the complaint about one command; empty where it names no configuration.
+std::string missing_configuration(const shell::Script& script, const shell::Command& command) {
+  const auto place = place_of_configuration(command);
+  if (!place) return "";
+  const std::string& word = command.words[*place];
+  if (shell::is_unknown(word)) {
+    const std::string why = shell::why_unknown(word);
+    return fmt::format("{} starts LLaMA-Factory with a configuration that depends on {}; state it {}", command.place(),
+                       printable(why, 120), way_to_state(why));
+  }
+  const std::string shown = printable(word.substr(word.find('=') + 1), 100);
+  if (const std::string* const writer = script.unread_by(name_in(word)))
+    return fmt::format(
+        "{} names {}, which {} writes in a way that cannot be read; give the file as it is then in place of the "
+        "script",
+        command.place(), shown, *writer);
+  return fmt::format("{} names {}, which is not there; {}", command.place(), shown, kPutThere);
+}
+
+}  // namespace
+
+std::string missing_configuration(const shell::Script& script) {
+  for (const shell::Command& command : script.commands)
+    if (std::string missing = missing_configuration(script, command); !missing.empty()) return missing;
   if (const std::string name = experiment_of(script); !name.empty())
     return fmt::format("the variable EXP names {}, which is not there; {}", printable(name, 100), kPutThere);
   return "";
+}
+
+void note_missing_configurations(const shell::Script& script, const std::string& folder, Report& report) {
+  const auto is_missing = [&](const shell::Command& command) {
+    const auto& words = command.words;
+    const bool factory = std::ranges::any_of(words, [](const auto& word) { return word == "llamafactory-cli"; });
+    if (factory && !place_of_factory_file(words)) return false;  // it trains by flags, or not at all
+    const auto place = prepares(command) ? std::nullopt : place_of_configuration(command);
+    if (!place || !has_ending_of_configuration(words[*place])) return place.has_value() && factory;
+    const std::string name = name_in(words[*place]);
+    const bool written = std::ranges::any_of(script.documents, [&](const auto& one) { return one.first == name; });
+    return !written && !near_file(name.substr(name.find('=') + 1), folder);
+  };
+  const auto count = std::ranges::count_if(script.commands, is_missing);
+  if (count > 0)
+    report.approximate("other commands",
+                       count == 1
+                           ? "one names a configuration that is not there, and is not counted"
+                           : fmt::format("{} name configurations that are not there, and are not counted", count));
 }
 
 std::string missing_script(const shell::Script& script) {

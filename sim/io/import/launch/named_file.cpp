@@ -237,10 +237,7 @@ void count_gpus(const shell::Script& script, const std::string& folder, NamedFil
 std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder) {
   std::vector<NamedFile> files;
   for (const shell::Command& command : script.commands) {
-    const bool prepares = std::ranges::any_of(command.words, [](const std::string& word) {
-      return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
-    });
-    if (prepares || shell::handles_files(command)) continue;
+    if (prepares(command) || shell::handles_files(command)) continue;
     const std::string near = folder_of_configurations(command.words, folder);
     NamedFile file{.place = command.place(), .command = command};
     std::size_t last = 0;

@@ -34,6 +34,9 @@ struct NamedFile {
 /// a program of NeMo or Megatron-Bridge.
 [[nodiscard]] std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder);
 
+/// Returns true for a command that prepares data: axolotl preprocess.
+[[nodiscard]] bool prepares(const shell::Command& command);
+
 /// Notes that a file is read in place of the script, or words alone in place of a file that is not there.
 void note_configuration(const NamedFile& named, Report& report);
 
@@ -44,6 +47,9 @@ void note_configuration(const NamedFile& named, Report& report);
 /// Words the complaint where no named file is there: "run.sh:3 names llama3/8B_lora, which is not there; put ...";
 /// empty where no command names a configuration.
 [[nodiscard]] std::string missing_configuration(const shell::Script& script);
+
+/// Notes how many commands name a configuration that is not there, beside one that is read.
+void note_missing_configurations(const shell::Script& script, const std::string& folder, Report& report);
 
 /// Words the complaint where nobody states an argument of the training program that may be its configuration: "run.sh:3
 /// starts own.py, which no reader here knows, with argument 1 of the script; if that is its configuration, state it

@@ -226,6 +226,25 @@ TEST_F(NamedFiles, FilesOfTheUsersShellAreNoCauseForAScriptWithoutATraining) {
   EXPECT_EQ(read("source ~/.bashrc\nsource settings.sh\n").refused.front().setting, "settings.sh");
 }
 
+TEST_F(NamedFiles, CommandsWhoseFilesAreNotThereAreCounted) {
+  write("sft.yaml", kFactory);
+  const auto note = [&](const std::string& script) {
+    for (const Assumed& one : read(script).assumed)
+      if (one.key == "other commands") return one.because;
+    return std::string();
+  };
+  const std::string first = "llamafactory-cli train sft.yaml\n";
+  EXPECT_EQ(note(first + first), "");
+  EXPECT_EQ(note(first + "axolotl preprocess gone.yaml\nllamafactory-cli chat gone.yaml\ncp a.yaml b.yaml\n"), "");
+  EXPECT_EQ(note(first + "llamafactory-cli train gone.yaml\n"),
+            "one names a configuration that is not there, and is not counted");
+  const std::string two = "torchrun train.py gone.yaml\nllamafactory-cli train a/gone.json --cutoff_len 8\n";
+  EXPECT_EQ(note(two + first), "2 name configurations that are not there, and are not counted");
+  const std::string flags =
+      "llamafactory-cli train --model_name_or_path gpt2 --stage sft --per_device_train_batch_size 1\n";
+  EXPECT_EQ(note(two + first + flags), "2 name configurations that are not there, and are not counted");
+}
+
 TEST_F(NamedFiles, OtherFilesOfACommandAreNoParts) {
   write("sft.yaml", kFactory);
   write("data.yaml", "path: /data\n");

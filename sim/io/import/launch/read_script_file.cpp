@@ -282,6 +282,7 @@ bool read_mixed_script(const fs::path& path, const shell::Script& script, const 
     return true;
   }
   if (launch.row.empty()) note_left_out(number, all, report);
+  note_missing_configurations(script, folder, report);
   const auto chosen = static_cast<std::size_t>(number - 1);
   Launch inner = launch;
   inner.row.clear();
@@ -368,6 +369,7 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
   }
   // A script that only writes a configuration, which another one starts.
   if (files.empty() && missing.empty() && programs_of(*script).empty()) files = files_written(*script, folder);
+  if (!files.empty()) note_missing_configurations(plain, folder, report);
   read_named_file(path, *script, files, missing, flags, launch, report, findings);
 }
 
