@@ -200,7 +200,7 @@ TEST_F(NamedFiles, AScriptBehindALauncherOfProcessesIsFollowed) {
   write("wrap.sh", "export A=1\nexec \"$@\"\n");
   write("ranks.sh", "torchrun --nproc_per_node 4 " + words + "\n");
   for (const char* launch : {"mpirun -np 8 bash train.sh", "mpirun --mca btl tcp -H a:8 -np 8 ./train.sh",
-                             "srun -N 2 --exclusive --ntasks-per-node 4 train.sh", "mpirun -np 2 ranks.sh",
+                             "srun --unlisted -N 2 --exclusive --ntasks-per-node 4 train.sh", "mpirun -np 2 ranks.sh",
                              "srun --nodes 2 --ntasks-per-node=1 --task-prolog other.sh ranks.sh",
                              "mpirun -np 8 wrap.sh python", "mpirun -np 8 gone.sh python"}) {
     const bool wraps = std::string_view(launch).ends_with("python");
@@ -209,7 +209,9 @@ TEST_F(NamedFiles, AScriptBehindALauncherOfProcessesIsFollowed) {
     EXPECT_EQ(report.whole("gpus"), 8) << launch;
     EXPECT_EQ(report.whole("batch.sequence_length"), 512) << launch;
   }
-  for (const char* other : {"srun python other.py --hook train.sh\n", "srun --task-prolog train.sh hostname\n"}) {
+  for (const char* other : {"srun python other.py --hook train.sh\n", "srun --task-prolog train.sh hostname\n",
+                            "mpirun --use-hwthread-cpus -np 8 --display-map hostname train.sh\n",
+                            "srun --external-launcher hostname train.sh\n"}) {
     const Report report = read(other);
     EXPECT_FALSE(report.has("batch.sequence_length")) << other;
   }

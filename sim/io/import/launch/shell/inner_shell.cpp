@@ -117,14 +117,14 @@ namespace {
 // Options without a value: srun(1) of Slurm 24.05; mpirun(1) of Open MPI 4.1; flux-run(1); pdsh(1). Any other option
 // takes the next word.
 constexpr std::string_view kBare =
-    " -E -H -k -K -l -O -Q -s -u -v -X -Z --contiguous --disable-status --exact --exclusive --external- "
-    "launcher --hold --immediate --interactive --kill-on-bad-exit --label --no-allocate --no-kill "
-    "--overcommit --overlap --oversubscribe --preserve-env --propagate --pty --quiet --quit-on-interrupt "
-    "--reboot --spread-job --unbuffered --use-min-nodes --verbose --container-mount-home --no-container- "
-    "mount-home --container-writable --container-readonly --container-remap-root --no-container-remap- "
-    "root --no-container-entrypoint --allow-run-as-root --bynode --byslot --display-allocation --display- "
-    "map --nolocal --nooversubscribe --report-bindings --tag-output --timestamp-output --use-hwthread- "
-    "cpus --label-io ";
+    " -E -H -k -K -l -O -Q -s -u -v -X -Z --contiguous --disable-status --exact --exclusive "
+    "--external-launcher --hold --immediate --interactive --kill-on-bad-exit --label --no-allocate "
+    "--no-kill --overcommit --overlap --oversubscribe --preserve-env --propagate --pty --quiet "
+    "--quit-on-interrupt --reboot --spread-job --unbuffered --use-min-nodes --verbose "
+    "--container-mount-home --no-container-mount-home --container-writable --container-readonly "
+    "--container-remap-root --no-container-remap-root --no-container-entrypoint --allow-run-as-root "
+    "--bynode --byslot --display-allocation --display-map --nolocal --nooversubscribe --report-bindings "
+    "--tag-output --timestamp-output --use-hwthread-cpus --label-io ";
 
 // Slurm's programs that run beside a task.
 constexpr std::string_view kBesideTasks[] = {"--prolog", "--epilog", "--task-prolog", "--task-epilog"};
@@ -140,6 +140,7 @@ std::size_t words_of_option(const Texts& words, std::size_t at) {
   if (mpi && (option == "--mca" || option == "--gmca")) return 3;
   if (kBare.find(" " + option + " ") != kBare.npos) return 1;
   if (!mpi && one_dash && option.size() > 2) return 1;  // -N4
+  if (at + 1 < words.size() && words[at + 1].starts_with('-')) return 1;
   const bool beside = std::ranges::find(kBesideTasks, option) != std::end(kBesideTasks);
   return at + 1 < words.size() && is_script_name(words[at + 1]) && !beside ? 1 : 2;
 }
