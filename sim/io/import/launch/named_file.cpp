@@ -234,40 +234,44 @@ void count_gpus(const shell::Script& script, const std::string& folder, NamedFil
 
 }  // namespace
 
+std::optional<NamedFile> file_of_command(const shell::Script& script, const shell::Command& command,
+                                         const std::string& folder) {
+  if (prepares(command) || shell::handles_files(command)) return std::nullopt;
+  const std::string near = folder_of_configurations(command.words, folder);
+  NamedFile file{.place = command.place(), .command = command};
+  std::size_t last = 0;
+  for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
+    if (script.unread_by(name_in(command.words[i])) != nullptr) continue;
+    const auto text = written_by(script, command.words[i]);
+    if (text && file.paths.empty() && !is_of_accelerate(*text)) {
+      const std::string name = command.words[i].substr(command.words[i].rfind('=') + 1);
+      file.paths.emplace_back(fs::path(folder) / shell::shown_unknown(name));
+      file.text = text;
+      last = i;
+    }
+    if (text) continue;
+    auto path = file_named(command.words[i], near);
+    if (!path) path = arguments_named(command.words, i, near);
+    if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
+    file.paths.push_back(*path);
+    if (last == 0) last = i;
+  }
+  if (file.paths.empty()) return std::nullopt;
+  const bool primus = is_primus_command(command.words);
+  if (place_of_factory_file(command.words) == last)
+    file.overrides = keys_of_flags(command.words, last + 1, file.flags_as_keys);
+  else
+    file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
+  std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
+  count_gpus(script, folder, file);
+  if (primus) file.gpus = gpus_of_primus(script);
+  return file;
+}
+
 std::vector<NamedFile> files_of_script(const shell::Script& script, const std::string& folder) {
   std::vector<NamedFile> files;
-  for (const shell::Command& command : script.commands) {
-    if (prepares(command) || shell::handles_files(command)) continue;
-    const std::string near = folder_of_configurations(command.words, folder);
-    NamedFile file{.place = command.place(), .command = command};
-    std::size_t last = 0;
-    for (std::size_t i = behind_submission(command.words); i < command.words.size(); ++i) {
-      if (script.unread_by(name_in(command.words[i])) != nullptr) continue;
-      const auto text = written_by(script, command.words[i]);
-      if (text && file.paths.empty() && !is_of_accelerate(*text)) {
-        const std::string name = command.words[i].substr(command.words[i].rfind('=') + 1);
-        file.paths.emplace_back(fs::path(folder) / shell::shown_unknown(name));
-        file.text = text;
-        last = i;
-      }
-      if (text) continue;
-      auto path = file_named(command.words[i], near);
-      if (!path) path = arguments_named(command.words, i, near);
-      if (!path || (path->extension() != ".toml" && is_of_accelerate(*path))) continue;
-      file.paths.push_back(*path);
-      if (last == 0) last = i;
-    }
-    if (file.paths.empty()) continue;
-    const bool primus = is_primus_command(command.words);
-    if (place_of_factory_file(command.words) == last)
-      file.overrides = keys_of_flags(command.words, last + 1, file.flags_as_keys);
-    else
-      file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
-    std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
-    count_gpus(script, folder, file);
-    if (primus) file.gpus = gpus_of_primus(script);
-    files.push_back(std::move(file));
-  }
+  for (const shell::Command& command : script.commands)
+    if (auto file = file_of_command(script, command, folder)) files.push_back(std::move(*file));
   if (files.empty())
     if (auto file = file_of_variable(script, folder)) files.push_back(std::move(*file));
   if (files.empty())

@@ -28,6 +28,10 @@ struct NamedFile {
   bool keys_alone = false;                        ///< the configuration below the overrides is not there
 };
 
+/// Returns the YAML or TOML files that one command of the script names; nothing for none.
+[[nodiscard]] std::optional<NamedFile> file_of_command(const shell::Script& script, const shell::Command& command,
+                                                       const std::string& folder);
+
 /// Returns the YAML or TOML files that commands name and that are there: written by the script, below `folder`, or
 /// beside the script by their own names. Files of accelerate say how to launch, and are passed over, as are commands
 /// that prepare data. Where there is none: the experiment of Primus in the variable EXP, or the KEY=VALUE words behind

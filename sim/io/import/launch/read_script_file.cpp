@@ -260,17 +260,12 @@ bool read_mixed_script(const fs::path& path, const shell::Script& script, const 
                        const std::vector<std::string>& flags, const Launch& launch, Report& report,
                        Findings& findings) {
   std::vector<const shell::Command*> trainings;
-  std::vector<std::vector<NamedFile>> files;
+  std::vector<std::optional<NamedFile>> files;
   bool mixed = false;
   for (const shell::Command& command : script.commands) {
-    std::vector<NamedFile> named;
-    if (place_of_factory_file(command.words)) {
-      shell::Script one = script;
-      one.commands = {command};
-      named = files_of_script(one, folder);
-    }
-    if (named.empty() && !tuning::trains(command)) continue;
-    mixed = mixed || !named.empty();
+    auto named = place_of_factory_file(command.words) ? file_of_command(script, command, folder) : std::nullopt;
+    if (!named && !tuning::trains(command)) continue;
+    mixed = mixed || named;
     trainings.push_back(&command);
     files.push_back(std::move(named));
   }
@@ -286,10 +281,10 @@ bool read_mixed_script(const fs::path& path, const shell::Script& script, const 
   const auto chosen = static_cast<std::size_t>(number - 1);
   Launch inner = launch;
   inner.row.clear();
-  if (files[chosen].empty())
+  if (!files[chosen])
     tuning::read_trainer_command(script, *trainings[chosen], folder, flags, stated_gpus(launch), report);
   else
-    read_named_file(path, script, files[chosen], "", flags, inner, report, findings);
+    read_named_file(path, script, {*files[chosen]}, "", flags, inner, report, findings);
   return true;
 }
 

@@ -19,7 +19,7 @@ struct ModuleName {
 // (wte, word_embeddings), gpt_neox (embed_in, embed_out), bert (embeddings). The code beside the weights of InternLM2
 // (tok_embeddings, output) and of ChatGLM (embedding, output_layer). ms-swift v2 has EMBEDDING for the table of any
 // family: modelscope/ms-swift, swift/llm/utils/argument.py (lora_m2s_use_embedding).
-constexpr ModuleName kParts[] = {
+constexpr ModuleName kModuleNames[] = {
     {"embed_tokens", "embedding"}, {"wte", "embedding"},       {"word_embeddings", "embedding"},
     {"embeddings", "embedding"},   {"embedding", "embedding"}, {"tok_embeddings", "embedding"},
     {"embed_in", "embedding"},     {"lm_head", "head"},        {"output", "head"},
@@ -36,8 +36,8 @@ void map_whole_modules(const std::string& text, const std::string& from, Report&
     const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
     const std::string stated = text.substr(at, end - at), name = lower_case(stated.substr(stated.rfind('.') + 1));
     at = text.find_first_not_of(kBetween, end);
-    const auto* const found = std::ranges::find(kParts, std::string_view(name), &ModuleName::name);
-    if (found != std::end(kParts)) {
+    const auto* const found = std::ranges::find(kModuleNames, std::string_view(name), &ModuleName::name);
+    if (found != std::end(kModuleNames)) {
       if (std::ranges::find(parts, Json(std::string(found->part))) == parts.end())
         parts.push_back(std::string(found->part));
     } else if (std::ranges::find(kClassifiers, name) != std::end(kClassifiers)) {
