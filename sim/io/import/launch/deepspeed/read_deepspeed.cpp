@@ -39,7 +39,7 @@ constexpr KeyRule kDeepSpeedKeys[] = {
      "gradient_predivide_factor data_types.* compile.*",
      "communication is arranged as the runtime does it"},
     {"activation_checkpointing.*", "it configures an interface that the model's code may use"},
-    {"gradient_clipping steps_per_print wall_clock_breakdown dump_state fp16.* bf16.* bfloat16.* optimizer.* "
+    {"deepspeed gradient_clipping steps_per_print wall_clock_breakdown dump_state fp16.* bf16.* bfloat16.* optimizer.* "
      "scheduler.* "
      "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer cuda_visible_devices disable_allgather comms_config.* "
      "comms_logger.* monitor_config.* tensorboard.* wandb.* csv_monitor.* flops_profiler.* checkpoint.* "

@@ -184,6 +184,14 @@ TEST(DeepSpeedFile, ItsAccumulationHoldsForAMicroBatchThatTheUserStates) {
               HasSubstr("are 512, found 64"));
 }
 
+// Megatron-DeepSpeed's scripts write it; DeepSpeed reads no such key.
+TEST(DeepSpeedFile, ASwitchOfItsOwnNameChangesNothing) {
+  const Report report =
+      read_with(R"({"deepspeed": true, "train_batch_size": 8, "bf16": {"enabled": true}})", "ds.json", {"gpus=8"});
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("deepspeed"));
+}
+
 // deepspeed/runtime/config.py, _set_batch_related_parameters.
 TEST(DeepSpeedFile, OneKeyOfTheBatchAloneHasOneAccumulation) {
   const std::string start = R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, )";

@@ -31,6 +31,9 @@ constexpr const char* kOwnEach = "per-device-train-batch-size";
 constexpr const char* kStage = "zero-stage";
 constexpr const char* kOwnSteps = "gradient-accumulation-steps";
 constexpr TrainersName kOwnNames[] = {{"per-device-batch-size", kOwnEach},
+                                      {"per-device-bs", kOwnEach},
+                                      {"per-gpu-bs", kOwnEach},
+                                      {"device-bs", kOwnEach},
                                       {"per-gpu-train-batch-size", kOwnEach},
                                       {"per-gpu-batch-size", kOwnEach},
                                       {"train-micro-batch-size-per-gpu", kOwnEach},

@@ -227,5 +227,14 @@ TEST(OwnPrograms, NodesOfMasonMultiplyTheProcesses) {
   EXPECT_EQ(gpus(""), 8);
 }
 
+TEST(OwnPrograms, ABatchOfADeviceHasShortNames) {
+  for (const char* const name : {"--per_device_bs", "--device_bs", "--per_gpu_bs"})
+    EXPECT_EQ(read_own("torchrun --nproc_per_node 4 train_lora.py --model_name Qwen/Qwen3-4B " + std::string(name) +
+                       " 2 --grad_accum 4 --max_seq_len 2048 --lr 1e-4 --epochs 1 --bf16")
+                  .whole("batch.global"),
+              32)
+        << name;
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

@@ -261,6 +261,18 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   for (Refused& one : accelerate.refused) report.refused.push_back(std::move(one));
 }
 
+// DeepSpeed's launcher starts programs that make its engine. Where no flag names its file, the program may hold it.
+void ask_for_stage_of_launcher(const shell::Command& command, std::optional<std::int64_t> gpus, Report& report) {
+  const bool nothing = std::ranges::any_of(report.mapped, [](const Mapped& one) {
+    return one.key == "optimizer.zero_stage" && one.from.starts_with("no fsdp and no deepspeed");
+  });
+  if (!nothing || gpus == 1 || !starts_with_word(command, "deepspeed")) return;
+  report.forget("optimizer.zero_stage");
+  report.ask("optimizer.zero_stage",
+             "deepspeed starts the program, and no flag names a file of DeepSpeed: the program may hold one; state "
+             "--set optimizer.zero_stage=N, with 0 where every rank holds everything");
+}
+
 /// Reads one command with the flags behind --. `gpus` are those that the user states.
 void read_command(const shell::Script& script, const shell::Command& command, const std::string& folder,
                   const std::vector<std::string>& flags, std::optional<std::int64_t> gpus, Report& report) {
@@ -309,6 +321,7 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const Defaults defaults = origins.defaults_known ? Defaults::kTrainer : Defaults::kUnknown;
   read_with_accelerate({script, command, launched, folder, of_trl && origins.defaults_known}, deepspeed,
                        std::move(document), gpus, defaults, report);
+  if (!deepspeed) ask_for_stage_of_launcher(command, gpus, report);
   if (!stated) ask_for_open_counts(counts, report);
   ask_for_method_in_name(launched.program, arguments, report);
   if (const Argument* const strategy = last_of(arguments, "strategy");

@@ -946,5 +946,17 @@ TEST(TrainerScript, AVariableThatVanishesBehindDeepSpeedIsAskedFor) {
   EXPECT_FALSE(asks("--deepspeed --zero_stage 2"));
 }
 
+TEST(TrainerScript, DeepSpeedsLauncherWithoutAFileAsksForTheStage) {
+  const Folder folder;
+  const auto read = [&](const std::string& launcher) {
+    return folder.read(launcher +
+                       " train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 1 "
+                       "--gradient_accumulation_steps 1 --model_max_length 2048 --bf16 True");
+  };
+  EXPECT_TRUE(read("deepspeed --num_gpus 8").asks("optimizer.zero_stage"));
+  EXPECT_EQ(read("torchrun --nproc_per_node 8").whole("optimizer.zero_stage"), 0);
+  EXPECT_EQ(read("deepspeed --num_gpus 1").whole("optimizer.zero_stage"), 0);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
