@@ -99,6 +99,8 @@ void read_equal_halves(const Node& node, Transformer& model) {
 struct BartParts {
   bool fixed_positions = false;  ///< sines and cosines: no weights, and no norm behind the embedding
   std::string_view activation = "gelu";
+  double attention_dropout = 0, layerdrop = 0;
+  bool scaled_embedding = false;
 };
 
 void read_bart_config(const Node& node, Transformer& model, const BartParts& parts) {
@@ -117,14 +119,16 @@ void read_bart_config(const Node& node, Transformer& model, const BartParts& par
     model.max_positions = positions + kUnusedRows;
   read_plain_activation(node, "activation_function", parts.activation, model);
   model.hidden_dropout = node.number_or("dropout", 0.1, kFraction);
-  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.attention_dropout = node.number_or("attention_dropout", parts.attention_dropout, kFraction);
   model.activation_dropout = node.number_or("activation_dropout", 0, kFraction);
   model.embedding_norm = !parts.fixed_positions;
-  model.scaled_embedding = node.boolean_or("scale_embedding", false);
+  model.scaled_embedding = node.boolean_or("scale_embedding", parts.scaled_embedding);
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
-    if (node.number_or(key, 0, kFraction) != 0)
-      node.complain(key, "expected 0: dropping layers at random is not supported");
+    if (node.number_or(key, parts.layerdrop, kFraction) != 0)
+      node.complain(key, fmt::format("expected 0: dropping layers at random is not supported; this family's default "
+                                     "is {}",
+                                     parts.layerdrop));
   require_switch(node, "is_encoder_decoder", true, "half of an encoder-decoder is not supported");
   require_switch(node, "static_position_embeddings", parts.fixed_positions,
                  parts.fixed_positions ? "this family has fixed positions" : "fixed positions are not supported");
@@ -155,7 +159,12 @@ void read_mbart(const Node& node, Transformer& model) {
 // M2M-100 and NLLB.
 void read_m2m_100(const Node& node, Transformer& model) {
   check_class(node, {"M2M100ForConditionalGeneration", "M2M100Model"});
-  read_bart_config(node, model, {.fixed_positions = true, .activation = "relu"});
+  read_bart_config(node, model,
+                   {.fixed_positions = true,
+                    .activation = "relu",
+                    .attention_dropout = 0.1,
+                    .layerdrop = 0.05,
+                    .scaled_embedding = true});
 }
 
 void read_pegasus(const Node& node, Transformer& model) {

@@ -180,24 +180,41 @@ TEST(EncoderDecoderFamilies, MegatronsHalvesComplainInOneLine) {
   }
 }
 
-// Published: 615M for NLLB-200-Distilled-600M with its table of 256,206 words, and 569M for PEGASUS Large.
+// Products and norms of a layer with biases, h wide and with MLPs of 4 h: the encoder's, and the decoder's with its
+// second attention. Both halves end with a norm, and one table of words serves all.
+std::int64_t parameters_of_halves(std::int64_t layers, std::int64_t width, std::int64_t words) {
+  const std::int64_t attention = 4 * (width * width + width), norm = 2 * width,
+                     mlp = 2 * width * 4 * width + 4 * width + width;
+  return layers * (attention + mlp + 2 * norm) + layers * (2 * attention + mlp + 3 * norm) + 2 * norm + words * width;
+}
+
 TEST(EncoderDecoderFamilies, FixedPositionsHaveNoWeights) {
   const std::string halves =
       R"("d_model": 1024, "encoder_attention_heads": 16, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096,
-         "decoder_ffn_dim": 4096, "is_encoder_decoder": true, "max_position_embeddings": 1024, "activation_function":
-         "relu", "scale_embedding": true, )";
-  const auto count = [&](const std::string& family) {
+         "decoder_ffn_dim": 4096, "is_encoder_decoder": true, "encoder_layerdrop": 0, "decoder_layerdrop": 0, )";
+  const auto read = [&](const std::string& family) {
     std::string complaints;
     const model::Transformer model = read_model_text("{" + halves + family + "}", complaints);
     EXPECT_EQ(complaints, "");
     EXPECT_EQ(model.positions, model::Positions::kNone);
+    return model;
+  };
+  const auto count = [](const model::Transformer& model) {
     return static_cast<std::int64_t>(model::total_parameters(model));
   };
-  EXPECT_EQ(count(R"("model_type": "m2m_100", "encoder_layers": 12, "decoder_layers": 12, "vocab_size": 256206)"),
-            615'073'792);
-  EXPECT_EQ(count(R"("model_type": "pegasus", "encoder_layers": 16, "decoder_layers": 16, "vocab_size": 96103,
-                     "static_position_embeddings": true, "normalize_embedding": false)"),
-            568'699'904);
+  const model::Transformer nllb =
+      read(R"("model_type": "m2m_100", "encoder_layers": 12, "decoder_layers": 12, "vocab_size": 256206)");
+  EXPECT_EQ(count(nllb), parameters_of_halves(12, 1024, 256206));
+  EXPECT_EQ(nllb.attention_dropout, 0.1) << "the family's default";
+  EXPECT_TRUE(nllb.scaled_embedding);
+  EXPECT_EQ(count(read(R"("model_type": "pegasus", "encoder_layers": 16, "decoder_layers": 16, "vocab_size": 96103,
+                          "static_position_embeddings": true, "normalize_embedding": false)")),
+            parameters_of_halves(16, 1024, 96103));
+  std::string complaints;
+  (void)read_model_text(R"({"model_type": "m2m_100", "d_model": 64, "encoder_layers": 1, "decoder_layers": 1,
+      "encoder_attention_heads": 1, "encoder_ffn_dim": 64, "vocab_size": 10})",
+                        complaints);
+  EXPECT_NE(complaints.find("/encoder_layerdrop: expected 0"), std::string::npos) << "0.05 where nothing is stated";
 }
 
 }  // namespace

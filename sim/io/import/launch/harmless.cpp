@@ -259,7 +259,7 @@ bool is_place_of_files(std::string_view name) {
              words.back(), name);
 }
 
-// Returns true for tokens that count in no loss, by the part of a conversation: mask_question, mask_user_prompt. A
+// Returns true for a switch that leaves a part of a conversation out of the loss: mask_question, mask_user_prompt. A
 // head_mask is of attention heads.
 bool is_mask_of_labels(std::string_view name) {
   constexpr std::string_view kParts =

@@ -158,19 +158,29 @@ std::optional<std::string> axolotl_option(const std::string& word, const std::st
 
 // Returns the flags behind LLaMA-Factory's file as keys of it: --cutoff_len 512 is cutoff_len=512. Several values of a
 // flag become one text, as in lora_target: q_proj,v_proj.
-std::vector<std::string> keys_of_flags(const std::vector<std::string>& words, std::size_t begin, bool& flags) {
+std::vector<std::string> keys_of_flags(std::size_t begin, NamedFile& file) {
+  const std::vector<std::string>& words = file.command.words;
+  const bool vanished = !file.command.empties.empty();
   std::vector<std::string> keys;
   for (std::size_t i = begin; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool flag = word.starts_with("--") && word.size() > 2;
     if (shell::is_unknown(word.substr(0, word.find('=')))) continue;
-    flags = flags || flag;
-    if (word.find('=') != word.npos) keys.push_back(word.substr(flag ? 2 : 0));
-    if (!flag || word.find('=') != word.npos) continue;
+    file.flags_as_keys = file.flags_as_keys || flag;
+    const std::size_t equals = word.find('=');
+    std::string name = word.substr(flag ? 2 : 0, equals == word.npos ? equals : equals - (flag ? 2 : 0));
+    if (flag) std::ranges::replace(name, '-', '_');
+    if (equals != word.npos) keys.push_back(name + word.substr(equals));
+    if (!flag || equals != word.npos) continue;
+    const std::size_t at = i;
     std::string value;
     for (; i + 1 < words.size() && !words[i + 1].starts_with("--"); ++i)
       value += (value.empty() ? "" : ",") + words[i + 1];
-    keys.push_back(word.substr(2) + "=" + (value.empty() ? "true" : value));
+    const bool given = i > at;
+    if (shell::is_unknown(value) || (value.empty() && (given || vanished)))
+      file.without_value.push_back(name);
+    else
+      keys.push_back(name + "=" + (value.empty() ? "true" : value));
   }
   return keys;
 }
@@ -259,7 +269,7 @@ std::optional<NamedFile> file_of_command(const shell::Script& script, const shel
   if (file.paths.empty()) return std::nullopt;
   const bool primus = is_primus_command(command.words);
   if (place_of_factory_file(command.words) == last)
-    file.overrides = keys_of_flags(command.words, last + 1, file.flags_as_keys);
+    file.overrides = keys_of_flags(last + 1, file);
   else
     file.overrides = primus ? overrides_of_primus(command.words, last + 1) : overrides_of(command.words, last + 1);
   std::erase_if(file.overrides, [&](const std::string& word) { return file_named(word, near).has_value(); });
@@ -289,6 +299,9 @@ void note_configuration(const NamedFile& named, Report& report) {
   else
     report.approximate(printable(named.paths.front().filename().string(), 100),
                        named.place + " names it; it is read in its place");
+  for (const std::string& flag : named.without_value)
+    report.refuse("--" + printable(flag, 80),
+                  "it has no value, and parts of the command are taken as empty; state them with --env NAME=VALUE");
   if (named.flags_as_keys)
     report.approximate("flags behind the configuration",
                        "--key value is laid over the file as key=value is; LLaMA-Factory itself takes key=value alone "

@@ -20,6 +20,7 @@ struct NamedFile {
   std::optional<std::int64_t> gpus{};             ///< of the launcher
   std::optional<std::int64_t> gpus_of_machine{};  ///< of the launcher, too
   std::string refused_hosts = "";                 ///< the reason why the launcher refuses its file of hosts
+  std::vector<std::string> without_value{};       ///< such flags whose value may be one of the command's empty words
   bool flags_as_keys = false;                     ///< flags stand behind the file of LLaMA-Factory
   bool launched = false;                          ///< a launcher starts the command, not python alone
   bool states_nodes = false;                      ///< the launcher or the scheduler counts nodes, or all processes

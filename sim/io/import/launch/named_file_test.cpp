@@ -163,6 +163,16 @@ TEST_F(NamedFiles, FlagsBehindAFileOfLlamaFactoryAreLaidOverIt) {
   }
 }
 
+TEST_F(NamedFiles, AFlagWhoseValueMayBeEmptyIsRefused) {
+  write("sft.yaml", kFactory);
+  const auto refused = [&](const std::string& words) {
+    return refused_lines(read("NPROC_PER_NODE=4 llamafactory-cli train sft.yaml " + words + "\n"));
+  };
+  EXPECT_THAT(refused("--quantization_bit \"$(cat bits)\""), HasSubstr("--quantization_bit: it has no value"));
+  EXPECT_THAT(refused("--lora_rank \"$R\""), HasSubstr("--lora_rank: it has no value"));
+  EXPECT_EQ(refused("--per-device-train-batch-size 8"), "") << "dashes, as everywhere";
+}
+
 TEST_F(NamedFiles, FlagsAloneNeverReplaceAFileOfLlamaFactoryThatIsNotThere) {
   const std::string flags = " --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 8 --cutoff_len 512\n";
   for (const char* name : {"other.yaml", "configs/other.json"}) {

@@ -257,14 +257,15 @@ std::optional<std::int64_t> gpus_of_host(const Report& report) {
 
 void settle_model_of_user(const Json& of_file, const std::vector<std::string>& sets, Report& report) {
   if (!states(sets, "model=")) return;
-  if (!states(sets, "training.method=")) settle_weights_of_scenario(report);
+  std::erase_if(report.mapped, [](const Mapped& one) { return one.key == "model" && one.from != kFromCommandLine; });
+  if (!states(sets, "training.method=") && !states(sets, "training=")) settle_weights_of_scenario(report);
   if (!of_file.is_object() || of_file.value("model_type", "") != "megatron") return;
   if (const auto named = model_of(report)) settle_replaced_model(of_file, *named, report);
 }
 
 // The model that the user names has the layers of which one in so many is recomputed.
 void count_recomputed_layers(Report& report) {
-  if (report.recomputed_one_in == 0 || !report.asks("recompute.layers")) return;
+  if (report.recomputed_one_in == 0 || report.has("recompute.layers")) return;
   const auto model = model_of(report);
   const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
   if (!model || stages < 1) return;

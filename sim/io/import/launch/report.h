@@ -52,8 +52,8 @@ class Report {
   std::vector<Ignored> ignored{};
   std::vector<Refused> refused{};
   std::vector<Asked> asked{};
-  /// Settings that a rule has read. In the end those that no line names stay: other lines say what they make, or the
-  /// setting beside which they count is off.
+  /// Settings that a rule has read and no other line names. "activations_checkpoint_num_layers: 0" is one beside
+  /// "recompute.granularity = none".
   std::vector<std::string> read{};
   std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can

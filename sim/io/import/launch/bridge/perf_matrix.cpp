@@ -71,13 +71,17 @@ Json in_container(const Json& document, const Shared& setting) {
 
 // The container's values hold for every row that does not state its own.
 void add_shared(const Json& document, Json& row, Report& report) {
+  const Json of_row = row;
   for (const Shared& one : kShared) {
     const Json stated = in_container(document, one);
     if (stated.is_null()) continue;
-    if (!row.contains(one.of_row) || row.at(one.of_row).is_null())
+    const std::string setting = std::string(one.section) + "." + one.key;
+    if (of_row.contains(one.of_row) && of_row.at(one.of_row) != stated)
+      report.approximate(setting, "the row states another value, which counts");
+    else if (row.contains(one.of_row) && row.at(one.of_row) != stated)
+      report.refuse(setting, "another section of the container states another value");
+    else
       row[one.of_row] = stated;
-    else if (row.at(one.of_row) != stated)
-      report.approximate(std::string(one.section) + "." + one.key, "the row states another value, which counts");
   }
 }
 

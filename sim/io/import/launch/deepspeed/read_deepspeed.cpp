@@ -187,9 +187,12 @@ void read_deepspeed(const Json& document, std::optional<std::int64_t> gpus, Repo
   const Names kMicro = {micro}, kSteps = {accumulation};
   auto steps = settings.whole(kSteps);
   // deepspeed/runtime/config.py, _set_batch_related_parameters: one accumulation where one of the others stands alone.
-  if (document.contains(all) != document.contains(micro) && !document.contains(accumulation)) {
+  if (settings.whole({all}).has_value() != settings.whole({micro}).has_value() &&
+      settings.has({all}) != settings.has({micro}) && !settings.has({accumulation})) {
     steps = 1;
-    report.approximate(accumulation, "1, as DeepSpeed has it beside one key of the batch alone");
+    report.approximate(accumulation,
+                       "1, as DeepSpeed has it beside one key of the batch alone, unless --micro-batch "
+                       "says otherwise");
   }
   map_data_batch({.micro = settings.whole(kMicro),
                   .accumulation = steps,

@@ -126,11 +126,22 @@ void map_hf_bert(const Settings& settings, Report& report) {
   const std::string name = settings.text(kName).value_or("bert-base-uncased");
   const std::string from = settings.has(kName) ? settings.from(kName) : "the default of hf_bert.py";
   map_named_model(name, from, report);
+  // transformers, models/bert/configuration_bert.py. Any other key becomes an attribute that no code reads.
+  constexpr std::string_view kKnown[] = {
+      "num_hidden_layers",   "hidden_size",     "num_attention_heads",          "intermediate_size",
+      "vocab_size",          "type_vocab_size", "max_position_embeddings",      "position_embedding_type",
+      "hidden_dropout_prob", "hidden_act",      "attention_probs_dropout_prob", "tie_word_embeddings"};
+  constexpr std::string_view kSection = "model.model_config.";
   Json overrides = Json::object();
-  for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size",
-                          "max_position_embeddings", "hidden_dropout_prob", "attention_probs_dropout_prob"})
-    if (const auto stated = settings.text({std::string("model.model_config.") + key}))
-      overrides[key] = typed_value(*stated);
+  for (const auto& [key, value] : settings.leaves()) {
+    if (!key.starts_with(kSection)) continue;
+    const std::string own = key.substr(kSection.size());
+    const auto stated = settings.text({key});
+    if (std::ranges::find(kKnown, own) == std::end(kKnown))
+      report.approximate(printable(key, 80), "BertConfig has no such key, so that nothing reads it");
+    else if (stated)
+      overrides[own] = typed_value(*stated);
+  }
   if (!overrides.empty())
     override_named_model(name, overrides, {.from = from, .overrides_from = "model.model_config"}, report);
 }
@@ -157,7 +168,7 @@ void map_foundry_model(const Settings& settings, Report& report) {
     override_named_model(*name, *stated, {.from = from, .overrides_from = "model.config_overrides"}, report);
   note_type_of_weights(settings, report);
   // data/finetuning/collator.py cuts answers to the longest of a batch.
-  if (kind.find("t5") != kind.npos || name->find("t5") != name->npos)
+  if (kind.find("t5") != kind.npos || name->find("t5", name->rfind('/') + 1) != name->npos)
     report.ask("batch.decoder_sequence_length", "T5's answers have lengths of their own; state their mean");
 }
 

@@ -491,6 +491,11 @@ TEST(ReadMegatron, SizesOfTheFileThatDifferFromTheNamedModelAreRefused) {
   EXPECT_NE(refused_lines(report).find("--num-layers: the file states 8, and the model of --model has 32"),
             std::string::npos);
   EXPECT_EQ(refused_lines(report).find("--hidden-size"), std::string::npos);
+  EXPECT_EQ(refused_lines(report).find("num_query_groups"), std::string::npos) << "the file states none";
+  launch.words.insert(launch.words.end(), {"--ffn-hidden-size", "8192", "--num-experts", "8"});
+  const std::string more = refused_lines(read_launch(launch, findings));
+  EXPECT_NE(more.find("--ffn-hidden-size: the file states 8192"), std::string::npos);
+  EXPECT_NE(more.find("--num-experts: the file states 8, and the model of --model has 0"), std::string::npos);
   for (const Mapped& one : report.mapped) EXPECT_FALSE(one.key.starts_with("model.")) << one.key;
   EXPECT_EQ(report.at("model"), Json("llama-3-8b"));
 }

@@ -41,8 +41,8 @@ void map_run_batch(const Settings& row, Report& report) {
     report.ask("batch.sequence_length", "the row states no sequence length");
 }
 
-// Megatron-Bridge keeps weights in the format of its recipes, but for blocks and NVFP4: fp8_param_gather of
-// src/megatron/ bridge/training/mixed_precision.py, which scripts/performance/utils (get_precision_config) takes.
+// Megatron-Bridge keeps weights in the format of these recipes: fp8_param_gather in
+// src/megatron/bridge/training/mixed_precision.py. scripts/performance/utils (get_precision_config) chooses them.
 void assume_narrow_weights(const RecommendedRun& run, Report& report) {
   const bool narrow = run.dtype == "fp8_cs" || run.dtype == "fp8_ds" || run.dtype == "fp8_mx";
   if (report.framework == "Megatron-Bridge" && narrow)

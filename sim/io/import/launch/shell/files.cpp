@@ -158,7 +158,7 @@ void Interpreter::start_by_launcher(const Texts& words, std::size_t shell, std::
   const auto processes = count_of_processes(words, shell);
   for (std::size_t i = first; processes && i < script_.commands.size(); ++i) {
     const bool torchrun = std::ranges::any_of(script_.commands[i].words, [](const std::string& word) {
-      return word.find("torchrun") != word.npos || word.starts_with("torch.distributed.");
+      return fs::path(word).filename() == "torchrun" || word.starts_with("torch.distributed.");
     });
     script_.commands[i].scheduler.insert_or_assign(
         std::string(process_launcher(words)) + (torchrun ? " nnodes" : " nproc-per-node"), *processes);

@@ -40,6 +40,7 @@ TEST(ReadTorchtitan, RecomputedLayersAreThoseOfTheModelThatTheUserNames) {
   const Report named = read({"model=llama-3-8b"});
   EXPECT_EQ(named.whole("recompute.layers"), 16);
   EXPECT_FALSE(named.asks("recompute.layers"));
+  EXPECT_EQ(read({"model=llama-3-8b", "recompute.layers=4"}).whole("recompute.layers"), 4) << "the user's own";
 }
 
 constexpr const char* kEightBillion =

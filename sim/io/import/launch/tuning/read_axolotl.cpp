@@ -202,13 +202,16 @@ void map_axolotl_recompute(const Settings& settings, Report& report) {
   for (const char* key : {"gradient_checkpointing", "activation_offloading",
                           "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"})
     if (settings.on({key}) && from.empty()) from = key;
-  // Older recipes say "offload" or "offload_disk" in the place of the first key.
+  // axolotl, core/trainers/mixins/activation_checkpointing.py: true is TRL's, which copies in streams of its own. Other
+  // words copy in the stream of the kernels (CPU_Offloaded_Gradient_Checkpointer), or to a disk.
   for (const char* key : {"gradient_checkpointing", "activation_offloading"}) {
     const std::string where = settings.text({key}).value_or("");
-    const bool moves = where == "offload" || (key == std::string_view("activation_offloading") && settings.on({key}));
-    if (where == "disk" || where == "offload_disk")
-      report.refuse(key, "activations that move to a disk");
-    else if (moves)
+    const bool word = !where.empty() && !switch_of(where);
+    if (word)
+      report.refuse(key, in_quotes(printable(where, 20)) +
+                             " moves activations to the host or a disk, and the GPU waits "
+                             "for the copies, which is not modelled");
+    else if (key == std::string_view("activation_offloading") && settings.on({key}))
       map_offload("activations", "cpu", key, report);
   }
   report.map("recompute.granularity", from.empty() ? "none" : "full", from.empty() ? "gradient_checkpointing" : from);

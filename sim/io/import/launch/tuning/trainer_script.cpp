@@ -240,7 +240,10 @@ void read_with_accelerate(const Started& launch, const std::optional<Json>& deep
   // Nobody knows what a missing file decides, whatever the defaults are.
   for (const char* key : {"optimizer.zero_stage", "recompute"})
     if (report.asks(key)) report.forget(key);
-  if (!missing.empty() && report.whole("optimizer.zero_stage").value_or(0) == 0) {
+  if (missing.find("offload") != missing.npos) {
+    report.forget("optimizer.zero_stage");
+    report.ask("optimizer.zero_stage", missing);  // one GPU, too, has states to move
+  } else if (!missing.empty() && report.whole("optimizer.zero_stage").value_or(0) == 0) {
     report.forget("optimizer.zero_stage");
     report.assume("optimizer.zero_stage", 0, missing + "; one process has nothing to shard");
   }
