@@ -31,11 +31,11 @@ constexpr std::string_view kClassifiers[] = {"score", "classifier", "classificat
 
 void map_whole_modules(const std::string& text, const std::string& from, Report& report) {
   Json parts = Json::array();
-  constexpr std::string_view kBetween = ", []'\"";
-  for (std::size_t at = text.find_first_not_of(kBetween); at != text.npos;) {
-    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+  constexpr std::string_view kAround = ", []'\"";
+  for (std::size_t at = text.find_first_not_of(kAround); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kAround, at), text.size());
     const std::string stated = text.substr(at, end - at), name = lower_case(stated.substr(stated.rfind('.') + 1));
-    at = text.find_first_not_of(kBetween, end);
+    at = text.find_first_not_of(kAround, end);
     const auto* const found = std::ranges::find(kModuleNames, std::string_view(name), &ModuleName::name);
     if (found != std::end(kModuleNames)) {
       if (std::ranges::find(parts, Json(std::string(found->part))) == parts.end())
