@@ -95,7 +95,7 @@ void read_equal_halves(const Node& node, Transformer& model) {
   same("decoder_ffn_dim", model.ffn_hidden);
 }
 
-/// What differs between the families of BART's code.
+/// The families of BART's code differ in these parts.
 struct BartParts {
   bool fixed_positions = false;  ///< sines and cosines: no weights, and no norm behind the embedding
   std::string_view activation = "gelu";

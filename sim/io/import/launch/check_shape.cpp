@@ -146,9 +146,18 @@ void check_batch(Report& report, const Degrees& degrees) {
                                               *global, *micro, data));
 }
 
+// NVIDIA/TransformerEngine, transformer_engine/pytorch/attention/dot_product_attention/utils.py, get_attention_backend:
+// flash and fused kernels take 16 bits and fewer. PyTorch's flash kernels do, too.
+void settle_attention_of_fp32(Report& report) {
+  const bool assumed = std::ranges::find(report.assumed, "attention", &Assumed::key) != report.assumed.end();
+  if (assumed && report.at("precision") == "fp32" && report.at("attention") == "flash")
+    report.assume("attention", "unfused", "fused kernels of attention have no fp32");
+}
+
 }  // namespace
 
 void complete_scenario(Report& report) {
+  settle_attention_of_fp32(report);
   const Degrees degrees{whole_or(report, "parallelism.tensor", 1), whole_or(report, "parallelism.pipeline", 1),
                         whole_or(report, "parallelism.context", 1),
                         whole_or(report, "parallelism.virtual_pipeline", 1)};

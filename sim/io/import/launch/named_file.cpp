@@ -244,6 +244,12 @@ void count_gpus(const shell::Script& script, const std::string& folder, NamedFil
 
 }  // namespace
 
+bool prepares(const shell::Command& command) {
+  return std::ranges::any_of(command.words, [](const std::string& word) {
+    return word == "preprocess" || word.ends_with(".preprocess") || word.ends_with("preprocess.py");
+  });
+}
+
 std::optional<NamedFile> file_of_command(const shell::Script& script, const shell::Command& command,
                                          const std::string& folder) {
   if (prepares(command) || shell::handles_files(command)) return std::nullopt;

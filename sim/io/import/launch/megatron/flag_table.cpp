@@ -58,7 +58,7 @@ constexpr std::string_view kReadFlags =
     "decoder-num-layers encoder-num-layers pipeline-model-parallel-split-rank relative-attention-num-buckets "
     "encoder-pipeline-model-parallel-size encoder-tensor-model-parallel-size "
     "bert-no-binary-head optimizer-cpu-offload optimizer-offload-fraction cpu-offloading cpu-offloading-num-layers "
-    "use-bnb-optimizer "
+    "use-bnb-optimizer use-checkpoint-args "
     "rampup-batch-size "
     "ds-sequence-parallel-size context-parallel-algo moe-intermediate-size num-shared-experts n-shared-experts "
     "apply-layernorm-rms use-rms-norm no-tie-embed-logits use-bias parallel-attn multiple-of hidden-dim-multiplier "

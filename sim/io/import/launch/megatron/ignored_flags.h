@@ -86,7 +86,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "train-data train-data-exact-num-epochs train-data-path train-doc-idx-path train-idx-path train-iters "
     "train-sample-idx-path train-samples train-shuffle-idx-path train-sync-interval train-tokens "
     "train-weighted-split-paths train-weighted-split-paths-path trigger-path trust-remote-code ul2-type unbuffered "
-    "universal-checkpoint use-checkpoint-args use-checkpoint-opt-param-scheduler use-container-fused-kernels "
+    "universal-checkpoint use-checkpoint-opt-param-scheduler use-container-fused-kernels "
     "use-cpu-initialization use-dataset-only use-dist-ckpt use-mp-args-from-checkpoint-args use-mup use-one-sent-docs "
     "use-persistent-ckpt-worker use-pin-memory use-pytorch-profiler use-rope-scaling valid-data valid-data-path "
     "valid-num-workers valid-weighted-split-paths valid-weighted-split-paths-path verbose verbosity verify "

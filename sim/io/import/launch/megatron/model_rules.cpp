@@ -346,6 +346,8 @@ void map_model(const Flags& flags, Program program) {
   map_activation(flags);
   map_ffn(flags);
   map_heads(flags);
+  if (!report.has("model.num_attention_heads"))
+    report.ask("model.num_attention_heads", "the flags state no --num-attention-heads");
   map_positions(flags);
   map_layer(flags);
   map_experts(flags);

@@ -58,11 +58,32 @@ void ask_for_predictions(const std::string& because, Report& report) {
   if (layouts > 0) report.ask("model.mtp_num_layers", because);
 }
 
-void ask_for_defaults(const std::string& because, Report& report) {
-  std::vector<std::string> of_model;
+namespace {
+
+// Takes the assumed keys of the model back, and returns them.
+std::vector<std::string> forget_defaults_of_model(Report& report) {
+  std::vector<std::string> keys;
   for (const Assumed& one : report.assumed)
-    if (one.key.starts_with("model.")) of_model.push_back(one.key);
-  for (const std::string& key : of_model) report.forget(key);
+    if (one.key.starts_with("model.") && !one.value.empty()) keys.push_back(one.key);
+  for (const std::string& key : keys) report.forget(key);
+  return keys;
+}
+
+}  // namespace
+
+// NVIDIA/Megatron-LM core 0.14, megatron/training/checkpointing.py, load_args_from_checkpoint: sizes that no flag
+// states come from the checkpoint, and its activation, norms, biases, positions and dropout even over flags.
+void leave_model_to_checkpoint(const Flags& flags) {
+  const char* const kFlag = "use-checkpoint-args";
+  if (!flags.on(kFlag)) return;
+  Report& report = flags.report();
+  for (const std::string& key : forget_defaults_of_model(report))
+    report.ask(key, "the checkpoint of --load decides (--use-checkpoint-args); state --model");
+  report.approximate(flags.from(kFlag), "flags of the model count; some of the checkpoint's values win over them");
+}
+
+void ask_for_defaults(const std::string& because, Report& report) {
+  (void)forget_defaults_of_model(report);
   for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context", "parallelism.expert",
                           "precision", "recompute.granularity", "optimizer.zero_stage"}) {
     const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/report.h"
 #include "sim/io/import/launch/shell/script.h"
 
@@ -25,6 +26,10 @@ void ask_for_predictions(const std::string& because, Report& report);
 
 /// Asks, with the reason, for what decides about time and memory in the place of the defaults that are assumed.
 void ask_for_defaults(const std::string& because, Report& report);
+
+/// Asks for what the flags leave to the checkpoint that a run starts from, in the place of the model's assumed
+/// defaults.
+void leave_model_to_checkpoint(const Flags& flags);
 
 /// Asks for what the flags of such a command decide, in the place of the defaults that are assumed.
 void ask_for_open_flags(Report& report);

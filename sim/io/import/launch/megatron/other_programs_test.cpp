@@ -65,6 +65,50 @@ TEST(OtherPrograms, FlagsThatOnlyMegatronHasDecideBesideTheNameOfAModel) {
   EXPECT_EQ(report.framework, "Megatron-LM");
 }
 
+TEST(OpenFlags, TheCheckpointDecidesWhatNoFlagOfTheModelStates) {
+  const std::string command =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+      "--seq-length 4096 --max-position-embeddings 4096 --vocab-size 128256 --micro-batch-size 1 --global-batch-size 8 "
+      "--bf16 --load checkpoint";
+  EXPECT_TRUE(read_test_launch(command, "train.sh").complete());
+  const Report report = read_test_launch(command + " --use-checkpoint-args", "train.sh");
+  for (const char* key :
+       {"model.activation", "model.num_query_groups", "model.add_bias_linear", "model.normalization"}) {
+    EXPECT_FALSE(report.has(key)) << key;
+    EXPECT_TRUE(report.asks(key)) << key;
+  }
+  Findings findings;
+  Launch launch;
+  launch.sets = {"cluster=dgx-h100-ndr", "model=llama-3-8b"};
+  EXPECT_TRUE(read_launch_text(command + " --use-checkpoint-args\n", "train.sh", launch, findings).complete());
+}
+
+TEST(OpenFlags, HeadsThatNoFlagStatesAreAskedFor) {
+  const Report report = read_test_launch(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 512 --seq-length 512 "
+      "--max-position-embeddings 512 --micro-batch-size 1 --bf16",
+      "train.sh");
+  EXPECT_TRUE(report.asks("model.num_attention_heads"));
+}
+
+TEST(OtherPrograms, FusedAttentionHasNoFp32) {
+  const auto read = [](const std::string& words) {
+    return read_test_launch(
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 512 "
+        "--num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 --vocab-size 51200 "
+        "--micro-batch-size 1 --global-batch-size 8 " +
+            words,
+        "train.sh");
+  };
+  for (const char* const words : {"", "--attention-backend auto"}) {
+    EXPECT_EQ(read(words).at("attention"), Json("unfused")) << words;
+    EXPECT_TRUE(read(words).complete()) << words;
+    EXPECT_EQ(read(std::string(words) + " --bf16").at("attention"), Json("flash")) << words;
+  }
+  EXPECT_EQ(read("--attention-backend flash").at("attention"), Json("flash"))
+      << "a stated kernel stays, and is refused";
+}
+
 // Without a value the flag has no default: argparse stops.
 TEST(OpenFlags, HaveNoDefaults) {
   const Report report = read_test_launch(

@@ -263,6 +263,7 @@ void read_arguments(std::vector<Argument> arguments, Report& report, bool fragme
   if (!report.has("offload") || !report.has("runtime"))  // else that of an optimizer on the host
     report.assume("runtime", runtime_of(era),
                   "the flags belong to this generation of the code; state another with --set runtime=NAME");
+  leave_model_to_checkpoint(flags);
   map_fine_tuning(flags);
   sort_rest(flags);
   drop_defaults_of_open_flags(report);

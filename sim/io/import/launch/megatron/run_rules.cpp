@@ -359,6 +359,8 @@ void map_attention(const Flags& flags, Era era) {
                          "fused kernels do not read the relative positions that a T5 adds to its scores");
   const auto backend = flags.text("attention-backend", "attention");
   const auto impl = flags.text("transformer-impl", "attention");
+  if (backend == "auto")
+    return report.assume("attention", "flash", "--attention-backend auto takes the fastest kernel that there is");
   if (backend) {
     const bool unfused = *backend == "unfused" || *backend == "local";
     return report.map("attention", unfused ? "unfused" : "flash", flags.from("attention-backend"));

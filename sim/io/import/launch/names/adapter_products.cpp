@@ -23,7 +23,6 @@ namespace foretoken::io::launch {
 namespace {
 
 using NameList = std::vector<std::string_view>;
-constexpr std::string_view kBetween = ", []'\"";
 
 using NamePair = std::pair<std::string_view, std::string_view>;
 
@@ -301,9 +300,9 @@ Json adapter_products(const std::string& text, const std::string& from, Report& 
   NameList all;
   std::vector<std::size_t> begins;
   for (std::size_t at = 0; at < plain.size();) {
-    const std::size_t begin = plain.find_first_not_of(kBetween, at);
+    const std::size_t begin = plain.find_first_not_of(kBetweenNames, at);
     if (begin == plain.npos) break;
-    at = std::min(plain.find_first_of(kBetween, begin), plain.size());
+    at = std::min(plain.find_first_of(kBetweenNames, begin), plain.size());
     all.push_back(std::string_view(plain).substr(begin, at - begin));
     begins.push_back(begin);
   }

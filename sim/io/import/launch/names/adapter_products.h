@@ -10,6 +10,9 @@
 
 namespace foretoken::io::launch {
 
+/// The characters that part the names of a list: q_proj,v_proj or ['q_proj', 'v_proj'].
+inline constexpr std::string_view kBetweenNames = ", []'\"";
+
 /// The modules that names are compared with: those of Hugging Face's models, or of the program's own.
 enum class Modules : std::uint8_t { kOfTransformers, kOwn };
 

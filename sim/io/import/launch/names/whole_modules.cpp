@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/names/adapter_products.h"
 
 namespace foretoken::io::launch {
 namespace {
@@ -31,11 +32,10 @@ constexpr std::string_view kClassifiers[] = {"score", "classifier", "classificat
 
 void map_whole_modules(const std::string& text, const std::string& from, Report& report) {
   Json parts = Json::array();
-  constexpr std::string_view kAround = ", []'\"";
-  for (std::size_t at = text.find_first_not_of(kAround); at != text.npos;) {
-    const std::size_t end = std::min(text.find_first_of(kAround, at), text.size());
+  for (std::size_t at = text.find_first_not_of(kBetweenNames); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBetweenNames, at), text.size());
     const std::string stated = text.substr(at, end - at), name = lower_case(stated.substr(stated.rfind('.') + 1));
-    at = text.find_first_not_of(kAround, end);
+    at = text.find_first_not_of(kBetweenNames, end);
     const auto* const found = std::ranges::find(kModuleNames, std::string_view(name), &ModuleName::name);
     if (found != std::end(kModuleNames)) {
       if (std::ranges::find(parts, Json(std::string(found->part))) == parts.end())
