@@ -165,7 +165,7 @@ void map_deepspeed(const Settings& settings, Report& report) {
                "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, stage, report);
-  if (settings.has({"data_types.grad_accum_dtype"})) map_kept_gradients(settings, report);
+  map_kept_gradients(settings, report);
   settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);
 }
 
