@@ -16,9 +16,12 @@ std::string in_brackets(const std::string& from) { return from.empty() ? "" : " 
 
 std::string problems(const Report& report, const report::Paint& paint) {
   std::string text;
-  for (const auto& one : report.refused)
+  for (const auto& one : report.refused) {
+    // What to try has been tried where the setting is allowed: "an unknown key; if it changes neither time nor memory".
+    const std::string because = one.allowed ? one.because.substr(0, one.because.find("; if it changes")) : one.because;
     text += paint.paragraph(one.allowed ? "allowed   " : "refused   ",
-                            fmt::format("{}: {}{}", one.setting, one.because, in_brackets(one.from)));
+                            fmt::format("{}: {}{}", one.setting, because, in_brackets(one.from)));
+  }
   for (const auto& one : report.asked)
     text += paint.paragraph("missing   ", fmt::format("{}: {}", one.key, one.because));
   return text;
@@ -52,8 +55,9 @@ std::string import_text(const Report& report, const report::Paint& paint) {
   text += settings(report, paint);
   if (!report.complete())
     text += paint.paragraph("",
-                            "State missing facts with --set KEY=VALUE or --env NAME=VALUE. Go on without a refused "
-                            "setting with --allow SETTING.");
+                            "State missing facts with options (--gpus, --cluster, --model, --seq, --micro-batch, "
+                            "--global-batch), --set KEY=VALUE or --env NAME=VALUE. Go on without a refused setting "
+                            "with --allow SETTING.");
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/deepspeed/zero_keys.h"
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/json/parse_json.h"
 
@@ -90,7 +91,9 @@ void map_parameters(const std::string& device, const char* from, std::int64_t st
 Overlaps overlaps_of(const Settings& settings, std::int64_t stage) {
   const Names kOverlap = {"zero_optimization.overlap_comm"};
   const bool on = settings.has(kOverlap) ? settings.on(kOverlap) : stage == 3;
-  const bool prefetches = settings.number({"zero_optimization.stage3_prefetch_bucket_size"}).value_or(1) > 0;
+  const bool prefetches =
+      settings.number({"zero_optimization.stage3_prefetch_bucket_size", "zero_optimization.prefetch_bucket_size"})
+          .value_or(1) > 0;
   return {.gradients = on && stage != 1, .parameters = on && stage == 3 && prefetches};
 }
 
@@ -158,14 +161,20 @@ void map_deepspeed(const Settings& settings, Report& report) {
   else
     report.map("optimizer.zero_stage", stage, "zero_optimization.stage");
   const auto [gradients, parameters] = overlaps_of(settings, stage);
+  const bool stated = settings.has({"zero_optimization.overlap_comm"});
+  const std::string from = "zero_optimization.overlap_comm" + std::string(stage == 1 ? ", which stage 1 ignores" : "");
   report.map("overlap.grad_reduce", gradients,
-             "zero_optimization.overlap_comm, on by default for stage 3 only, ignored by stage 1");
+             stated ? from : "the default of zero_optimization.overlap_comm, on for stage 3 only");
   if (stage == 3)
     report.map("overlap.param_gather", parameters,
                "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
   if (const auto name = settings.text({"optimizer.type"})) map_optimizer_name(*name, "optimizer.type", report);
   map_offloads(settings, stage, report);
+  // deepspeed/runtime/zero/mics.py: weights are sharded over groups of so many ranks, which reduce one after the other.
+  if (const auto ranks = settings.whole({"zero_optimization.mics_shard_size"}); ranks.value_or(0) > 0)
+    report.refuse("zero_optimization.mics_shard_size", "MiCS: replicas of sharded weights");
   map_kept_gradients(settings, report);
+  refuse_unknown_zero_keys(settings, report);
   settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);
 }
 

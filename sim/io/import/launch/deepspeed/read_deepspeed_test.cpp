@@ -237,5 +237,29 @@ TEST(DeepSpeedFile, MixedPrecisionByApexIsRefused) {
   EXPECT_EQ(refused(R"({"enabled": false, "opt_level": "O1"})"), "");
 }
 
+// deepspeed/runtime/config_utils.py, DeepSpeedConfigModel: extra = "forbid".
+TEST(DeepSpeed, StopsAtUnknownKeysOfZero) {
+  const auto read = [](const std::string& keys) {
+    return read_test_launch(
+        R"({"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}, "zero_optimization": {)" + keys + "}}",
+        "ds.json");
+  };
+  const Report wrong = read(R"("stage": 3, "stage_prefetch_bucket_size": 0, "overlap_com": true)");
+  EXPECT_THAT(refusals_of_deepspeed(wrong), HasSubstr("did you mean \"stage3_prefetch_bucket_size\"?"));
+  EXPECT_THAT(refusals_of_deepspeed(wrong), HasSubstr("did you mean \"overlap_comm\"?"));
+  const Report right = read(R"("stage": 3, "prefetch_bucket_size": 0, "max_live_parameters": 1000, "other": "auto")");
+  EXPECT_TRUE(right.refused.empty());
+  EXPECT_EQ(right.at("overlap.param_gather"), Json(false));
+  EXPECT_FALSE(read(R"("stage": 3, "mics_shard_size": 8)").refused.empty());
+  EXPECT_TRUE(read(R"("stage": 3, "mics_shard_size": -1)").refused.empty());
+}
+
+// deepspeed/runtime/bf16_optimizer.py.
+TEST(DeepSpeed, AddsGradientsUpInFp32WithoutZeroInBf16) {
+  const std::string start = R"({"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}, "zero_optimization": )";
+  EXPECT_EQ(read_test_launch(start + R"({"stage": 0}})", "ds.json").at("precision_recipe.gradients"), Json("fp32"));
+  EXPECT_FALSE(read_test_launch(start + R"({"stage": 1}})", "ds.json").has("precision_recipe.gradients"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch

@@ -71,7 +71,10 @@ std::string_view model_in_path(std::string_view name) {
     return name.substr(name.rfind("--") + 2);
   }
   while (name.ends_with('/')) name.remove_suffix(1);
-  return name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
+  name = name.substr(name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
+  const std::size_t dashes = name.find("--");
+  const bool organisation = dashes != name.npos && name.find_first_of("0123456789") > dashes;
+  return organisation ? name.substr(dashes + 2) : name;
 }
 
 std::vector<std::string> without_formats(std::vector<std::string> words) {

@@ -8,7 +8,7 @@
 namespace foretoken::io::launch {
 
 /// Returns the last part of a path or of an organisation's name. A folder of the hub's cache
-/// ("/data/models--meta-llama--Llama-3.2-1B/snapshots/4e20") holds "Llama-3.2-1B".
+/// ("/data/models--meta-llama--Llama-3.2-1B/snapshots/4e20") holds "Llama-3.2-1B". So does "meta-llama--Llama-3.2-1B".
 [[nodiscard]] std::string_view model_in_path(std::string_view name);
 
 /// Returns the words of a name without the formats at its end; "Meta-Llama-3.1-405B-BNB-NF4-BF16" has three. They

@@ -15,6 +15,9 @@ struct FrozenWeights {
   std::string other_format{};
 };
 
+/// Returns true where the name of a switch says weights of so many bits: load_in_4bit, use_8bit, train_qlora.
+[[nodiscard]] bool switches_to_bits(std::string_view key, int bits);
+
 /// Returns the switch of QLoRA that is on; empty for none. q_lora of FastChat and Qwen stands beside use_lora.
 [[nodiscard]] std::string narrow_key(const Settings& settings);
 

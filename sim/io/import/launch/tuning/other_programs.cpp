@@ -13,6 +13,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/tuning/chat_programs.h"
+#include "sim/io/import/launch/tuning/frozen_weights.h"
 #include "sim/io/import/launch/tuning/own_programs.h"
 #include "sim/io/import/launch/tuning/trl.h"
 
@@ -203,10 +204,13 @@ void take_alpaca_lora(const Taken& taken) {
                                    {"cutoff-len", "256"},
                                    {"lora-r", "8"},
                                    {"lora-target-modules", "q_proj,v_proj"},
-                                   {"load-in-8bit", "true"},
                                    {"gradient-checkpointing", "true"},
                                    {"fp16", "true"}};
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
+  const auto narrow = [&](const Argument& one) {
+    return switches_to_bits(one.name, 4) && is_on(taken.arguments, one.name);
+  };
+  if (std::ranges::none_of(taken.arguments, narrow)) taken.add_default("load-in-8bit", {"true"});
 }
 
 // unslothai/unsloth, unsloth-cli.py: --r is the rank beside --lora_alpha, and adapters stand beside all products.
@@ -236,8 +240,11 @@ void take_name_of_qlora(const std::vector<std::string>& program, const Taken& ta
   const std::string file = std::filesystem::path(program.front()).filename().string();
   const auto words = words_of_name(std::filesystem::path(file).stem().string());
   const bool stated =
-      std::ranges::any_of(std::array{"bits", "load-in-4bit", "load-in-8bit", "quantization-bit", "full-finetune"},
-                          [&](const char* name) { return last_of(taken.arguments, name) != nullptr; });
+      std::ranges::any_of(std::array{"bits", "quantization-bit", "full-finetune"},
+                          [&](const char* name) { return last_of(taken.arguments, name) != nullptr; }) ||
+      std::ranges::any_of(taken.arguments, [](const Argument& one) {
+        return switches_to_bits(one.name, 4) || switches_to_bits(one.name, 8);
+      });
   if (stated || std::ranges::find(words, "qlora") == words.end() || last_of(taken.arguments, "lora-r") == nullptr)
     return;
   taken.origins.program = printable(file, 60) + ", by its name";

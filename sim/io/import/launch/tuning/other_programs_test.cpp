@@ -757,5 +757,20 @@ TEST(OtherPrograms, AdaptersOfQwenStandBesideAWholeHead) {
   EXPECT_FALSE(read("Qwen/Qwen2.5-7B", "").has("training.rank")) << "another program";
 }
 
+TEST(OtherPrograms, SwitchesSayTheBitsOfFrozenWeightsByTheirLastWords) {
+  const auto method = [](const std::string& words) {
+    return read_test_launch(
+               "accelerate launch finetune.py --base_model meta-llama/Llama-2-7b-hf --lora_r 16 --batch_size 4 "
+               "--micro_batch_size 2 --cutoff_len 512 " +
+                   words,
+               "train.sh")
+        .at("training.method");
+  };
+  for (const char* const on : {"--train_qlora True", "--enable_q_lora", "--use_4bit", "--load_in_4bit True"})
+    EXPECT_EQ(method(on), Json("qlora")) << on;
+  for (const char* const off : {"", "--train_qlora False", "--load_in_8bit"})
+    EXPECT_EQ(method(off), Json("lora-int8")) << off << ": alpaca-lora's default";
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning

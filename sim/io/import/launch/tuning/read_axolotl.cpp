@@ -214,7 +214,10 @@ void map_axolotl_recompute(const Settings& settings, Report& report) {
     else if (key == std::string_view("activation_offloading") && settings.on({key}))
       map_offload("activations", "cpu", key, report);
   }
-  report.map("recompute.granularity", from.empty() ? "none" : "full", from.empty() ? "gradient_checkpointing" : from);
+  const char* const kRecompute = "recompute.granularity";
+  if (!from.empty()) return report.map(kRecompute, "full", from);
+  if (settings.has({"gradient_checkpointing"})) return report.map(kRecompute, "none", "gradient_checkpointing");
+  report.assume(kRecompute, "none", "axolotl's default");
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ void read_torchtune(const Json& document, std::string_view text, std::optional<s
   refuse_other_device(settings, report);
   // Up to 0.2 the dataset cut the sequences: torchtune/datasets/_instruct.py.
   if (!settings.map_whole({"tokenizer.max_seq_len", "dataset.max_seq_len"}, "batch.sequence_length"))
-    report.ask("batch.sequence_length", "tokenizer.max_seq_len is null: sequences are as long as the data");
+    report.ask("batch.sequence_length", "no tokenizer.max_seq_len: sequences are as long as the data; state --seq N");
   const auto distributed = gpus_in_comments(text);
   const bool single = !distributed && single_device(text);
   const auto said = single ? std::optional<std::int64_t>(1) : distributed;

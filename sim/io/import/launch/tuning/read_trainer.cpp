@@ -138,7 +138,7 @@ void map_length(const Settings& settings, Report& report) {
   constexpr std::int64_t kLongest = 1 << 30;
   if (source && target && *source > 0 && *target > 0 && *source < kLongest && *target < kLongest)
     return report.map("batch.sequence_length", *source + *target, "max_source_length + max_target_length");
-  report.ask("batch.sequence_length", "the arguments state no length of sequences");
+  report.ask("batch.sequence_length", "the arguments state no length of sequences; state --seq N");
 }
 
 constexpr const char* kOwnRank =
