@@ -30,13 +30,17 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.config_overrides.block_overrides.* model.config_overrides.attn_config.sliding_window_size "
      "model.config_overrides.attn_config.reuse_kv*",
      "layers of several kinds", true},
-    {"model.loss_fn model.attn_config.* model.config_overrides.* model.fc_type* model.use_flash_attention_2 "
+    {"model.loss_fn model.attn_config.* model.fc_type* model.use_flash_attention_2 "
      "model.attn_implementation "
      "model.norm_type model.ffn_config.ffn_type model.ffn_config.fc_type* model.ffn_config.return_bias "
      "model.ffn_config.ffn_act_fn.* model.final_logit_softcapping model.logit_scale model.attn_impl "
      "model.use_pad_tok_in_ffn model.attn_clip_qkv model.alibi_bias_max model.softmax_scale model.attn_pdrop "
      "model.low_precision_layernorm compile_config.* algorithms.*",
      "kernels are fused as the runtime has them"},
+    {"model.config_overrides.*", "a value of the model's configuration that changes no size"},
+    // Arguments of a data set that stand above it: mosaicml/streaming, streaming/base/dataset.py (StreamingDataset).
+    {"num_canonical_nodes shuffle* predownload cache_limit sampling_method sampling_granularity partition_algo "
+     "batching_method epoch_size"},
     {kComposerFsdpUnmodelled, "weights that are gathered or shared in other ways", true},
     {kComposerFsdpKeys},
     {"variables.* train_loader.* eval_loader.* eval_loaders.* tokenizer.* tokenizer_name scheduler.* optimizer.* "

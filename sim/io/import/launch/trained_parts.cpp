@@ -1,0 +1,48 @@
+// Names: settings of programs around the Trainer that train parts of a model, such as InternVL (use_llm_lora,
+// unfreeze_lm_head), LLaVA (tune_mm_mlp_adapter), Qwen-VL's fine-tuning (tune_mm_llm) and mixtures whose router alone
+// trains.
+#include "sim/io/import/launch/trained_parts.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "sim/base/text.h"
+
+namespace foretoken::io::launch {
+namespace {
+
+constexpr std::string_view kVerbs[] = {"train", "training", "trainable", "tune", "tunable", "update", "only"};
+/// The parts that a program may train alone.
+constexpr std::string_view kParts[] = {"adapter", "adapters", "aligner",    "backbone",   "connector", "decoder",
+                                       "embed",   "encoder",  "embedding",  "embeddings", "gate",      "gates",
+                                       "head",    "heads",    "llm",        "lm",         "merger",    "mlp",
+                                       "module",  "modules",  "projector",  "resampler",  "router",    "routers",
+                                       "tower",   "qformer",  "classifier", "experts"};
+constexpr std::string_view kBeside[] = {"and",        "is",   "language", "mm",  "modal", "model", "multi",
+                                        "multimodal", "name", "names",    "the", "use",   "vision"};
+
+bool is_one_of(std::span<const std::string_view> words, const std::string& word) {
+  return std::ranges::find(words, std::string_view(word)) != words.end();
+}
+
+}  // namespace
+
+bool says_what_trains(std::string_view name) {
+  const auto words = words_of_name(name);
+  const auto has = [&](std::span<const std::string_view> known) {
+    return std::ranges::any_of(words, [&](const std::string& word) { return is_one_of(known, word); });
+  };
+  const auto holds = [&](const char* word) { return std::ranges::find(words, word) != words.end(); };
+  const bool language_model = holds("language") && holds("model");
+  const bool only =
+      std::ranges::none_of(words, [](const std::string& word) { return word != "only" && is_one_of(kVerbs, word); });
+  // encoder_only is a kind of model, and train_router a choice.
+  const bool kind = only && !holds("router");
+  return has(kVerbs) && (has(kParts) || language_model) && !kind &&
+         std::ranges::all_of(words, [&](const std::string& word) {
+           return is_one_of(kVerbs, word) || is_one_of(kParts, word) || is_one_of(kBeside, word);
+         });
+}
+
+}  // namespace foretoken::io::launch
