@@ -238,7 +238,7 @@ TEST(DeepSpeedFile, MixedPrecisionByApexIsRefused) {
 }
 
 // deepspeed/runtime/config_utils.py, DeepSpeedConfigModel: extra = "forbid".
-TEST(DeepSpeed, StopsAtUnknownKeysOfZero) {
+TEST(DeepSpeed, StopsAtMisspeltKeysOfZero) {
   const auto read = [](const std::string& keys) {
     return read_test_launch(
         R"({"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}, "zero_optimization": {)" + keys + "}}",
@@ -247,6 +247,7 @@ TEST(DeepSpeed, StopsAtUnknownKeysOfZero) {
   const Report wrong = read(R"("stage": 3, "stage_prefetch_bucket_size": 0, "overlap_com": true)");
   EXPECT_THAT(refusals_of_deepspeed(wrong), HasSubstr("did you mean \"stage3_prefetch_bucket_size\"?"));
   EXPECT_THAT(refusals_of_deepspeed(wrong), HasSubstr("did you mean \"overlap_comm\"?"));
+  EXPECT_TRUE(read(R"("stage": 2, "max_group_size": 4)").refused.empty()) << "like no other key";
   const Report right = read(R"("stage": 3, "prefetch_bucket_size": 0, "max_live_parameters": 1000, "other": "auto")");
   EXPECT_TRUE(right.refused.empty());
   EXPECT_EQ(right.at("overlap.param_gather"), Json(false));
