@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "sim/io/model/test_model.h"
 #include "sim/model/counts/parameters.h"
@@ -81,6 +82,24 @@ constexpr OtherCount kOtherCounts[] = {
      R"({"model_type": "bart", "encoder_layers": 12, "decoder_layers": 12, "d_model": 1024,
          "encoder_attention_heads": 16, "encoder_ffn_dim": 4096, "vocab_size": 50265})",
      406'291'456},
+    {"blenderbot-400M: 2 + 12 layers, norms before them, and no unused positions",
+     R"({"model_type": "blenderbot", "encoder_layers": 2, "decoder_layers": 12, "d_model": 1280,
+         "encoder_attention_heads": 32, "encoder_ffn_dim": 5120, "vocab_size": 8008, "max_position_embeddings": 128,
+         "normalize_before": true, "normalize_embedding": false})",
+     364'802'560},
+    {"mvp, of bart-large's sizes",
+     R"({"model_type": "mvp", "encoder_layers": 12, "decoder_layers": 12, "d_model": 1024,
+         "encoder_attention_heads": 16, "encoder_ffn_dim": 4096, "vocab_size": 50265, "use_prompt": false,
+         "prompt_length": 100})",
+     406'291'456},
+    {"plbart, of bart-base's sizes",
+     R"({"model_type": "plbart", "encoder_layers": 6, "decoder_layers": 6, "d_model": 768,
+         "encoder_attention_heads": 12, "encoder_ffn_dim": 3072, "vocab_size": 50265})",
+     139'420'416},
+    {"blenderbot-small, of bart-base's sizes: four rows fewer, two in each half",
+     R"({"model_type": "blenderbot-small", "encoder_layers": 6, "decoder_layers": 6, "d_model": 768,
+         "encoder_attention_heads": 12, "encoder_ffn_dim": 3072, "vocab_size": 50265, "max_position_embeddings": 1024})",
+     139'420'416 - 4 * 768},
     {"a T5 of 36 + 36 layers: num_decoder_layers is as many as num_layers",
      R"({"model_type": "t5", "num_layers": 36, "d_model": 1280, "d_kv": 64, "d_ff": 5120, "num_heads": 20,
          "relative_attention_num_buckets": 64, "vocab_size": 32128})",
@@ -215,6 +234,51 @@ TEST(EncoderDecoderFamilies, FixedPositionsHaveNoWeights) {
       "encoder_attention_heads": 1, "encoder_ffn_dim": 64, "vocab_size": 10})",
                         complaints);
   EXPECT_NE(complaints.find("/encoder_layerdrop: expected 0"), std::string::npos) << "0.05 where nothing is stated";
+}
+
+constexpr const char* kOpusMt =
+    R"({"model_type": "marian", "architectures": ["MarianMTModel"], "activation_function": "swish", "d_model": 512,
+        "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8, "decoder_attention_heads": 8,
+        "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "vocab_size": 58101, "decoder_vocab_size": 58101,
+        "max_position_embeddings": 512, "extra_pos_embeddings": 58101, "static_position_embeddings": true,
+        "normalize_before": false, "normalize_embedding": false, "add_bias_logits": false, "scale_embedding": true,
+        "share_encoder_decoder_embeddings": true, "is_encoder_decoder": true, "num_hidden_layers": 6})";
+
+// Helsinki-NLP/opus-mt-en-de. The checkpoint has 74.4 million with the fixed tables of positions, 512 rows in each
+// half.
+TEST(EncoderDecoderFamilies, MarianIsBartWithFixedPositions) {
+  std::string complaints;
+  const model::Transformer opus = read_model_text(kOpusMt, complaints);
+  EXPECT_EQ(complaints, "");
+  const auto count = static_cast<std::int64_t>(model::total_parameters(opus));
+  EXPECT_EQ(count, parameters_of_halves(6, 512, 58101) - 2 * 2 * 512) << "no norm behind the halves";
+  EXPECT_NEAR(static_cast<double>(count) / 1e6, 73.9, 0.05);
+  EXPECT_NEAR(static_cast<double>(count + 2 * 512 * 512) / 1e6, 74.4, 0.05);
+  EXPECT_EQ(opus.norm_places, model::NormPlaces::kSums);
+  EXPECT_FALSE(opus.embedding_norm);
+  EXPECT_TRUE(opus.scaled_embedding && opus.tied_embeddings);
+}
+
+TEST(EncoderDecoderFamilies, MarianWithTwoTablesOfWordsIsRefused) {
+  for (const auto& [patch, complaint] :
+       {std::pair{R"({"share_encoder_decoder_embeddings": false})", "/share_encoder_decoder_embeddings: expected true"},
+        std::pair{R"({"decoder_vocab_size": 60000})", "/decoder_vocab_size: expected 58101, as vocab_size"}}) {
+    nlohmann::json config = nlohmann::json::parse(kOpusMt);
+    config.merge_patch(nlohmann::json::parse(patch));
+    std::string complaints;
+    (void)read_model_text(config.dump(), complaints);
+    EXPECT_NE(complaints.find(complaint), std::string::npos) << complaints;
+  }
+}
+
+// torch.nn.functional.silu has one kernel, as gelu has.
+TEST(EncoderDecoderFamilies, SwishCountsAsGeluAndSaysSo) {
+  Findings findings;
+  const auto document = document_from_text(kOpusMt, "t.json", findings);
+  EXPECT_EQ(read_model(document->root(findings), "t").activation, model::Activation::kGelu);
+  ASSERT_EQ(findings.notes.assumptions.size(), 1U);
+  EXPECT_EQ(findings.notes.assumptions.front(),
+            "activation_function swish counts as gelu: its kernels move the same bytes");
 }
 
 }  // namespace

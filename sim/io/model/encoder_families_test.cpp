@@ -180,7 +180,7 @@ TEST(EncoderFamilies, WrongConfigsGetOneLine) {
       {R"(, "num_labels": 0)", "t.json: /num_labels: expected a whole number from 1 to 1048576, found 0\n"},
       {R"(, "embedding_size": 4)", "t.json: /embedding_size: unknown key"},
       {R"(, "type_vocab_size": 0)", "t.json: /type_vocab_size: expected"},
-      {R"(, "hidden_act": "silu")", "t.json: /hidden_act: expected"},
+      {R"(, "hidden_act": "mish")", "t.json: /hidden_act: expected"},
       {R"(, "hidden_dropout_prob": 1.5)", "t.json: /hidden_dropout_prob: expected"}};
   for (const auto& [more, complaint] : cases) {
     SCOPED_TRACE(more);

@@ -17,6 +17,7 @@ void read_plain_activation(const Node& node, std::string_view key, std::string_v
   struct Named {
     Activation activation;
     bool gelu_new = false;
+    bool is_silu = false;
   };
   const Named unstated = usual == "relu"    ? Named{Activation::kRelu}
                          : usual == "relu2" ? Named{Activation::kSquaredRelu}
@@ -29,7 +30,12 @@ void read_plain_activation(const Node& node, std::string_view key, std::string_v
                                              {"gelu_python", {Activation::kGelu}},
                                              {"quick_gelu", {Activation::kGelu}},
                                              {"relu", {Activation::kRelu}},
-                                             {"relu2", {Activation::kSquaredRelu}}});
+                                             {"relu2", {Activation::kSquaredRelu}},
+                                             {"silu", {Activation::kGelu, false, true}},
+                                             {"swish", {Activation::kGelu, false, true}}});
+  if (named.is_silu)  // torch.nn.functional.silu and gelu each have one kernel forward and one backward
+    node.findings().notes.assumptions.push_back(
+        fmt::format("{} {} counts as gelu: its kernels move the same bytes", key, node.text_or(key, "silu")));
   model.activation = named.activation;
   model.gelu_new = named.gelu_new;
 }

@@ -93,6 +93,16 @@ TEST(ModelType, TheKeysOfBertNameIt) {
             std::string::npos);
 }
 
+TEST(ModelType, IsAskedForWithAnExampleWhereTheFileIsOfAnotherProgram) {
+  const auto wrong = [](const char* config) {
+    return complaints_of(config, [](const Node& root) { (void)read_model(root, "m"); });
+  };
+  const char* const kNoConfiguration = "this is no configuration of Hugging Face: give its config.json, or the sizes";
+  EXPECT_NE(wrong(R"({"embed_dim": 512, "ff_dim": 2048})").find(kNoConfiguration), std::string::npos);
+  EXPECT_EQ(wrong(R"({"hidden_size": 64, "num_hidden_layers": 2})").find(kNoConfiguration), std::string::npos);
+  EXPECT_EQ(wrong(R"({"architectures": ["PerceptronForCausalLM"]})").find(kNoConfiguration), std::string::npos);
+}
+
 TEST(ModelType, IsAskedForWhereNothingNamesIt) {
   for (const char* config : {R"({"hidden_size": 64, "num_hidden_layers": 2})", R"({"architectures": []})",
                              R"({"architectures": ["PerceptronForCausalLM"]})", R"({"architectures": [8]})"})

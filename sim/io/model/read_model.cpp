@@ -31,17 +31,35 @@ std::string digits_of(std::string_view name) {
 }
 
 // A name with other digits is another version of a model, not a slip of the pen.
-std::string meant_or_known_family(std::string_view type) {
-  std::vector<std::string> types, alike;
-  for (const ModelFamily& family : model_families()) {
-    types.emplace_back(family.type);
+std::string meant_or_unknown_family(std::string_view type) {
+  std::vector<std::string> alike;
+  for (const ModelFamily& family : model_families())
     if (digits_of(family.type) == digits_of(type)) alike.emplace_back(family.type);
-  }
   const std::string meant = did_you_mean(type, alike);
-  return meant.empty() ? "; there are " + first_names(types, "docs/user/scenarios.md") : meant;
+  return meant.empty() ? ": its layers are not known; docs/user/scenarios.md lists the families that are" : meant;
+}
+
+// Each file of Hugging Face that states a size has one of these names for its width.
+bool has_width(const Node& node) {
+  constexpr const char* kWidths[] = {"hidden_size", "n_embd", "d_model", "dim", "n_embed"};
+  return std::ranges::any_of(kWidths, [&](const char* key) { return node.has(key); });
+}
+
+std::string missing_type(const Node& node) {
+  std::string text = "missing; expected a string that names the family, such as \"llama\"";
+  if (!has_width(node) && !node.has("architectures"))
+    text +=
+        "; this is no configuration of Hugging Face: give its config.json, or the sizes of the model under the names "
+        "of a family, such as {\"model_type\": \"gpt2\", \"n_layer\": 12, \"n_embd\": 768, \"n_head\": 12, "
+        "\"n_positions\": 1024, \"vocab_size\": 50257}";
+  return text;
 }
 
 const ModelFamily* find_family(const Node& node) {
+  if (!node.has("model_type")) {
+    node.complain("model_type", missing_type(node));
+    return nullptr;
+  }
   const std::string type = node.text("model_type");
   for (const ModelFamily& family : model_families())
     if (family.type == type) return &family;
@@ -50,7 +68,7 @@ const ModelFamily* find_family(const Node& node) {
     return nullptr;
   }
   if (node.child("model_type").is_text())
-    node.complain("model_type", fmt::format("{} is not supported{}", in_quotes(type), meant_or_known_family(type)));
+    node.complain("model_type", fmt::format("{} is not supported{}", in_quotes(type), meant_or_unknown_family(type)));
   return nullptr;
 }
 
@@ -81,16 +99,21 @@ void check_heads(const Node& node, Transformer& model) {
         fmt::format("the {} attention heads are not divisible by the {} key-value heads", model.heads, model.kv_heads));
 }
 
+void read_family(const Node& node, const ModelFamily& family, Transformer& model) {
+  const std::vector<std::string_view> keys = keys_with_second_names(node, family);
+  refuse_what_is_not_modelled(node, keys);
+  allow_model_keys(node, keys);
+  model.attention_window = attention_window(node);
+  family.read(node, model);
+}
+
 void read_typed_config(const Node& node, Transformer& model) {
   const ModelFamily* const family = find_family(node);
   if (family == nullptr) return;
-  const std::vector<std::string_view> keys = keys_with_second_names(node, *family);
-  refuse_what_is_not_modelled(node, keys);
   const std::size_t complaints = node.findings().complaints.size();
-  allow_model_keys(node, keys);
   model.head_dim = 0;
-  model.attention_window = attention_window(node);
-  family->read(node, model);
+  const std::optional<nlohmann::json> renamed = with_names_of_family(node, *family);
+  read_family(renamed ? Node(*renamed, node.source(), node.findings(), node.pointer()) : node, *family, model);
   if (node.findings().complaints.size() == complaints) check_heads(node, model);
   model.head_dim = std::max<std::int64_t>(1, model.head_dim);
 }

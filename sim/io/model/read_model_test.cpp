@@ -157,8 +157,9 @@ const WrongModel kWrongModels[] = {
      "/tie_word_embeddings: expected false as text_config says, found true"},
     {"unknown family", R"({"model_type": "lama"})", "/model_type: \"lama\" is not supported; did you mean \"llama\"?"},
     {"no family like it", R"({"model_type": "perceptron"})",
-     "/model_type: \"perceptron\" is not supported; there are gpt, gpt2, gpt_neox, opt, bloom, mpt, llama, mistral and "
-     "86 more (docs/user/scenarios.md)"},
+     "/model_type: \"perceptron\" is not supported: its layers are not known; docs/user/scenarios.md lists the "
+     "families "
+     "that are"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

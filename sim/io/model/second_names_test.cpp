@@ -1,12 +1,15 @@
 // Tests second names of sizes in configs.
 #include "sim/io/model/second_names.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
-#include "sim/io/json/test_text.h"
-#include "sim/io/model/read_model.h"
+#include "sim/io/model/test_model.h"
+#include "sim/model/counts/parameters.h"
 
 namespace foretoken::io {
 namespace {
@@ -41,6 +44,51 @@ TEST(SecondNames, OfTheSameValueStandBesideTheNames) {
             "");
   EXPECT_EQ(wrong_with(kSmallMixtral, R"(, "num_experts": 8)"), "");
   EXPECT_EQ(wrong_with(kErnie, R"(, "num_experts": 8, "num_experts_per_tok": 2)"), "");
+}
+
+std::int64_t parameters_of(const std::string& config) {
+  std::string complaints;
+  const model::Transformer model = read_model_text("{" + config + "}", complaints);
+  EXPECT_EQ(complaints, "");
+  return static_cast<std::int64_t>(model::total_parameters(model));
+}
+
+// As attribute_map does in transformers.
+TEST(SecondNames, StandInThePlaceOfTheNames) {
+  const char* const kGeneric =
+      R"("num_hidden_layers": 6, "hidden_size": 512, "num_attention_heads": 8, "vocab_size": 1000)";
+  const auto generic = [&](const std::string& more) { return parameters_of(kGeneric + more); };
+  const std::string gpt2 = R"(, "model_type": "gpt2", "max_position_embeddings": 1024)";
+  EXPECT_EQ(generic(gpt2), parameters_of(kGpt2));
+  EXPECT_EQ(generic(R"(, "model_type": "distilbert", "hidden_dim": 2048, "max_position_embeddings": 512)"),
+            parameters_of(R"("model_type": "distilbert", "n_layers": 6, "dim": 512, "n_heads": 8, "vocab_size": 1000,
+                             "hidden_dim": 2048, "max_position_embeddings": 512)"));
+  EXPECT_EQ(generic(R"(, "model_type": "t5", "d_ff": 2048, "head_dim": 32)"),
+            parameters_of(R"("model_type": "t5", "num_layers": 6, "d_model": 512, "num_heads": 8, "vocab_size": 1000,
+                             "d_ff": 2048, "d_kv": 32)"));
+  const char* const kBart = R"(, "model_type": "bart", "encoder_layers": 6, "decoder_layers": 6, "vocab_size": 1000,
+                                "encoder_ffn_dim": 2048)";
+  EXPECT_EQ(parameters_of(R"("hidden_size": 512, "num_attention_heads": 8)" + std::string(kBart)),
+            parameters_of(R"("d_model": 512, "encoder_attention_heads": 8)" + std::string(kBart)));
+}
+
+TEST(SecondNames, WithoutASizeAreWrongUnderTheirOwnName) {
+  for (const char* wrong : {"0", "\"twelve\"", "1.5"}) {
+    const std::string complaint =
+        wrong_with(R"("model_type": "gpt2", "n_layer": 6, "n_embd": 512, "n_positions": 1024, "vocab_size": 1000)",
+                   fmt::format(R"(, "num_attention_heads": {})", wrong));
+    EXPECT_EQ(complaint.find("t.json: /num_attention_heads: expected"), 0U) << complaint;
+    EXPECT_EQ(std::count(complaint.begin(), complaint.end(), '\n'), 1) << complaint;
+  }
+}
+
+// FalconConfig leaves n_layer unread: its own name must stand there.
+TEST(SecondNames, ThatTheFamilyLeavesUnreadStandOnlyBesideTheName) {
+  EXPECT_NE(wrong_with(R"("model_type": "falcon", "n_layer": 6, "hidden_size": 512, "num_attention_heads": 8,
+                          "vocab_size": 1000)",
+                       "")
+                .find("/num_hidden_layers: missing"),
+            std::string::npos);
 }
 
 TEST(SecondNames, OfAnotherValueAreWrong) {
