@@ -15,6 +15,7 @@
 #include "sim/io/import/read_schedule.h"
 #include "sim/io/json/gpu_server.h"
 #include "sim/io/json/parse_json.h"
+#include "sim/io/json/published_model.h"
 
 namespace foretoken::io {
 namespace {
@@ -70,8 +71,9 @@ std::string how_to_get(const Node& reference, const DataKind& kind) {
       printable(shown.generic_string(), 120));
 }
 
-/// Makes the document of a name without a file: a card's name is a cluster.
+/// Makes the document of a name without a file: a card's name is a cluster, and a published model's name its sizes.
 std::optional<Document> made_from_name(const DataKind& kind, const std::string& name, Findings& findings) {
+  if (kind.folder == kModels.folder) return published_model(name, findings);
   return kind.folder == kClusters.folder ? gpu_server(name, findings) : std::nullopt;
 }
 
