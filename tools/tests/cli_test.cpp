@@ -361,6 +361,13 @@ TEST(Cli, CompareReadsStandardInputOnce) {
             answer["schedules"][1]["result"]["memory"]["peak_bytes"].get<double>());
 }
 
+// ELECTRA says of each token whether it was replaced, and so has no products with its vocabulary.
+TEST(Cli, AnEncoderWithoutThatHeadHasNoOutputEmbedding) {
+  EXPECT_THAT(run_foretoken({"models", "show", "electra-base"}).out, HasSubstr("(no output embedding)"));
+  EXPECT_THAT(run_foretoken({"models", "show", "distilbert-base"}).out, HasSubstr("(tied to the embedding)"));
+  EXPECT_THAT(run_foretoken({"models", "show", "llama-3-8b"}).out, HasSubstr("(not tied)"));
+}
+
 TEST(Cli, SchedulesShownPlainAreValid) {
   for (const char* name : {"gpipe", "gpipe-fifo", "1f1b"}) {
     const Ran plain = run_foretoken({"schedule", "show", name, "--stages", "4", "--microbatches", "6", "--plain"});

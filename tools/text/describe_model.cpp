@@ -51,6 +51,16 @@ std::string_view positions_name(model::Positions positions) {
   return "";
 }
 
+std::string_view output_embedding_name(const Transformer& model) {
+  if (model.encoder && !model.encoder->masked_head) return "none";
+  return model.tied_embeddings ? "tied" : "untied";
+}
+
+std::string_view output_embedding_in_words(const Transformer& model) {
+  if (model.encoder && !model.encoder->masked_head) return "no output embedding";
+  return model.tied_embeddings ? "tied to the embedding" : "not tied";
+}
+
 Transformer read(const io::Document& document, io::Findings& findings) {
   return io::read_model(document.root(findings), document.name);
 }
@@ -66,7 +76,7 @@ std::vector<std::string> model_row(const io::Document& document, io::Findings& f
           number(m.ffn_hidden),
           number(m.vocabulary),
           std::string(activation_name(m.activation)),
-          m.tied_embeddings ? "tied" : "untied"};
+          std::string(output_embedding_name(m))};
 }
 
 std::string operations(const Transformer& m, const report::Paint& paint) {
@@ -187,10 +197,10 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
   const double total = model::total_parameters(model::without_prediction(m));
   text += entry(paint, "parameters", fmt::format("{} ({})", in_words(total), report::whole(total)));
   text += layers_in_words(m, total, paint);
-  text += entry(paint, "  ends",
-                fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
-                            report::whole(model::head_parameters(model::without_prediction(m))),
-                            m.tied_embeddings ? "tied to the embedding" : "not tied"));
+  text += entry(
+      paint, "  ends",
+      fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
+                  report::whole(model::head_parameters(model::without_prediction(m))), output_embedding_in_words(m)));
   text += entry(paint, "layers", number(m.layers));
   text += entry(paint, "hidden", number(m.hidden));
   text += entry(paint, "attention",
