@@ -5,8 +5,8 @@
 // config without the family's own name: PretrainedConfig.__setattr__ in configuration_utils.py stores a second name
 // under the first. FalconConfig reads n_embed so. Falcon's other second names are those of its own code of 2023
 // (tiiuae/falcon-40b, configuration_RW.py), which its later config.json keeps; RefinedWeb maps the other way. phi-msft
-// has GPT-2's map (microsoft/phi-1_5, configuration_mixformer_sequential.py of 2023). stabilityai/stablelm-2-1_6b
-// states num_heads beside num_attention_heads.
+// has GPT-2's map (microsoft/phi-2, configuration_phi.py of 2023). stabilityai/stablelm-2-1_6b states num_heads beside
+// num_attention_heads.
 #include "sim/io/model/second_names.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using SecondNames = std::vector<SecondName>;
 struct NamesOfFamilies {
   std::vector<std::string_view> types;
   SecondNames names;
-  bool only_beside = false;  ///< the family's code reads no second name alone
+  bool only_beside = false;  ///< no source says that the family's code reads a second name alone
 };
 
 const std::vector<NamesOfFamilies>& all_second_names() {
@@ -36,10 +36,9 @@ const std::vector<NamesOfFamilies>& all_second_names() {
         {"num_attention_heads", "n_head"},
         {"max_position_embeddings", "n_positions"}}},
       {{"mpt", "dbrx"},
-       {{"num_hidden_layers", "n_layers"},
-        {"hidden_size", "d_model"},
-        {"num_attention_heads", "n_heads"},
-        {"max_position_embeddings", "max_seq_len"}}},
+       {{"num_hidden_layers", "n_layers"}, {"hidden_size", "d_model"}, {"num_attention_heads", "n_heads"}}},
+      {{"dbrx"}, {{"max_position_embeddings", "max_seq_len"}}},
+      {{"mpt"}, {{"max_position_embeddings", "max_seq_len"}}, true},
       {{"distilbert"}, {{"num_hidden_layers", "n_layers"}, {"hidden_size", "dim"}, {"num_attention_heads", "n_heads"}}},
       {{"t5", "mt5"},
        {{"num_hidden_layers", "num_layers"},
@@ -55,10 +54,11 @@ const std::vector<NamesOfFamilies>& all_second_names() {
       {{"RefinedWeb", "RefinedWebModel"}, {{"num_hidden_layers", "n_layer"}, {"num_attention_heads", "n_head"}}},
       {{"RefinedWeb", "RefinedWebModel"}, {{"num_kv_heads", "n_head_kv"}}, true},
       {{"stablelm"}, {{"num_heads", "num_attention_heads"}}, true},
-      {{"mixtral", "gpt_oss", "minimax_m2"}, {{"num_experts", "num_local_experts"}}},
-      {{"gpt_oss"}, {{"experts_per_token", "num_experts_per_tok"}}},
-      {{"deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe", "glm4_moe_lite"},
-       {{"num_local_experts", "n_routed_experts"}}},
+      {{"mixtral", "gpt_oss"}, {{"num_experts", "num_local_experts"}}},
+      {{"minimax_m2"}, {{"num_experts", "num_local_experts"}}, true},
+      {{"gpt_oss"}, {{"experts_per_token", "num_experts_per_tok"}}, true},
+      {{"deepseek_v3", "glm4_moe", "glm4_moe_lite"}, {{"num_local_experts", "n_routed_experts"}}},
+      {{"deepseek_v2", "kimi_k2"}, {{"num_local_experts", "n_routed_experts"}}, true},
       {{"ernie4_5_moe"}, {{"num_experts", "moe_num_experts"}, {"num_experts_per_tok", "moe_k"}}}};
   return kAll;
 }
