@@ -28,11 +28,11 @@
 #include "sim/io/import/launch/toml/read_toml.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
+#include "sim/io/import/launch/user_sets.h"
 #include "sim/io/import/launch/yaml/read_yaml.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
 #include "sim/model/tuning/fine_tuning.h"
 
@@ -165,18 +165,6 @@ void read_words(const Launch& launch, Report& report) {
   megatron::read_arguments(arguments_of(launch.words, kFromCommandLine), report);
 }
 
-// The user's own values win over those of the file. Their paths start at the current folder.
-void apply_sets(const std::vector<std::string>& sets, const std::string& from, Report& report, Findings& findings) {
-  nlohmann::json scenario = report.scenario;
-  for (const std::string& set : sets) apply_set(scenario, set, findings);
-  for (const std::string& set : sets) {
-    const std::string key = set.substr(0, set.find('='));
-    report.mapped.push_back(
-        {printable(key, 80), printable(set.substr(std::min(set.size(), key.size() + 1)), 80), from});
-  }
-  report.scenario = scenario;
-}
-
 bool states(const std::vector<std::string>& sets, std::string_view key) {
   return std::ranges::any_of(sets, [&](const std::string& set) { return set.starts_with(key); });
 }
@@ -266,6 +254,7 @@ void settle_model_of_user(const Json& of_file, const std::vector<std::string>& s
 // The model that the user names has the layers of which one in so many is recomputed.
 void count_recomputed_layers(Report& report) {
   if (report.recomputed_one_in == 0 || report.has("recompute.layers")) return;
+  if (report.at("recompute.granularity") != "full") return;  // the user states another
   const auto model = model_of(report);
   const std::int64_t stages = report.whole("parallelism.pipeline").value_or(1);
   if (!model || stages < 1) return;

@@ -68,8 +68,10 @@ void Report::remove(std::string_view key) {
 
 void Report::forget(std::string_view key) {
   remove(key);
-  std::erase_if(mapped, [&](const Mapped& one) { return one.key.starts_with(key); });
-  std::erase_if(assumed, [&](const Assumed& one) { return one.key.starts_with(key) && !one.value.empty(); });
+  const std::string section = std::string(key) + ".";  // "precision" is no part of "precision_recipe"
+  const auto inside = [&](const std::string& one) { return (one + ".").starts_with(section); };
+  std::erase_if(mapped, [&](const Mapped& one) { return inside(one.key); });
+  std::erase_if(assumed, [&](const Assumed& one) { return inside(one.key) && !one.value.empty(); });
 }
 
 void Report::drop_lines(std::string_view key) {
