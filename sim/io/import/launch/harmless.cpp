@@ -314,4 +314,10 @@ bool is_harmless_name(std::string_view name) {
   return harmless;
 }
 
+std::string harmless_word(std::string_view name) {
+  for (const std::string& word : words_of_name(name))
+    if (holds_word(kBeside, word) || holds_word(kHarmless, word)) return word;
+  return "";
+}
+
 }  // namespace foretoken::io::launch

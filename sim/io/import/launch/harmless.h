@@ -1,6 +1,7 @@
 // Tells by its name whether an unknown setting can change the time or memory of a training step.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace foretoken::io::launch {
@@ -12,6 +13,9 @@ inline constexpr const char* kHarmlessByName = "an unknown key; by its name it c
 /// the model, the batch, precision, memory, parallelism or the method: exp_name, but not log_batch_size. Words are
 /// parted by "_", "-" and ".".
 [[nodiscard]] bool is_harmless_name(std::string_view name);
+
+/// Returns the first word of a harmless name that says so: "loss" for weighted_loss. Empty where its form alone does.
+[[nodiscard]] std::string harmless_word(std::string_view name);
 
 /// Returns true where a word of the name belongs to offloading, to axes of parallelism or to formats of 4, 6 and 8
 /// bits, whatever stands beside it: eval_fp8, wandb_offload.

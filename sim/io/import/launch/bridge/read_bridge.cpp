@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/fusions.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
@@ -22,8 +23,7 @@
 namespace foretoken::io::launch::bridge {
 namespace {
 
-constexpr const char *kFused = "kernels are fused as the runtime has them",
-                     *kArranged = "communication is arranged as the runtime does it",
+constexpr const char *kArranged = "communication is arranged as the runtime does it",
                      *kRecipeDecides = "the recipe that the overrides belong to decides";
 
 /// Keys that no flag stands for.
@@ -65,12 +65,9 @@ constexpr KeyRule kKeys[] = {
      "train._target_ train.check_* train.eval_* train.exit_* train.train_iters train.train_samples "
      "train.manual_gc_eval "
      "train.skip_train train.iterations_to_skip* train.decrease_batch_size_if_needed train.train_sync_interval"},
-    {"model.apply_rope_fusion model.bias_activation_fusion model.bias_dropout_fusion model.masked_softmax_fusion "
-     "model.persist_layer_norm model.fused_* model.gradient_accumulation_fusion model.cross_entropy_* "
-     "model.disable_parameter_transpose_cache model.use_te_rng_tracker model.enable_cuda_graph "
-     "model.use_transformer_engine* model.memory_efficient_layer_norm "
-     "model.batch_invariant_mode",
-     kFused},
+    {"model.fused_* model.cross_entropy_* model.disable_parameter_transpose_cache model.use_te_rng_tracker "
+     "model.enable_cuda_graph model.use_transformer_engine* model.batch_invariant_mode",
+     megatron::kKernelsFused},
     {kDdpReduces, kOverwritten},
     {"ddp.keep_fp8_transpose_cache*", megatron::kKeptTransposes},
     {"model.teacher.* model.kd_config.*", "distillation: a second model runs", true},
@@ -230,6 +227,7 @@ void map_beside_rows(const Json& container, Report& report) {
   map_overlaps_beside_rows(settings);
   mark_shared(settings);
   std::vector<Argument> notes;
+  megatron::list_fusions(settings, "model.");
   megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
                                 megatron::SameNamed::kSideNotes, notes);
   for (const Argument& one : notes) {
@@ -272,6 +270,7 @@ void read_bridge(Json document, const Run& run, Report& report) {
   add_experts(settings, arguments);
   add_precision(settings, arguments);
   add_rest(settings, arguments);
+  megatron::list_fusions(settings, "model.");
   // Other keys of these sections are flags of Megatron-LM by the same name, where it has one.
   megatron::add_same_named_keys(settings, {"model.", "train.", "optimizer.", "ddp."}, kKeys,
                                 megatron::SameNamed::kSideNotes, arguments);

@@ -47,6 +47,17 @@ TEST(ReadBridge, TheOptimizerStatesThePrecisionWhereNothingElseDoes) {
   EXPECT_EQ(precision("optimizer: {bf16: true}\nmixed_precision: fp16_mixed\n"), Json("fp16"));
 }
 
+TEST(ReadBridge, FusionsOfMegatronCoreAreThoseOfTheRuntime) {
+  const Report report = read_test_launch(
+      "train: {micro_batch_size: 1, global_batch_size: 8}\nmodel: {seq_length: 2048, fused_single_qkv_rope: true, "
+      "mla_down_proj_fusion: true, memory_efficient_layer_norm: true, moe_permute_fusion: false}\n",
+      "overrides.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  for (const char* key : {"model.fused_single_qkv_rope", "model.mla_down_proj_fusion"})
+    EXPECT_EQ(std::ranges::count(report.assumed, key, &Assumed::key), 1) << key;
+  EXPECT_EQ(std::ranges::count(report.ignored, "model.moe_permute_fusion", &Ignored::setting), 1);
+}
+
 TEST(ReadBridge, EveryKeyOfThePrecisionStandsInTheReport) {
   const Report report = read_overrides(
       "mixed_precision: {dtype: bf16, first_last_layers_bf16: true, fp8_margin: 0, hysteresis: 2, "

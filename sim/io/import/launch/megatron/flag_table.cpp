@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/text.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/masked_tokens.h"
+#include "sim/io/import/launch/megatron/fusions.h"
 #include "sim/io/import/launch/megatron/ignored_flags.h"
 
 namespace foretoken::io::launch::megatron {
@@ -64,39 +67,46 @@ constexpr std::string_view kReadFlags =
     "apply-layernorm-rms use-rms-norm no-tie-embed-logits use-bias parallel-attn multiple-of hidden-dim-multiplier "
     "use-flash-attn-cutlass use-flash-attn-torch use-fusion-attn-v2 world-size lora-r lora-target-modules stage "
     "moe-layer-recompute spec first-k-dense-replace num-layer-list multi-head-latent-attention qk-rope-head-dim "
-    "qk-nope-head-dim shared-expert-gate mlp-type pos-emb-type cpu-optimizer";
+    "qk-nope-head-dim shared-expert-gate mlp-type pos-emb-type cpu-optimizer pp-partition-method use-rmsnorm "
+    "llama-swiglu swiglu-multiple-of";
 
 /// Flags that change little, and what is taken instead.
 struct Row {
   std::string_view names, because;
 };
 constexpr Row kNoted[] = {
-    {"deterministic-mode no-gradient-accumulation-fusion",
+    {"deterministic-mode no-gradient-accumulation-fusion use-deter-comp",
      "deterministic or unfused kernels of the gradients are slower; fused ones are taken"},
     {"no-rope-fusion no-masked-softmax-fusion no-bias-gelu-fusion no-bias-swiglu-fusion no-bias-dropout-fusion "
-     "no-persist-layer-norm no-moe-permute-fusion moe-permute-fusion moe-router-fusion cross-entropy-loss-fusion "
-     "cross-entropy-fusion-impl use-fused-weighted-squared-relu no-gradient-reduce-div-fusion moe-grouped-gemm "
-     "attention-softmax-in-fp32 apply-query-key-layer-scaling moe-permute-fusion-into-hybridep te-rng-tracker "
-     "use-transformer-engine-op-fuser moe-use-legacy-grouped-gemm apply-rope-fusion use-te-activation-func openai-gelu "
-     "mla-down-proj-fusion attn-logit-softcapping fp16-lm-cross-entropy qk-l2-norm use-tutel split-transformers "
-     "scattered-embeddings tile-factor disable-mamba-mem-eff-path use-fused-rmsnorm use-fused-swiglu "
-     "use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute use-fused-ring-attention-update "
-     "use-fused-mlp output-layer-slice-num input-layernorm-in-fp32 output-logit-softcapping post-norm "
-     "final-logit-softcapping router-logit-softcapping "
-     "no-post-layer-norm enable-token-rearrange-opt mla-mm-split mla-fa-without-pad mla-fa-divide-qk "
-     "enable-fa-within-mla "
-     "padded-base-length shape-order use-deter-comp jit-compile gelu-tanh "
-     "gemm-gradient-accumulation-fusion rotary-position-embeddings-in-fp32 lora-fusion use-z-loss",
-     "kernels are fused as the runtime has them"},
-    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval no-fp8-wgrad",
+     "no-persist-layer-norm no-moe-permute-fusion cross-entropy-fusion-impl no-gradient-reduce-div-fusion "
+     "moe-grouped-gemm moe-use-legacy-grouped-gemm use-tutel disable-mamba-mem-eff-path use-fused-rmsnorm "
+     "use-fused-swiglu use-fused-rotary-pos-emb use-fused-moe-token-permute-and-unpermute "
+     "use-fused-ring-attention-update use-fused-mlp enable-token-rearrange-opt mla-mm-split mla-fa-without-pad "
+     "mla-fa-divide-qk enable-fa-within-mla shape-order jit-compile gemm-gradient-accumulation-fusion lora-fusion",
+     kKernelsFused},
+    {"attention-softmax-in-fp32 input-layernorm-in-fp32 rotary-position-embeddings-in-fp32 fp16-lm-cross-entropy "
+     "router-gating-in-fp32",
+     "kernels of little work have the precision that the runtime gives them"},
+    {"qk-l2-norm post-norm", "these norms are not counted, which take little time"},
+    {"no-post-layer-norm", "the norm behind the last layer is counted, which takes little time"},
+    {"te-rng-tracker", "random numbers are drawn as in the runtime"},
+    {"use-z-loss", "this term of the loss is not counted, which takes little time"},
+    {"memory-centric-tiled-linear tile-factor output-layer-slice-num",
+     "these products run in one piece, which takes more memory"},
+    {"fp8-amax-compute-algo fp8-amax-history-len fp8-margin fp8-interval",
      "the scales of fp8 cost as in the runtime's recipe"},
+    {"no-fp8-wgrad", "gradients of weights are products in fp8, too, which take less time"},
     {"first-last-layers-bf16 num-layers-at-start-in-bf16 num-layers-at-end-in-bf16", "all layers run in fp8"},
     {kRankOrderFlag, kRankOrder},
     {"activation-func-fp8-input-store", kNarrowInput},
     {"keep-fp8-transpose-cache keep-fp8-transpose-cache-when-using-custom-fsdp keep-fp8-weight-transpose-cache",
      kKeptTransposes},
+    {"disable-parameter-transpose-cache", "transposed weights in fp8 are kept as in the runtime"},
+    {"reuse-grad-buf-for-mxfp8-param-ag", "gathered weights have a buffer of their own, which takes more memory"},
+    {"megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype",
+     "gradients and master weights have the types of the precision"},
     {"train-mode training-phase", "a step of fine-tuning all weights costs what one of pre-training does"},
-    {"variable-seq-lengths is-instruction-dataset data-type",
+    {"variable-seq-lengths is-instruction-dataset data-type padded-base-length",
      "sequences that are not packed are as long as the data; all are taken as long as stated"},
     {"optimizer-split-size", "Adam has one group of weights with decay"},
     {"embedding-weights-in-fp32 fp32-embedding fp32-tokentypes fp32-layernorm",
@@ -114,45 +124,46 @@ constexpr Row kNoted[] = {
      "use-nccl-ub fsdp-double-buffer no-delay-grad-reduce delay-grad-reduce delay-param-gather no-delay-param-gather "
      "tp-comm-split-ag tp-comm-split-rs "
      "tp-comm-bulk-dgrad tp-comm-bulk-wgrad use-ring-exchange-p2p nccl-communicator-config-path "
-     "hierarchical-context-parallel-sizes reuse-grad-buf-for-mxfp8-param-ag megatron-fsdp-grad-comm-dtype "
-     "megatron-fsdp-main-grads-dtype megatron-fsdp-main-params-dtype init-model-with-meta-device nccl-ub "
-     "overlap-cpu-optimizer-d2h-h2d fsdp-manual-registration no-align-param-gather "
-     "disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag disable-tp-comm-overlap-rs "
-     "disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad "
+     "hierarchical-context-parallel-sizes megatron-fsdp-grad-comm-dtype nccl-ub overlap-cpu-optimizer-d2h-h2d "
+     "no-align-param-gather disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag "
+     "disable-tp-comm-overlap-rs disable-tp-comm-split-ag disable-tp-comm-split-rs tp-comm-overlap-rs-dgrad "
      "pipeline-model-parallel-comm-backend use-sharp sharp-enabled-group suggested-communication-unit-size "
      "enable-full-sharding-in-hsdp no-pin-cpu-grads no-pin-cpu-params scatter-gather-tensors-in-pipeline "
-     "tp-comm-atomic-ag tp-comm-atomic-rs disable-parameter-transpose-cache align-param-gather "
+     "tp-comm-atomic-ag tp-comm-atomic-rs align-param-gather "
      "use-contiguous-buffers-in-local-ddp no-contiguous-buffers-in-local-ddp moe-permutation-async-comm "
      "use-separate-send-recv-groups use-cp-send-recv-overlap cp-window-size kv-head-repeat-before-uly-alltoall "
-     "disable-gloo-group "
-     "mla-up-proj-tp-overlap",
+     "disable-gloo-group no-pre-communication-optimization moe-deepep-num-sms moe-hybridep-num-sms "
+     "moe-flex-dispatcher-num-sms mla-up-proj-tp-overlap",
      "communication is arranged as the runtime does it"},
     {"moe-router-padding-for-quantization moe-router-padding-for-fp8 moe-router-num-groups moe-router-group-topk "
-     "moe-per-layer-logging moe-deepep-num-sms moe-hybridep-num-sms moe-flex-dispatcher-num-sms "
      "moe-enable-routing-replay moe-pad-expert-input-to-capacity moe-token-drop-policy disable-moe-token-dropping "
-     "moe-min-capacity moe-eval-capacity-factor moe-pad-experts-for-cuda-graph-inference "
-     "moe-router-force-biased moe-upcycling-granularity moe-router-topk-limited-devices moe-apply-probs-on-input "
-     "fix-router router-gating-in-fp32",
+     "moe-min-capacity moe-router-force-biased moe-router-topk-limited-devices fix-router",
      "tokens are spread evenly, and none is dropped"},
     {"cuda-graph-modules cuda-graph-warmup-steps cuda-graph-trace", "a CUDA graph holds whole layers"},
-    {"glu-linear-offset activation-func-clamp-value no-pre-communication-optimization",
+    {"glu-linear-offset activation-func-clamp-value apply-query-key-layer-scaling openai-gelu gelu-tanh "
+     "attn-logit-softcapping output-logit-softcapping final-logit-softcapping router-logit-softcapping "
+     "moe-apply-probs-on-input",
      "fused kernels take as long without it"},
     {"empty-unused-memory-level", "the cache of the allocator is not emptied"},
     {"reset-position-ids reset-attention-mask eod-mask-loss-in-attention attention-mask-in-length "
      "attention-mask-type cp-attention-mask-type attention-mask-on-cpu sparse-mode pre-tockens next-tockens neat-pack",
      "attention sees the whole sequence"},
     {"recompute-norm recompute-norm-num-layers recompute-activation-function recompute-activation-function-num-layers "
-     "recompute-mla-up-proj recompute-mtp-norm recompute-mtp-layer moe-zero-memory moe-zero-memory-num-layers "
-     "mla-zero-memory mtp-mem-efficient-logits moe-unperm2-mem-optim",
+     "recompute-mla-up-proj recompute-mtp-norm recompute-mtp-layer recompute-lgd moe-zero-memory "
+     "moe-zero-memory-num-layers mla-zero-memory mtp-mem-efficient-logits moe-unperm2-mem-optim",
      "parts of a layer that would be computed again are kept, which takes more memory"},
     {"enable-recompute-layers-per-pp-rank recompute-in-advance",
      "the layers that are computed again are counted for each chunk"},
+    // Layers in two parts: deepspeedai/Megatron-DeepSpeed, megatron/arguments.py (_add_memoryopt_args).
+    {"deepspeed-activation-checkpointing split-transformers",
+     "it computes the same layers again as Megatron-LM's own code, which counts here"},
+    {"synchronize-each-layer", "the wait for the GPU behind each layer is not counted"},
     {"vocab-extra-ids no-rope-freq add-dense-bias add-output-layer-bias disable-bias-linear-fc disable-bias-attn-fc",
      "it changes the model by less than 0.1 %"},
-    {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards recompute-lgd synchronize-each-layer "
-     "partition-activations contigious-checkpointing deepspeed-activation-checkpointing "
-     "memory-centric-tiled-linear zero-reduce-scatter pp-partition-method distribute-saved-activations "
-     "distribute-checkpointed-activations",
+    // NVIDIA/Megatron-LM, megatron/core/tensor_parallel/generalized_tensor_parallelism.py.
+    {"expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards",
+     "weights are not sharded further over other ranks, which takes more memory and fewer gathers"},
+    {"partition-activations scattered-embeddings distribute-saved-activations distribute-checkpointed-activations",
      "activations are kept on every tensor rank"},
     {"window-attn-softcap", "kernels of attention take as long without it"},
     {"sink-attention softmax-type", kWithoutSinks}};
@@ -310,8 +321,8 @@ bool lists(std::string_view names, std::string_view name) {
 }
 
 // Forks have flags of their own for files, names, logs and losses. Parts of a name that say so, unless it also names
-// something that runs or another model.
-bool names_no_work(std::string_view flag) {
+// something that runs or another model. Returns the part; empty for none.
+std::string_view part_of_no_work(std::string_view flag) {
   constexpr std::string_view kRuns[] = {"config",  "teacher", "ref-",   "reward", "draft",  "critic",
                                         "adapter", "lora",    "vision", "layer",  "recipe", "spec-"};
   constexpr std::string_view kBegins[] = {
@@ -320,9 +331,21 @@ bool names_no_work(std::string_view flag) {
   constexpr std::string_view kEnds[] = {"-path",         "-dir",         "-file",          "-name", "-run-id",
                                         "-token-id",     "-hf-tokens",   "special-tokens", "-url",  "-seed",
                                         "save-interval", "log-interval", "eval-interval"};
-  if (std::ranges::any_of(kRuns, [&](std::string_view part) { return flag.find(part) != flag.npos; })) return false;
-  return std::ranges::any_of(kBegins, [&](std::string_view part) { return flag.starts_with(part); }) ||
-         std::ranges::any_of(kEnds, [&](std::string_view part) { return flag.ends_with(part); });
+  if (std::ranges::any_of(kRuns, [&](std::string_view part) { return flag.find(part) != flag.npos; })) return "";
+  for (const std::string_view part : kBegins)
+    if (flag.starts_with(part)) return part.substr(0, part.size() - 1);
+  for (const std::string_view part : kEnds)
+    if (flag.ends_with(part)) return part.substr(part.starts_with('-') ? 1 : 0);
+  return "";
+}
+
+// Returns the rule of a flag that nobody knows, where its name says that it runs nothing.
+std::optional<FlagRule> rule_by_name(std::string_view flag) {
+  std::string word(part_of_no_work(flag));
+  if (word.empty() && !is_harmless_name(flag)) return std::nullopt;
+  if (word.empty()) word = harmless_word(flag);
+  const std::string by = word.empty() ? "its name" : "\"" + word + "\" in its name";
+  return FlagRule{Effect::kNoted, "a flag that is not known; by " + by + " it is one of files, names, logs or losses"};
 }
 
 }  // namespace
@@ -332,6 +355,7 @@ bool is_of_tensor_ranks(std::string_view flag) { return lists(kOfTensorRanks, fl
 std::optional<FlagRule> rule_of(std::string_view flag) {
   if (flag.empty() || flag.find(' ') != flag.npos) return std::nullopt;
   if (lists(kReadFlags, flag)) return FlagRule{Effect::kRead, ""};
+  if (masks_tokens(flag)) return FlagRule{Effect::kRefused, kMaskedModel};
   if (lists(kIgnoredFlags, flag)) return FlagRule{Effect::kIgnored, ""};
   for (const Row& row : kNoted)
     if (lists(row.names, flag)) return FlagRule{Effect::kNoted, std::string(row.because)};
@@ -343,11 +367,10 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
        {"wandb-", "tensorboard-", "log-", "ckpt-", "no-ckpt-", "straggler-", "tiktoken-", "one-logger-", "dist-ckpt-",
         "mock-", "rerun-", "error-injection-", "inprocess-", "mup-", "rotary-", "rope-"})
     if (flag.starts_with(begin)) return FlagRule{Effect::kIgnored, ""};
-  const bool fused = flag.ends_with("-fusion") || flag.starts_with("use-fused-") || flag.starts_with("no-use-fused-");
-  if (fused) return FlagRule{Effect::kNoted, "kernels are fused as the runtime has them"};
-  if (names_no_work(flag) || is_harmless_name(flag))
-    return FlagRule{Effect::kNoted, "a flag that is not known, taken as one of files, names, logs or losses"};
-  return std::nullopt;
+  const bool fused = is_fusion(std::string(flag)) || flag.ends_with("-fusion") || flag.starts_with("use-fused-") ||
+                     flag.starts_with("no-use-fused-");
+  if (fused) return FlagRule{Effect::kNoted, kKernelsFused};
+  return rule_by_name(flag);
 }
 
 }  // namespace foretoken::io::launch::megatron

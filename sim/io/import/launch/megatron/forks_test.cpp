@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/read_launch.h"
 #include "sim/io/import/launch/test_launch.h"
 
@@ -37,6 +38,8 @@ constexpr ForkCase kForkCases[] = {
     {"an optimizer on the host", "--cpu-optimizer --deepspeed --zero-stage 2", "offload.optimizer", "\"cpu\""},
     {"and its runtime", "--cpu-optimizer --deepspeed --zero-stage 2", "runtime", "\"deepspeed\""},
     {"FlagScale's RMSNorm", "--apply-layernorm-rms", "model.normalization", "\"RMSNorm\""},
+    {"another fork's RMSNorm", "--use-rmsnorm", "model.normalization", "\"RMSNorm\""},
+    {"a width as of Llama", "--llama-swiglu --swiglu-multiple-of 256", "model.ffn_hidden_size", "5632"},
     {"EPFL's RMSNorm has no biases", "--use_rms_norm --glu_activation swiglu", "model.add_bias_linear", "false"},
     {"unless they are asked for", "--use_rms_norm --glu_activation swiglu --use_bias", "model.add_bias_linear", "true"},
     {"EPFL's head of its own", "--no_tie_embed_logits", "model.untie_embeddings_and_output_weights", "true"},
@@ -130,6 +133,53 @@ TEST(ReadForks, MultiqueryAttentionWithoutANumberIsAskedFor) {
   EXPECT_TRUE(std::ranges::any_of(report.asked, [](const Asked& one) { return one.key == "model.num_query_groups"; }));
 }
 
+TEST(MegatronForks, AWidthThatTheForkRoundsIsAskedFor) {
+  const Report report = with_flags_of_fork("--swiglu --llama-swiglu");
+  EXPECT_TRUE(report.asks("model.ffn_hidden_size"));
+  EXPECT_FALSE(report.has("model.ffn_hidden_size"));
+  EXPECT_EQ(report.at("model.activation"), Json("swiglu"));
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(with_flags_of_fork("--swiglu --llama-swiglu --ffn-hidden-size 5632").whole("model.ffn_hidden_size"), 5632);
+}
+
+// Returns the reason of an assumption; empty for none.
+std::string why_assumed_of_fork(const std::string& flags, const char* key) {
+  const Report report = with_flags_of_fork(flags);
+  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
+  return found == report.assumed.end() ? "" : found->because;
+}
+
+TEST(MegatronForks, AnUnknownFlagNamesTheWordThatDecides) {
+  EXPECT_THAT(why_assumed_of_fork("--weighted-loss", "--weighted-loss"), HasSubstr("by \"loss\" in its name"));
+  EXPECT_THAT(why_assumed_of_fork("--origin-hf-ckpt-dir a", "--origin-hf-ckpt-dir"),
+              HasSubstr("by \"dir\" in its name"));
+}
+
+// Flags of one row share a reason, which must fit each.
+TEST(MegatronForks, ReasonsAreThoseOfTheFlag) {
+  constexpr std::pair<const char*, const char*> kCases[] = {
+      {"--partition-activations", "activations are kept on every tensor rank"},
+      {"--scattered-embeddings", "activations are kept on every tensor rank"},
+      {"--deepspeed-activation-checkpointing", "computes the same layers again"},
+      {"--synchronize-each-layer", "the wait for the GPU"},
+      {"--memory-centric-tiled-linear", "run in one piece"},
+      {"--tensor-parallel-num-weight-shards", "weights are not sharded further"},
+      {"--attention-softmax-in-fp32", "have the precision"},
+      {"--attn-logit-softcapping", "fused kernels take as long without it"},
+      {"--no-fp8-wgrad", "products in fp8"},
+      {"--fused-single-qkv-rope", "kernels are fused as the runtime has them"},
+      {"--moe-router-fusion", "kernels are fused as the runtime has them"}};
+  for (const auto& [flag, because] : kCases)
+    EXPECT_THAT(megatron::rule_of(std::string(flag).substr(2))->because, HasSubstr(because)) << flag;
+  constexpr const char *kMethod = "--pp-partition-method", *kStages = "--pipeline-model-parallel-size 4 --deepspeed ";
+  const auto because = [&](const char* method) {
+    return why_assumed_of_fork(std::string(kStages) + "--zero-stage 1 " + kMethod + " '" + method + "'", kMethod);
+  };
+  EXPECT_EQ(because("type:transformer"), "");
+  EXPECT_EQ(because("type:transformer|embedding"), "") << "a rule maps it";
+  EXPECT_THAT(because("parameters"), HasSubstr("as evenly as they can be"));
+}
+
 TEST(MegatronForks, FlagsAreMapped) {
   for (const ForkCase& one : kForkCases) {
     SCOPED_TRACE(one.what);
@@ -158,6 +208,7 @@ TEST(MegatronForks, OneLayerThatPredictsAtEveryDepthIsNoted) {
 TEST(MegatronForks, WhatHasNoModelIsRefusedByName) {
   constexpr std::pair<const char*, const char*> kCases[] = {
       {"--linear-fp8", "Lumen"},
+      {"--mlm-probability 0.3", "masked language model, attention is not causal"},
       {"--transformer-type huggingface", "a model of Hugging Face"},
       {"--moe --moe-topk 1", "DeepSpeed or Tutel"},
       {"--enable-vocab-parallel", "cut over the stages"},

@@ -106,7 +106,9 @@ inline constexpr std::string_view kIgnoredFlags =
     "nd2-dim1-size lora-ckpt-filter qlora-save-dequantize swap-optimizer-times swap-modules max-new-tokens "
     "history-turns "
     "load-model-from-hf-config no-decay-norm-bias-embed use-kv-cache hf-chat-template add-eos-token placeholder-token "
-    "md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters keep-last tp-only-amax-red "
+    "moe-per-layer-logging moe-pad-experts-for-cuda-graph-inference moe-upcycling-granularity "
+    "init-model-with-meta-device md5-validate save-missing-weights add-non-thinking-prefix enable-thinking num-iters "
+    "keep-last tp-only-amax-red "
     "low-freq-factor high-freq-factor null-tokenizer-vocab-includes-eod metric-for-best-model using-torchrun "
     "structured-logs structured-logs-dir tokenizer-file z-loss-weight auto-offload-time ";
 

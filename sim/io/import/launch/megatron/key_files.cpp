@@ -87,7 +87,6 @@ constexpr KeyRule kCodeKeys[] = {
      "enable_autocast timers finalize_model_grads_func no_sync_func grad_sync_func param_sync_func "
      "variable_seq_lengths "
      "grad_scale_func fp32_residual_connection apply_query_key_layer_scaling attention_softmax_in_fp32 "
-     "bias_activation_fusion "
      "clone_scatter_output_in_embedding test_mode enable_cuda_graph calculate_per_token_loss "
      "deallocate_pipeline_outputs "
      "async_tensor_model_parallel_allreduce batch_p2p_* use_ring_exchange_p2p tp_comm_* "
@@ -357,7 +356,8 @@ void read_primus_megatron(const Json& document, const fs::path& path, const Envi
   resolve_references(keys);
   for (Json* const part : {&basis.keys, &keys}) leave_out_chunks(*part, report);
   read_keys(keys, basis, report);
-  if (!files.absent().empty()) ask_for_defaults("a file that is not there may state it: " + files.absent(), report);
+  if (!files.absent().empty())
+    ask_for_settings_of_files("a file that is not there may state it: " + files.absent(), report);
   report.framework = "Megatron-LM by Primus";
   refuse_primus_model(model, path.generic_string(), report);
 }

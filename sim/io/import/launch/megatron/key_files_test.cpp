@@ -63,6 +63,39 @@ TEST(KeyFiles, WhatAnAbsentFileOfPrimusMayStateIsAsked) {
   EXPECT_EQ(whole.whole("parallelism.pipeline"), 1) << "no other file is named";
 }
 
+// trainer_base.yaml sets bf16, without which weights beside fp8 have 32 bits.
+TEST(KeyFiles, WeightsBesideFp8AreAskedForWhereAFileMayStateThem) {
+  const auto read = [](const std::string& more) {
+    return read_test_launch(
+        "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n"
+        "    overrides: {num_layers: 2, fp8: hybrid, grad_reduce_in_bf16: true, pipeline_model_parallel_size: 1" +
+            more + "}\n",
+        "a.yaml");
+  };
+  const Report report = read("");
+  for (const char* key : {"precision", "overlap.grad_reduce", "optimizer.name", "parallelism.sequence_parallel"}) {
+    EXPECT_TRUE(report.asks(key)) << key;
+    EXPECT_FALSE(report.has(key)) << key;
+  }
+  EXPECT_FALSE(report.has("precision_recipe.weights"));
+  EXPECT_FALSE(report.names("fp8-format"));
+  EXPECT_EQ(report.at("precision_recipe.gradients"), Json("bf16"));
+  EXPECT_TRUE(report.names("precision_recipe.gradients"));
+  EXPECT_FALSE(report.asks("parallelism.virtual_pipeline")) << "one stage has no chunks";
+  const Report stated = read(", bf16: true, overlap_grad_reduce: true, tensor_model_parallel_size: 1");
+  for (const char* key : {"precision", "overlap.grad_reduce", "parallelism.sequence_parallel"})
+    EXPECT_FALSE(stated.asks(key)) << key;
+}
+
+TEST(KeyFiles, FusionsOfMegatronCoreAreThoseOfTheRuntime) {
+  const Report report = read_test_launch(
+      "modules:\n  pre_trainer:\n    framework: megatron\n"
+      "    overrides: {num_layers: 2, bf16: true, fused_single_qkv_rope: true, fused_residual_rmsnorm: false}\n",
+      "a.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_TRUE(report.names("fused-single-qkv-rope"));
+}
+
 // A trainer without settings of its own has those of a file that is not there.
 TEST(KeyFiles, WhatAnAbsentBasisOfATrainerMayStateIsAsked) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretoken-primus-test";

@@ -12,6 +12,9 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
+/// A fork of 2023 (MinfanZhao/Megatron-LM_) rounds the width of SwiGLU up as Llama does.
+constexpr const char *kLlamaSwiglu = "llama-swiglu", *kLlamaMultiple = "swiglu-multiple-of";
+
 // Megatron-DeepSpeed has standard and residual experts, FlagScale a list of widths; a fork names the activation.
 // Returns true where it does.
 bool map_type_of_mlp(const Flags& flags) {
@@ -33,8 +36,8 @@ void map_activation(const Flags& flags) {
   Report& report = flags.report();
   if (map_type_of_mlp(flags)) return;
   const auto glu = flags.text("glu-activation", "");
-  if (flags.on("swiglu"))
-    report.map("model.activation", "swiglu", flags.from("swiglu"));
+  if (const std::string swiglu = first_of(flags, {"swiglu", kLlamaSwiglu}); flags.on(swiglu))
+    report.map("model.activation", "swiglu", flags.from(swiglu));
   else if (glu && *glu != "liglu")
     report.map("model.activation", *glu, flags.from("glu-activation"));
   else if (flags.on("squared-relu"))
@@ -47,14 +50,18 @@ void map_activation(const Flags& flags) {
     report.assume("model.activation", "gelu", kDefault);
 }
 
-// FlagScale, megatron/arguments.py: int(int(8 * hidden / 3) * hidden_dim_multiplier), rounded up to multiple_of.
-void map_rounded_ffn(const Flags& flags, std::int64_t hidden, std::int64_t multiple) {
+// FlagScale, megatron/arguments.py: int(int(8 * hidden / 3) * hidden_dim_multiplier), rounded up to multiple_of. Llama
+// has the same (meta-llama/llama, llama/model.py, FeedForward).
+void map_rounded_ffn(const Flags& flags, std::int64_t hidden, const char* name) {
+  const auto stated = flags.whole(name, "model.ffn_hidden_size");
+  if (!stated) return;
+  const std::int64_t multiple = *stated;
   const double factor = flags.number("hidden-dim-multiplier", "model.ffn_hidden_size").value_or(1);
   if (multiple < 1 || !(factor > 0 && factor < 1000))
-    return flags.report().refuse("--multiple-of", "expected a multiple of at least 1 and a factor above 0",
-                                 flags.from("multiple-of"));
+    return flags.report().refuse(std::string("--") + name, "expected a multiple of at least 1 and a factor above 0",
+                                 flags.from(name));
   const auto width = static_cast<std::int64_t>(static_cast<double>(8 * hidden / 3) * factor);
-  flags.report().map("model.ffn_hidden_size", (width + multiple - 1) / multiple * multiple, flags.from("multiple-of"));
+  flags.report().map("model.ffn_hidden_size", (width + multiple - 1) / multiple * multiple, flags.from(name));
 }
 
 // megatron/training/arguments.py: int((4 * hidden * 2 / 3) / 64) * 64 with SwiGLU, else 4 x hidden
@@ -64,11 +71,14 @@ void map_ffn(const Flags& flags) {
   if (flags.find(name) != nullptr) return void(flags.map_whole(name, "model.ffn_hidden_size"));
   const auto hidden = report.whole("model.hidden_size");
   if (!hidden) return;
-  if (flags.find("multiple-of") != nullptr && flags.on("swiglu")) {
-    if (const auto multiple = flags.whole("multiple-of", "model.ffn_hidden_size"))
-      map_rounded_ffn(flags, *hidden, *multiple);
-    return;
-  }
+  if (flags.find("multiple-of") != nullptr && flags.on("swiglu")) return map_rounded_ffn(flags, *hidden, "multiple-of");
+  if (flags.on(kLlamaSwiglu) && flags.find(kLlamaMultiple) != nullptr)
+    return map_rounded_ffn(flags, *hidden, kLlamaMultiple);
+  if (flags.on(kLlamaSwiglu))
+    return report.ask("model.ffn_hidden_size",
+                      fmt::format("--llama-swiglu rounds two thirds of four times the hidden size, {}, up to a "
+                                  "multiple of the fork's swiglu_multiple_of, which no flag states",
+                                  8 * *hidden / 3));
   constexpr std::int64_t kMultiple = 64;
   const bool swiglu = flags.on("swiglu");
   const std::int64_t width = swiglu ? 8 * *hidden / 3 / kMultiple * kMultiple : 4 * *hidden;
@@ -275,7 +285,8 @@ void map_norm(const Flags& flags) {
   Report& report = flags.report();
   const auto norm = flags.text("normalization", "model.normalization");
   if (norm) return report.map("model.normalization", norm_name(*norm), flags.from("normalization"));
-  for (const char* name : {"use-rms-norm", "apply-layernorm-rms"})  // of Megatron-LLM and FlagScale
+  // Of Megatron-LLM, of FlagScale and of a fork of 2023 (MinfanZhao/Megatron-LM_).
+  for (const char* name : {"use-rms-norm", "apply-layernorm-rms", "use-rmsnorm"})
     if (flags.on(name)) return report.map("model.normalization", "RMSNorm", flags.from(name));
   report.assume("model.normalization", "LayerNorm", kDefault);
 }

@@ -1,6 +1,8 @@
 // Reads commands a part of whose words is not known.
 #include "sim/io/import/launch/megatron/open_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -60,11 +62,11 @@ void ask_for_predictions(const std::string& because, Report& report) {
 
 namespace {
 
-// Takes the assumed keys of the model back, and returns them.
-std::vector<std::string> forget_defaults_of_model(Report& report) {
+// Takes the assumed keys of the model but `kept` back, and returns them.
+std::vector<std::string> forget_defaults_of_model(Report& report, std::string_view kept = "") {
   std::vector<std::string> keys;
   for (const Assumed& one : report.assumed)
-    if (one.key.starts_with("model.") && !one.value.empty()) keys.push_back(one.key);
+    if (one.key.starts_with("model.") && !one.value.empty() && one.key != kept) keys.push_back(one.key);
   for (const std::string& key : keys) report.forget(key);
   return keys;
 }
@@ -72,14 +74,22 @@ std::vector<std::string> forget_defaults_of_model(Report& report) {
 }  // namespace
 
 // NVIDIA/Megatron-LM core 0.14, megatron/training/checkpointing.py, load_args_from_checkpoint: sizes that no flag
-// states come from the checkpoint, and its activation, norms, biases, positions and dropout even over flags.
+// states come from the checkpoint, and its activation, norms, biases, positions and dropout even over flags. Nearly all
+// models have heads of the hidden size over their number.
 void leave_model_to_checkpoint(const Flags& flags) {
   const char* const kFlag = "use-checkpoint-args";
   if (!flags.on(kFlag)) return;
   Report& report = flags.report();
-  for (const std::string& key : forget_defaults_of_model(report))
+  const char* const kHeads = "model.kv_channels";
+  for (const std::string& key : forget_defaults_of_model(report, kHeads))
     report.ask(key, "the checkpoint of --load decides (--use-checkpoint-args); state --model");
-  report.approximate(flags.from(kFlag), "flags of the model count; some of the checkpoint's values win over them");
+  const auto width = report.whole(kHeads);
+  const std::string heads =
+      width && flags.find("kv-channels") == nullptr
+          ? fmt::format("; heads of {}, the hidden size over their number, as nearly all checkpoints have", *width)
+          : "";
+  report.approximate(flags.from(kFlag),
+                     "flags of the model count; some of the checkpoint's values win over them" + heads);
 }
 
 void ask_for_defaults(const std::string& because, Report& report) {
@@ -102,6 +112,43 @@ void ask_for_defaults(const std::string& because, Report& report) {
   });
   if (stated && !report.has("parallelism.tensor"))
     report.map("parallelism.sequence_parallel", true, "--sequence-parallel");
+}
+
+namespace {
+
+// Weights of 32 bits beside fp8 follow from the missing of bf16, which trainer_base.yaml sets.
+void ask_for_precision_beside_fp8(const std::string& because, Report& report) {
+  const auto weights = std::ranges::find(report.mapped, "precision_recipe.weights", &Mapped::key);
+  if (weights == report.mapped.end() || !weights->from.ends_with(kFp8Alone)) return;
+  for (const char* key : {"precision_recipe.weights", "precision_recipe.master"}) report.forget(key);
+  std::erase_if(report.assumed, [](const Assumed& one) { return one.because == kWideBesideFp8; });
+  const std::string precision = report.at("precision").get<std::string>();
+  report.remove("precision");
+  std::erase_if(report.mapped, [](const Mapped& one) { return one.key == "precision"; });
+  report.ask("precision",
+             fmt::format("bf16 or fp16 beside fp8: {}; --set precision={} takes weights of 16 bits, as bf16 has them",
+                         because, precision));
+}
+
+}  // namespace
+
+// AMD-AGI/Primus, primus/configs/modules/megatron/trainer_base.yaml: beside degrees and precision it sets overlaps, the
+// batch and the optimizer.
+void ask_for_settings_of_files(const std::string& because, Report& report) {
+  ask_for_defaults(because, report);
+  ask_for_precision_beside_fp8(because, report);
+  const auto may_split = [&](const char* axis) { return report.whole(axis).value_or(2) > 1; };
+  const std::pair<const char*, bool> kSwitches[] = {{"parallelism.sequence_parallel", may_split("parallelism.tensor")},
+                                                    {"parallelism.virtual_pipeline", may_split("parallelism.pipeline")},
+                                                    {"overlap.grad_reduce", true},
+                                                    {"overlap.param_gather", true},
+                                                    {"optimizer.name", true}};
+  for (const auto& [key, counts] : kSwitches) {
+    const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);
+    if (!counts || assumed == report.assumed.end()) continue;
+    report.forget(key);
+    report.ask(key, because);
+  }
 }
 
 void ask_for_open_flags(Report& report) {

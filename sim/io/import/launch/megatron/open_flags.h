@@ -27,6 +27,9 @@ void ask_for_predictions(const std::string& because, Report& report);
 /// Asks, with the reason, for what decides about time and memory in the place of the defaults that are assumed.
 void ask_for_defaults(const std::string& because, Report& report);
 
+/// Asks, with the reason, for what files of Primus that are not there may state, in the place of the defaults.
+void ask_for_settings_of_files(const std::string& because, Report& report);
+
 /// Asks for what the flags leave to the checkpoint that a run starts from, in the place of the model's assumed
 /// defaults.
 void leave_model_to_checkpoint(const Flags& flags);

@@ -77,6 +77,9 @@ TEST(OpenFlags, TheCheckpointDecidesWhatNoFlagOfTheModelStates) {
     EXPECT_FALSE(report.has(key)) << key;
     EXPECT_TRUE(report.asks(key)) << key;
   }
+  EXPECT_EQ(report.whole("model.kv_channels"), 128) << "the hidden size over the heads, which both stand in the flags";
+  EXPECT_TRUE(std::ranges::any_of(
+      report.assumed, [](const Assumed& one) { return one.because.find("heads of 128") != std::string::npos; }));
   Findings findings;
   Launch launch;
   launch.sets = {"cluster=dgx-h100-ndr", "model=llama-3-8b"};

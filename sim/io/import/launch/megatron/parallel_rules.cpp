@@ -296,8 +296,11 @@ void map_parallelism(const Flags& flags, Era era, bool fragment) {
     report.assume("parallelism.sequence_parallel", false, kDefault);
   if (era == Era::kDeepSpeed && flags.find("pp-partition-method") != nullptr) {
     const std::string method = flags.text("pp-partition-method", "").value_or("");
-    if (method.find("embedding") != std::string::npos && degree(flags, "parallelism.pipeline") > 1)
+    const bool piped = degree(flags, "parallelism.pipeline") > 1;
+    if (piped && method.find("embedding") != std::string::npos)
       report.map("parallelism.embedding_and_head_as_layers", true, flags.from("pp-partition-method"));
+    else if (piped && method != "type:transformer" && method != "uniform")
+      report.approximate("--pp-partition-method", "layers are dealt out to the stages as evenly as they can be");
   }
   flags.map_whole("microbatch-group-size-per-virtual-pipeline-stage", "batch.microbatch_group");
 }

@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/branch_keys.h"
 #include "sim/io/import/launch/hosts.h"
 #include "sim/io/import/launch/launcher_words.h"
+#include "sim/io/import/launch/masked_tokens.h"
 #include "sim/io/import/launch/megatron/counts_by_name.h"
 #include "sim/io/import/launch/megatron/dated_tree.h"
 #include "sim/io/import/launch/megatron/deepspeed_config.h"
@@ -62,7 +63,8 @@ void sort_rest(const Flags& flags) {
           "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
           from);
     } else if ((is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) ||
-               (argument.name == kRankOrderFlag && report.whole("parallelism.pipeline") == 1)) {
+               (argument.name == kRankOrderFlag && report.whole("parallelism.pipeline") == 1) ||
+               (rule->because == kMaskedModel && report.at("model.model_type") == "bert")) {
       report.ignore(setting, from);
     } else if (rule->effect == Effect::kIgnored || (rule->effect != Effect::kRead && is_off(argument))) {
       report.ignore(setting, from);

@@ -9,6 +9,11 @@ namespace foretoken::io::launch::megatron {
 /// The reason for a default.
 inline constexpr const char* kDefault = "Megatron-LM's default (megatron/training/arguments.py)";
 
+/// Ends the place of weights of 32 bits, and says what is counted beside them.
+inline constexpr const char *kFp8Alone = " without --bf16",
+                            *kWideBesideFp8 =
+                                "without --bf16 what products leave and read has 32 bits; 16 bits are counted";
+
 /// The reason why --sequence-parallel does not count.
 inline constexpr const char* kOffWithoutTensor = "--sequence-parallel is off with one tensor rank";
 

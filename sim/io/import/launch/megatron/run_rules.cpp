@@ -27,9 +27,9 @@ std::string from_any(const Flags& flags, std::initializer_list<const char*> name
 // masters.
 void map_weights_beside_fp8(const Flags& flags, const std::string& from) {
   Report& report = flags.report();
-  report.map("precision_recipe.weights", "fp32", from + " without --bf16");
-  report.map("precision_recipe.master", "none", from + " without --bf16");
-  report.approximate("--fp8-format", "without --bf16 what products leave and read has 32 bits; 16 bits are counted");
+  report.map("precision_recipe.weights", "fp32", from + kFp8Alone);
+  report.map("precision_recipe.master", "none", from + kFp8Alone);
+  report.approximate("--fp8-format", kWideBesideFp8);
 }
 
 void map_fp8(const Flags& flags, bool fragment) {

@@ -31,22 +31,25 @@ void round_up(const Flags& flags, std::int64_t words, std::int64_t multiple, std
         fmt::format("tables have {} rows, a multiple of 128 x tensor, in the place of {}", held, padded));
 }
 
-// A size that is not padded does as well.
-void name_usual_multiple(Report& report) {
+// Says in the question what the size must be a multiple of.
+void name_multiple(Report& report, std::int64_t divisor) {
   const auto question = std::ranges::find(report.asked, "model.vocab_size", &Asked::key);
+  if (question == report.asked.end() || divisor == 1) return;
   const auto tensor = report.whole("parallelism.tensor");
-  if (question == report.asked.end() || !tensor || *tensor < 1 || *tensor > kMostCount) return;
-  question->because += fmt::format("; tables have a multiple of {} x tensor {} = {} rows", kUsualDivisor, *tensor,
-                                   kUsualDivisor * *tensor);
+  if (tensor && *tensor >= 1 && *tensor <= kMostCount)
+    question->because += fmt::format(", rounded up to a multiple of {} x tensor {} = {}: state that number", divisor,
+                                     *tensor, divisor * *tensor);
+  else
+    question->because += fmt::format(", rounded up to a multiple of {} x tensor: state that number", divisor);
 }
 
 }  // namespace
 
 void pad_vocabulary(const Flags& flags) {
   Report& report = flags.report();
-  if (flags.find(kDivisor) == nullptr) return name_usual_multiple(report);
+  if (flags.find(kDivisor) == nullptr) return name_multiple(report, kUsualDivisor);
   const std::int64_t divisor = flags.whole(kDivisor, "model.vocab_size").value_or(0);
-  if (divisor == kUsualDivisor) return name_usual_multiple(report);
+  if (divisor == kUsualDivisor) return name_multiple(report, kUsualDivisor);
   if (divisor < 1 || divisor > kMostCount) return;
   for (const char* padded : {"padded-vocab-size", "pad-vocab-size-to"})
     if (flags.find(padded) != nullptr) return;
@@ -54,11 +57,7 @@ void pad_vocabulary(const Flags& flags) {
   const std::int64_t tensor = std::clamp<std::int64_t>(stated.value_or(1), 1, kMostCount), multiple = divisor * tensor;
   if (const auto words = report.whole("model.vocab_size"); words && *words > 0 && stated && *words < 1LL << 31)
     return round_up(flags, *words, multiple, kUsualDivisor * tensor);
-  const auto question = std::ranges::find(report.asked, "model.vocab_size", &Asked::key);
-  if (question == report.asked.end() || divisor == 1) return;
-  question->because += stated ? fmt::format(", rounded up to a multiple of {} x tensor {} = {}: state that number",
-                                            divisor, tensor, multiple)
-                              : fmt::format(", rounded up to a multiple of {} x tensor: state that number", divisor);
+  name_multiple(report, divisor);
 }
 
 }  // namespace foretoken::io::launch::megatron

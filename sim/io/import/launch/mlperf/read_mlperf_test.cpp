@@ -52,6 +52,14 @@ TEST(ReadMlperf, FormatsThatChangeDuringTheRunAreNamed) {
   EXPECT_EQ(why_assumed(never, "HEALING_ITER"), "");
 }
 
+TEST(ReadMlperf, FusionsOfMegatronCoreAreThoseOfTheRuntime) {
+  for (const char* name : {"FUSED_SINGLE_QKV_ROPE", "FUSED_RESIDUAL_RMSNORM", "FUSED_QKV_ROPE"}) {
+    const Report report = read_test_launch(std::string(kVariables) + "export " + name + "=True\n", kName);
+    EXPECT_EQ(refused_lines(report), "");
+    EXPECT_EQ(why_assumed(report, name), "kernels are fused as the runtime has them") << name;
+  }
+}
+
 TEST(ReadMlperf, ActivationsThatAreKeptInFp8AreNamed) {
   for (const char* name : {"FP8_ACTIVATION", "FP8_ACT"}) {
     const auto read = [&](const char* value) {

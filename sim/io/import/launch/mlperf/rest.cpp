@@ -11,6 +11,7 @@
 #include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/fusions.h"
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
 
@@ -18,7 +19,6 @@ namespace foretoken::io::launch::mlperf {
 namespace {
 
 constexpr const char *kArranged = "communication is arranged as the runtime does it",
-                     *kKernelsFused = "kernels are fused as the runtime has them",
                      *kOnHost = "tensors that move to the host's memory",
                      *kReadNowhere = "an unknown variable, which no file of conf/ that is here reads; it is left out";
 
@@ -49,11 +49,10 @@ constexpr KeyRule kVariables[] = {
      "USE_DYNAMIC_COMP_STREAM USE_MNNVL",
      kArranged},
     {"TP_PP_DP_MAPPING", megatron::kRankOrder},
-    {"USE_TE_OPS FUSED_QKV_ROPE FUSED_SINGLE_QKV_ROPE CE_FUSION_IMPL FUSED_SOFTMAX FUSED_RESIDUAL_RMSNORM "
-     "USE_TE_SWIGLU "
-     "GRAD_ACCUM_FUSION CG_WEIGHT_CACHING OPTIMIZER_CG ON_DEVICE_CLIP_GRAD MOE_SINGLE_GROUPED_WEIGHT "
+    {"USE_TE_OPS FUSED_QKV_ROPE CE_FUSION_IMPL FUSED_SOFTMAX USE_TE_SWIGLU GRAD_ACCUM_FUSION CG_WEIGHT_CACHING "
+     "OPTIMIZER_CG ON_DEVICE_CLIP_GRAD MOE_SINGLE_GROUPED_WEIGHT "
      "MOE_SINGLE_GROUPED_WEIGHT_BIAS RMSNORM_CAST ENABLE_TRANSPOSE_CACHE",
-     kKernelsFused},
+     megatron::kKernelsFused},
     {"FP8_HYBRID FP8_E4M3 FP8_AMAX_ALGO FP8_AMAX_HISTORY FP8_REDUCE_AMAX TP_ONLY_AMAX_RED FP8_INTERVAL FP8_MARGIN "
      "FP4_RECIPE HEALING_PRECISION",
      "scales of narrow formats cost as in the runtime's recipe"},

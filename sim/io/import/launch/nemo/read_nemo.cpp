@@ -11,6 +11,7 @@
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/data_parallel.h"
+#include "sim/io/import/launch/megatron/fusions.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/nemo/fsdp.h"
@@ -99,12 +100,10 @@ constexpr KeyRule kNemoKeys[] = {
      "model.batch_p2p_comm model.apply_embedding_scaling model.sqrt_query_pre_attn_scalar model.bert_binary_head "
      "model.log_* base_results_dir s3_checkpointing.* "
      "model.megatron_timer_kwargs.*"},
-    {"model.grad_div_ar_fusion model.gradient_accumulation_fusion model.bias_activation_fusion "
-     "model.bias_dropout_add_fusion model.masked_softmax_fusion model.persist_layer_norm "
-     "model.cross_entropy_loss_fusion "
-     "model.final_logit_softcapping model.attn_logit_softcapping model.inference_flash_decoding "
-     "model.apply_rope_fusion model.moe_grouped_gemm model.deterministic_mode",
-     "kernels are fused as the runtime has them"},
+    {"model.grad_div_ar_fusion model.bias_dropout_add_fusion model.inference_flash_decoding model.moe_grouped_gemm",
+     megatron::kKernelsFused},
+    {"model.final_logit_softcapping model.attn_logit_softcapping", "fused kernels take as long without it"},
+    {"model.deterministic_mode", "deterministic kernels are slower; the usual ones are taken"},
     // Transformer Engine takes its fused and flash attention by default: pytorch/attention, get_attention_backend.
     {"env_vars.NVTE_FUSED_ATTN env_vars.NVTE_FLASH_ATTN"},
     {"model.fp8_margin model.fp8_interval model.fp8_amax_* model.reduce_amax",
@@ -359,6 +358,7 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   add_numbers(settings, arguments);
   add_recompute(settings, arguments);
   add_messages(settings, arguments);
+  megatron::list_fusions(settings, "model.");
   // NeMo hands keys of Megatron-Core's configuration on by their names (build_transformer_config).
   megatron::add_same_named_keys(settings, {"model."}, kNemoKeys, megatron::SameNamed::kAll, arguments);
   drop_unused_offloading(settings, arguments);

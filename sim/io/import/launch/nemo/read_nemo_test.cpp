@@ -42,6 +42,15 @@ TEST(ReadNemo, EverySettingStandsInTheReport) {
   EXPECT_EQ(report.json().at("read").size(), report.read.size());
 }
 
+TEST(ReadNemo, FusionsOfMegatronCoreAreThoseOfTheRuntime) {
+  const Report report = read_nemo_with(", devices: 8, num_nodes: 2",
+                                       ", fused_single_qkv_rope: true, memory_efficient_layer_norm: true, "
+                                       "fused_residual_rmsnorm: false");
+  EXPECT_EQ(refused_lines(report), "");
+  EXPECT_EQ(std::ranges::count(report.assumed, "model.fused_single_qkv_rope", &Assumed::key), 1);
+  EXPECT_EQ(std::ranges::count(report.ignored, "model.fused_residual_rmsnorm", &Ignored::setting), 1);
+}
+
 // One node is Lightning's default; the command that starts a recipe states another number.
 TEST(ReadNemo, NodesThatTheFileLeavesOutAreAskedFor) {
   EXPECT_EQ(read_nemo_with(", devices: 8, num_nodes: 2", "").whole("gpus"), 16);
