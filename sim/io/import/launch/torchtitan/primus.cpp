@@ -39,15 +39,25 @@ std::string text_in(const Document& sections, const std::string& section, const 
 
 /// A switch that Primus's own module file states otherwise than torchtitan's defaults.
 struct OpenSwitch {
-  std::string_view section;
-  const char *key, *asked, *of_primus, *of_torchtitan, *by_set;
+  std::string_view section, older;  ///< `older`: its name in earlier versions, in [training]
+  const char *key, *asked, *of_primus, *of_torchtitan;
 };
 /// Source: AMD-AGI/Primus, primus/configs/modules/torchtitan/pre_trainer.yaml; pytorch/torchtitan,
-/// torchtitan/config/job_config.py (ActivationCheckpoint, Compile).
+/// torchtitan/config/job_config.py (ActivationCheckpoint, Compile); training.compile: config_manager.py of 2024.
 constexpr OpenSwitch kOpenSwitches[] = {
-    {"activation_checkpoint", "mode", "recompute.granularity", "none", "selective",
-     R"('recompute={"granularity": "none"}')"},
-    {"compile", "enable", "runtime", "true", "false", "runtime=torchtitan-compiled"}};
+    {"activation_checkpoint", "", "mode", "recompute.granularity", "none", "selective"},
+    {"compile", "compile", "enable", "runtime", "true", "false"}};
+
+// Returns what states the value of a switch: a key of the scenario, or words behind the experiment.
+std::string way_to_take(const OpenSwitch& one, const std::string& value) {
+  const bool plain = one.section == "compile" || value == "none";
+  const std::string of_scenario = one.section != "compile" ? value
+                                  : value == "true"        ? "torchtitan-compiled"
+                                                           : "torchtitan";
+  if (plain) return fmt::format("--set {}={}", one.asked, of_scenario);
+  return fmt::format("-- modules.pre_trainer.overrides.{}.{}={}", one.section, one.key, value);
+}
+
 constexpr const char* kUsualModule = "pre_trainer.yaml";
 
 // Readers of an experiment that leaves a switch out take torchtitan's default, and Primus takes the module file. So it
@@ -56,15 +66,15 @@ void ask_for_switches(const Document& sections, const std::optional<Document>& m
                       Report& report) {
   for (const OpenSwitch& one : kOpenSwitches) {
     if (!text_in(sections, std::string(one.section), one.key).empty()) continue;
-    const std::string setting = fmt::format("{}.{}", one.section, one.key);
+    if (!one.older.empty() && !text_in(sections, "training", std::string(one.older).c_str()).empty()) continue;
     const std::string there = module ? text_in(*module, std::string(one.section), one.key) : one.of_primus;
     if (there.empty() || there == one.of_torchtitan) continue;
     report.ask_over_default(
         one.asked,
-        fmt::format("the experiment does not state {}: the module file {} says {}, torchtitan's default is {}, which "
-                    "stands here; state behind -- modules.pre_trainer.overrides.{}={}, or --set {} or the like",
-                    setting, printable(name, 80), printable(there, 40), one.of_torchtitan, setting,
-                    printable(there, 40), one.by_set));
+        fmt::format("the experiment states no {}.{}: Primus takes \"{}\" from {}, torchtitan by itself \"{}\", which "
+                    "stands until you choose; type {} for Primus's value, {} for torchtitan's",
+                    one.section, one.key, printable(there, 40), printable(name, 80), one.of_torchtitan,
+                    way_to_take(one, printable(there, 40)), way_to_take(one, one.of_torchtitan)));
   }
 }
 

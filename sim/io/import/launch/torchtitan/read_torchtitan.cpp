@@ -67,6 +67,20 @@ std::int64_t map_model(const Settings& settings, Report& report) {
   return known->layers;
 }
 
+// Layers of 2024 had the norm that the configuration states; the models have RMSNorm: pytorch/torchtitan,
+// torchtitan/config_manager.py (model.norm_type) and torchtitan/models/norms.py (build_norm).
+void check_norm(const Settings& settings, Report& report) {
+  const auto norm = settings.find({"model.norm_type"});
+  if (!norm) return;
+  if (norm->text.ends_with("rmsnorm")) return report.ignore(norm->key, "");
+  if (norm->text != "layernorm" && norm->text != "np_layernorm")
+    return report.refuse(norm->key,
+                         "expected layernorm, np_layernorm, rmsnorm or fused_rmsnorm, found " + in_quotes(norm->text));
+  report.refuse(norm->key, in_quotes(norm->text) +
+                               " in the place of the model's RMSNorm; it takes about as long, so that the run may "
+                               "go on with --allow model.norm_type");
+}
+
 struct Degrees {
   std::int64_t tensor, stages, context, shard, replicate;
 };
@@ -282,6 +296,7 @@ void read_torchtitan(const nlohmann::ordered_json& document, std::optional<std::
   report.framework = "torchtitan";
   const Settings settings(document);
   const std::int64_t layers = map_model(settings, report);
+  check_norm(settings, report);
   const Degrees degrees = map_degrees(settings, gpus, report);
   map_schedule(settings, layers, report);
   map_batch(settings, degrees, gpus, report);

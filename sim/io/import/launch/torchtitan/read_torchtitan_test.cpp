@@ -332,15 +332,19 @@ TEST(ReadTorchtitan, SwitchesOfAModuleOfPrimusAreAskedFor) {
   EXPECT_EQ(open.whole("parallelism.tensor"), 2);
   EXPECT_EQ(open.whole("batch.sequence_length"), 4096) << "the experiment wins";
   EXPECT_TRUE(open.names("primus_turbo"));
-  EXPECT_NE(questions(open).find("recompute.granularity: the experiment does not state activation_checkpoint.mode: the "
-                                 "module file ours.yaml says none, torchtitan's default is selective"),
-            std::string::npos)
-      << questions(open);
-  EXPECT_NE(questions(open).find("runtime: the experiment does not state compile.enable"), std::string::npos);
+  for (const char* part :
+       {R"(the experiment states no activation_checkpoint.mode: Primus takes "none" from ours.yaml)",
+        "type --set recompute.granularity=none for Primus's value, -- "
+        "modules.pre_trainer.overrides.activation_checkpoint.mode=selective for torchtitan's",
+        "type --set runtime=torchtitan-compiled for Primus's value, --set runtime=torchtitan for torchtitan's"})
+    EXPECT_NE(questions(open).find(part), std::string::npos) << questions(open);
   EXPECT_EQ(questions(read("ours.yaml", ", activation_checkpoint: {mode: full}, compile: {enable: true}", {})), "");
   const Report answered = read("ours.yaml", "", {"recompute={\"granularity\": \"none\"}", "runtime=torchtitan"});
   EXPECT_TRUE(answered.complete()) << questions(answered);
-  EXPECT_NE(questions(read("pre_trainer.yaml", "", {})).find("pre_trainer.yaml says none"), std::string::npos)
+  const Report typed = read("ours.yaml", "", {"recompute.granularity=none", "runtime=torchtitan-compiled"});
+  EXPECT_TRUE(typed.complete()) << questions(typed);
+  EXPECT_EQ(typed.at("recompute"), Json({{"granularity", "none"}}));
+  EXPECT_NE(questions(read("pre_trainer.yaml", "", {})).find("\"none\" from pre_trainer.yaml"), std::string::npos)
       << "Primus's own, also where it is not there";
 }
 

@@ -23,7 +23,8 @@ void map_recompute(const Settings& settings, std::int64_t layers, Report& report
   }
   const auto every = whole_of(kind);
   if (!every || *every < 1)
-    return report.refuse("activation_checkpoint.selective_ac_option", "found " + in_quotes(kind));
+    return report.refuse("activation_checkpoint.selective_ac_option",
+                         R"(expected "op", or N from 1 to recompute every N-th layer; found )" + in_quotes(kind));
   report.map("recompute.granularity", "full", option ? option->key : "selective_ac_option is 2 by default");
   if (*every == 1) return;
   report.map("recompute.method", "block", mode->key);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,11 +39,20 @@ class Settings {
     return key.empty() ? place : nullptr;
   }
 
+  /// Returns the first of these names that is stated. The others are older names of it.
   [[nodiscard]] std::optional<Found> find(Names keys) const {
-    for (const std::string_view key : keys)
-      if (const auto* value = at(key); value != nullptr && value->is_string())
-        return Found{value->get<std::string>(), std::string(key)};
+    for (auto key = keys.begin(); key != keys.end(); ++key)
+      if (const auto* value = at(*key); value != nullptr && value->is_string()) {
+        for (auto older = key + 1; older != keys.end(); ++older) newer_[std::string(*older)] = std::string(*key);
+        return Found{value->get<std::string>(), std::string(*key)};
+      }
     return std::nullopt;
+  }
+
+  /// Returns the stated name of which `key` is an older one; empty where there is none.
+  [[nodiscard]] std::string newer_name_of(const std::string& key) const {
+    const auto found = newer_.find(key);
+    return found == newer_.end() ? "" : found->second;
   }
 
   [[nodiscard]] bool on(Names keys) const {
@@ -55,6 +65,7 @@ class Settings {
  private:
   const nlohmann::ordered_json& document_;
   mutable std::set<std::string, std::less<>> asked_;
+  mutable std::map<std::string, std::string, std::less<>> newer_;  ///< by older name
 };
 
 /// Returns the reason for a value that nobody knows: "training.seq_len: SEQ is not set; ...". Empty for other values.

@@ -7,6 +7,7 @@
 #include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
 #include "sim/io/import/launch/harmless.h"
+#include "sim/io/import/launch/masked_tokens.h"
 #include "sim/io/import/launch/torchtitan/settings.h"
 
 namespace foretoken::io::launch::torchtitan {
@@ -28,7 +29,6 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "dataset_path",
                                           "dataloading_args",
                                           "tokenizer_path",
-                                          "norm_type",
                                           "fqns",
                                           "moe_fqns",
                                           "filter_fqns",
@@ -52,8 +52,11 @@ constexpr std::string_view kNoEffect[] = {"lr",
                                           "per_op_sac_force_recompute_mm_shapes_by_fqns"};
 
 // Sizes of Flux: pytorch/torchtitan, torchtitan/experiments/flux/job_config.py.
-const char* why_refused(std::string_view key) {
+std::string why_refused(std::string_view key, const Settings& settings) {
   if (key == "training.img_size" || key == "encoder") return "Flux, a model of images, is not modelled";
+  if (masks_tokens(key.substr(key.rfind('.') + 1))) return kMaskedModel;
+  if (const std::string newer = settings.newer_name_of(std::string(key)); !newer.empty())
+    return "an older name of " + newer + ", which is stated, too, and counts here; state one of them";
   return "an unknown key; if it changes neither time nor memory, allow it";
 }
 
@@ -98,7 +101,7 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
     } else if (!settings.was_asked(path) && is_harmless_name(key)) {
       report.approximate(printable(path, 80), kHarmlessByName);
     } else if (!settings.was_asked(path)) {
-      report.refuse(printable(path, 80), why_refused(path));
+      report.refuse(printable(path, 80), why_refused(path, settings));
     }
   }
 }
@@ -135,7 +138,7 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
     else if (section == "fault_tolerance")
       report.refuse("[fault_tolerance]", "groups of replicas that torchft averages are not modelled");
     else if (section == "encoder")
-      report.refuse("[encoder]", why_refused(section));
+      report.refuse("[encoder]", why_refused(section, settings));
     else if (std::ranges::find(kRead, section) == std::end(kRead) && names_harm_none(section, content))
       report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))
