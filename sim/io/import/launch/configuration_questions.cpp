@@ -28,12 +28,16 @@ void ask_for_configuration(bool model_known, const std::string& because, Report&
   if (!report.has("model.num_experts")) return;
   // Rules of flags ask with the history of Megatron-LM, which says nothing of a recipe.
   constexpr std::string_view kTop = "model.moe_router_topk";
-  std::erase_if(report.asked, [&](const Asked& one) { return one.key == kTop && !one.flag_is_open; });
+  drop_question_of_flags(kTop, report);
   ask(kTop);
   // Recipes state another degree than the tensor size, which is Megatron-LM's default: NVIDIA-NeMo/Megatron-Bridge,
   // src/megatron/bridge/recipes, expert_tensor_parallel_size.
   // One tensor rank leaves nothing to share; a size that nobody knows may.
   if (report.whole("parallelism.tensor").value_or(0) != 1) ask("parallelism.expert_tensor");
+}
+
+void drop_question_of_flags(std::string_view key, Report& report) {
+  std::erase_if(report.asked, [&](const Asked& one) { return one.key == key && !one.flag_is_open; });
 }
 
 }  // namespace foretoken::io::launch

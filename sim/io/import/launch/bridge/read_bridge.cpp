@@ -242,28 +242,8 @@ void map_beside_rows(const Json& container, Report& report) {
   settings.sort_rest(kKeys);
 }
 
-}  // namespace
-
-bool is_bridge(const Json& document) {
-  if (!document.is_object()) return false;
-  if (document.contains("perf_matrix") || document.contains("ConfigContainer")) return true;
-  const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
-    return document.contains(section) && document.at(section).is_object() &&
-           std::ranges::any_of(keys, [&](const char* key) { return document.at(section).contains(key); });
-  };
-  return has("train", {"train_iters", "global_batch_size", "micro_batch_size"}) &&
-         (document.contains("model") || document.contains("checkpoint") || document.contains("mixed_precision"));
-}
-
-void read_bridge(Json document, const Run& run, Report& report) {
-  fill_in_references(document);
-  if (document.contains("perf_matrix")) {
-    read_perf_matrix(document, run.stem, run.row, report);
-    if (!report.asks("row") && document.contains("ConfigContainer"))
-      map_beside_rows(document.at("ConfigContainer"), report);
-    return;
-  }
-  const Settings settings(document.contains("ConfigContainer") ? document.at("ConfigContainer") : document, report);
+void read_container(const Json& container, Report& report) {
+  const Settings settings(container, report);
   std::vector<Argument> arguments = arguments_of_words(settings, kBridgeWords);
   add_activation(settings, arguments);
   add_layout(settings, arguments);
@@ -294,7 +274,36 @@ void read_bridge(Json document, const Run& run, Report& report) {
                   report);
   map_switched_off(settings);
   ask_for_gradients_of_recipe(settings);
+  drop_question_of_flags("precision", report);
   ask_for_configuration(report.at("model").is_string(), kRecipeDecides, report);
+}
+
+}  // namespace
+
+bool is_bridge(const Json& stated) {
+  Json document = stated;
+  (void)rename_first_sections(document);
+  if (!document.is_object()) return false;
+  if (document.contains("perf_matrix") || document.contains("ConfigContainer")) return true;
+  const auto has = [&](const char* section, std::initializer_list<const char*> keys) {
+    return document.contains(section) && document.at(section).is_object() &&
+           std::ranges::any_of(keys, [&](const char* key) { return document.at(section).contains(key); });
+  };
+  return has("train", {"train_iters", "global_batch_size", "micro_batch_size"}) &&
+         (document.contains("model") || document.contains("checkpoint") || document.contains("mixed_precision"));
+}
+
+void read_bridge(Json document, const Run& run, Report& report) {
+  fill_in_references(document);
+  if (document.contains("perf_matrix")) {
+    read_perf_matrix(document, run.stem, run.row, report);
+    if (!report.asks("row") && document.contains("ConfigContainer"))
+      map_beside_rows(document.at("ConfigContainer"), report);
+    return;
+  }
+  const std::vector<std::string> renamed = rename_first_sections(document);
+  read_container(document.contains("ConfigContainer") ? document.at("ConfigContainer") : document, report);
+  respell_first_sections(renamed, report);
 }
 
 }  // namespace foretoken::io::launch::bridge

@@ -4,8 +4,10 @@
 #include "sim/io/import/launch/bridge/sections.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/io/import/launch/harmless.h"
@@ -55,7 +57,47 @@ bool is_of_other_inputs(const std::string& word) {
   return std::ranges::find(kInputs, word) != std::end(kInputs);
 }
 
+constexpr std::string_view kFirstEnd = "_config";
+
+void respell(std::string_view section, std::string& text) {
+  const std::string begin = std::string(section) + ".";
+  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1)) {
+    const bool inside = at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_' ||
+                                   text[at - 1] == '.');
+    if (!inside) text.insert(at + section.size(), kFirstEnd);
+  }
+}
+
 }  // namespace
+
+// The file conf/llama3_8b_pretrain_override_example.yaml of examples/llm/llama3_8b has such names at commit 03e285a6;
+// the class has those of today since src/megatron/hub/training/config.py at commit 16286bb3.
+std::vector<std::string> rename_first_sections(Json& document) {
+  std::vector<std::string> renamed;
+  if (!document.is_object()) return renamed;
+  Json sections = Json::object();
+  for (const auto& [key, value] : document.items()) {
+    const std::string_view stem = std::string_view(key).substr(0, key.size() - std::min(key.size(), kFirstEnd.size()));
+    const bool first = key.ends_with(kFirstEnd) && value.is_object() && !document.contains(std::string(stem)) &&
+                       std::ranges::find(kOfContainer, stem) != std::end(kOfContainer);
+    if (first) renamed.emplace_back(stem);
+    sections[first ? std::string(stem) : key] = value;
+  }
+  document = std::move(sections);
+  return renamed;
+}
+
+void respell_first_sections(const std::vector<std::string>& sections, Report& report) {
+  for (const std::string& section : sections) {
+    for (Mapped& one : report.mapped) respell(section, one.from);
+    for (Assumed& one : report.assumed)
+      if (one.value.empty()) respell(section, one.key);
+    for (Ignored& one : report.ignored) respell(section, one.setting), respell(section, one.from);
+    for (Refused& one : report.refused) respell(section, one.setting), respell(section, one.from);
+    for (Asked& one : report.asked) respell(section, one.because);
+    for (std::string& one : report.read) respell(section, one);
+  }
+}
 
 void pass_over_sections_beside(const Settings& settings) {
   for (const auto& [key, value] : settings.leaves()) {
