@@ -15,8 +15,11 @@
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/same_named_keys.h"
 #include "sim/io/import/launch/nemo/fsdp.h"
+#include "sim/io/import/launch/nemo/gradients.h"
 #include "sim/io/import/launch/nemo/halves.h"
+#include "sim/io/import/launch/nemo/kernels.h"
 #include "sim/io/import/launch/nemo/peft.h"
+#include "sim/io/import/launch/nemo/recompute.h"
 #include "sim/io/import/launch/nemo/restored.h"
 #include "sim/io/import/launch/words.h"
 
@@ -167,7 +170,7 @@ void check_overlap_parts(const Settings& settings) {
     if (settings.on({part})) settings.report().refuse(part, "a part of the overlap of tensor parallelism is off");
 }
 
-void add_layers(const Settings& settings, bool has_halves, std::vector<Argument>& arguments) {
+void add_layers(const Settings& settings, std::vector<Argument>& arguments) {
   const std::string activation = settings.text({"model.activation"}).value_or("gelu");
   constexpr std::pair<std::string_view, const char*> kActivations[] = {{"swiglu", "swiglu"},
                                                                        {"fast-swiglu", "swiglu"},
@@ -193,17 +196,6 @@ void add_layers(const Settings& settings, bool has_halves, std::vector<Argument>
     arguments.push_back({"position-embedding-type", {*type}, settings.from(kPositions)});
   else if (settings.says_none("model.position_embedding_type"))
     arguments.push_back({"position-embedding-type", {"none"}, "model.position_embedding_type"});
-  // Without Transformer Engine, Megatron-Core's layers have its plain attention (get_specs of megatron_gpt_model.py).
-  const Names kEngine = {"model.transformer_engine"};
-  const bool local = settings.has(kEngine) && !settings.on(kEngine) && !settings.has({"model.name"});
-  // NeMo's own BERT takes neither: model_provider_func of megatron_bert_model.py.
-  if (is_bert(settings.document()) && !settings.on({"model.mcore_bert"}))
-    arguments.push_back({"transformer-impl", {"local"}, "model.mcore_bert"});
-  else if (settings.on({"model.use_flash_attention"}) || settings.on(kEngine) ||
-           (settings.on({"model.mcore_gpt"}) && !local))
-    arguments.push_back({"use-flash-attn", {}, "model.use_flash_attention"});
-  else if (local || (has_halves && !settings.on({"model.mcore_t5"})))  // use_flash_attention is off by default
-    arguments.push_back({"transformer-impl", {"local"}, "model.transformer_engine"});
 }
 
 // "bf16", "bf16-mixed", 16; megatron_amp_O2 keeps weights in 16 bits.
@@ -225,69 +217,9 @@ void add_numbers(const Settings& settings, std::vector<Argument>& arguments) {
   }
   if (const auto type = settings.text({"model.optim.grad_sync_dtype"}); type && *type == "bf16")
     arguments.push_back({"grad-reduce-in-bf16", {}, "model.optim.grad_sync_dtype"});
-  const bool hybrid = settings.on({"model.fp8_hybrid"}), narrow = settings.on({"model.fp8_e4m3"});
-  if (settings.on({"model.fp8"}) && (hybrid || narrow))
-    arguments.push_back({hybrid ? "fp8-hybrid" : "fp8-e4m3", {}, "model.fp8"});
   if (settings.on({"model.ub_tp_comm_overlap"}) && settings.on({"model.sequence_parallel"}) &&
       settings.whole({"model.tensor_model_parallel_size"}).value_or(1) > 1)
     arguments.push_back({"tp-comm-overlap", {}, "model.ub_tp_comm_overlap"});
-}
-
-struct Cut {
-  std::int64_t stages, chunks;
-};
-
-Cut cut_of(const Settings& settings) {
-  const auto degree = [&](std::string_view key) {
-    return std::clamp<std::int64_t>(settings.whole({key}).value_or(1), 1, kMostCount);
-  };
-  return {degree("model.pipeline_model_parallel_size"), degree("model.virtual_pipeline_model_parallel_size")};
-}
-
-// In all but the given number of micro-batches in flight every layer is recomputed, in the others those of the method:
-// megatron/core/pipeline_parallel/schedules.py (num_microbatches_with_partial_activation_checkpoints).
-void refuse_partial_recompute(const Settings& settings, bool block) {
-  const auto [stages, chunks] = cut_of(settings);
-  const Names kPartial = {"model.num_micro_batches_with_partial_activation_checkpoints"};
-  const std::int64_t in_flight = chunks > 1 ? 2 * (stages - 1) + (chunks - 1) * stages + 1 : stages;
-  if (const auto partial = settings.whole(kPartial); partial && stages > 1 && *partial < in_flight)
-    settings.report().refuse(settings.from(kPartial), "layers are recomputed in some of the micro-batches in flight");
-  const Names kFewer = {"model.activations_checkpoint_layers_per_pipeline"};
-  if (settings.whole(kFewer).value_or(0) != 0 && stages > 1 && block)
-    settings.report().refuse(settings.from(kFewer), "later stages recompute fewer layers");
-}
-
-// NeMo's own layers recompute the core of attention in the first layers of a stage, and in all of them in versions that
-// say "forces all layers": ParallelTransformer of nemo/collections/nlp/modules/common/megatron/transformer.py.
-void note_selective_block(const Settings& settings, std::int64_t recomputed) {
-  const auto [stages, chunks] = cut_of(settings);
-  const std::int64_t layers = settings.whole({"model.num_layers"}).value_or(0) / (stages * chunks);
-  if (recomputed < layers)
-    settings.report().approximate(
-        "model.activations_checkpoint_num_layers",
-        fmt::format("the core of attention is recomputed in all {} layers of a stage, as by some versions of NeMo; the "
-                    "others recompute {} of them, which takes more memory and less time",
-                    layers, recomputed));
-}
-
-// Without a granularity nothing is recomputed, whatever the method says.
-void add_recompute(const Settings& settings, std::vector<Argument>& arguments) {
-  const auto granularity = settings.text({"model.activations_checkpoint_granularity"});
-  const auto method = settings.text({"model.activations_checkpoint_method"});
-  const auto layers = settings.text({"model.activations_checkpoint_num_layers"});
-  for (const char* part : {"model.num_micro_batches_with_partial_activation_checkpoints",
-                           "model.activations_checkpoint_layers_per_pipeline"})
-    (void)settings.at(part);  // without a granularity they have no effect
-  if (!granularity) return;
-  const bool block = method == "block";
-  refuse_partial_recompute(settings, block);
-  if (block && layers == "0") return;
-  if (block && granularity == "selective" && layers)
-    note_selective_block(settings, settings.whole({"model.activations_checkpoint_num_layers"}).value_or(0));
-  const std::string place = "model.activations_checkpoint_granularity";
-  arguments.push_back({"recompute-granularity", {*granularity}, place});
-  if (method) arguments.push_back({"recompute-method", {*method}, "model.activations_checkpoint_method"});
-  if (layers) arguments.push_back({"recompute-num-layers", {*layers}, "model.activations_checkpoint_num_layers"});
 }
 
 // Names of layers other than GPT's: get_specs of nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py.
@@ -315,6 +247,16 @@ void refuse_other_models(const Settings& settings, const std::string& path, bool
       settings.on({"model.mcore_customization_config.parallel_attention"}))
     report.approximate("model.mcore_customization_config",
                        "attention and MLP side by side are taken one after the other");
+}
+
+// Lightning's trainer computes in 32 bits where it is told nothing else.
+void settle_single_precision(const Settings& settings) {
+  const Names kPrecision = {"trainer.precision"};
+  if (settings.report().at("precision") != "fp32") return;
+  settings.report().assume("precision", "fp32",
+                           fmt::format("trainer.precision is {}; --set precision=tf32 where "
+                                       "torch.backends.cuda.matmul.allow_tf32 is on",
+                                       printable(settings.text(kPrecision).value_or("not stated"), 40)));
 }
 
 // Recipes leave the nodes to the command that starts them. One node is the default of Lightning, and rarely meant.
@@ -354,8 +296,11 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   const bool has_halves = lift_halves(resolved, report);
   const Settings settings(std::move(resolved), report);
   std::vector<Argument> arguments = arguments_of_words(settings, kNemoWords);
-  add_layers(settings, has_halves, arguments);
+  const bool bert = !has_halves && is_bert(settings.document());
+  const OwnAttention own = has_halves ? OwnAttention::kOfHalves : bert ? OwnAttention::kOfBert : OwnAttention::kOfGpt;
+  add_layers(settings, arguments);
   add_numbers(settings, arguments);
+  add_kernels(settings, own, arguments);
   add_recompute(settings, arguments);
   add_messages(settings, arguments);
   megatron::list_fusions(settings, "model.");
@@ -364,13 +309,16 @@ void read_nemo(const Json& document, const std::string& path, Report& report) {
   drop_unused_offloading(settings, arguments);
   check_overlap_parts(settings);
   using megatron::Program;
-  const bool bert = !has_halves && is_bert(settings.document());
   if (bert) add_bert(settings, arguments);
   megatron::read_arguments(std::move(arguments), report, false,
                            has_halves ? Program::kT5
                            : bert     ? Program::kBert
                                       : Program::kOther);
   report.framework = "NeMo";
+  settle_recompute(settings);
+  settle_attention(settings, own);
+  settle_gradients(settings);
+  settle_single_precision(settings);
   if (restores_model(settings)) map_restored_model(settings);
   map_peft(settings);
   map_fsdp(settings);

@@ -36,8 +36,8 @@ TEST(ReadNemo, EverySettingStandsInTheReport) {
                                        "activations_checkpoint_method: block, activations_checkpoint_num_layers: 0");
   EXPECT_EQ(report.at("recompute.granularity"), Json("none"));
   const auto read = [&](const char* key) { return std::ranges::find(report.read, key) != report.read.end(); };
-  EXPECT_TRUE(read("model.megatron_amp_O2"));
-  EXPECT_TRUE(read("model.activations_checkpoint_num_layers"));
+  EXPECT_TRUE(read("model.activations_checkpoint_method"));
+  EXPECT_FALSE(read("model.activations_checkpoint_num_layers")) << "the granularity follows from it";
   EXPECT_FALSE(read("model.num_layers")) << "a line names it";
   EXPECT_EQ(report.json().at("read").size(), report.read.size());
 }
@@ -272,6 +272,95 @@ TEST(ReadNemo, PartsOfASwitchThatIsOffHaveNoEffect) {
   EXPECT_NE(refused_lines(read_nemo_with(kNodes, ", ub_tp_comm_overlap: true, tp_comm_overlap_rs: false"))
                 .find("model.tp_comm_overlap_rs"),
             std::string::npos);
+}
+
+Report read_plain_nemo(const std::string& precision, const std::string& model) {
+  return read_test_launch("trainer: {precision: " + precision +
+                              ", devices: 8, num_nodes: 2}\nmodel: {micro_batch_size: 1, global_batch_size: 64, "
+                              "num_layers: 24, hidden_size: 1024, num_attention_heads: 16, encoder_seq_length: 2048" +
+                              model + "}\n",
+                          "gpt.yaml");
+}
+
+std::string reason_of(const Report& report, const std::string& key) {
+  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
+  return found == report.assumed.end() ? "" : found->because;
+}
+
+struct ReduceCase {
+  const char *name, *precision, *model;
+  bool overlaps;
+};
+constexpr const char* kTwoTensors = ", tensor_model_parallel_size: 2, megatron_amp_O2: true, sequence_parallel: ";
+const ReduceCase kReduces[] = {
+    {"fused_adam in bf16", "bf16", ", megatron_amp_O2: true, optim: {name: fused_adam}", true},
+    {"fusion is switched off", "bf16", ", megatron_amp_O2: true, gradient_accumulation_fusion: true", true},
+    {"a pipeline", "bf16", ", megatron_amp_O2: true, pipeline_model_parallel_size: 2", false},
+    {"asked for", "bf16", ", megatron_amp_O2: true, async_grad_allreduce: false", false},
+    {"autocast", "bf16", ", megatron_amp_O2: false", false},
+    {"fp16", "16", ", megatron_amp_O2: true", false},
+    {"one tensor rank shares nothing", "bf16", ", megatron_amp_O2: true, sequence_parallel: true", true},
+    {"Apex's default", "bf16", ", megatron_amp_O2: true, optim: {name: distributed_fused_adam}", true},
+    {"Apex's switch", "bf16", ", optim: {name: distributed_fused_adam, overlap_grad_sync: false}", false},
+    {"Megatron-Core's default", "bf16", ", megatron_amp_O2: true, optim: {name: mcore_distributed_optim}", false}};
+
+TEST(ReadNemo, OptimizersReduceInTheirOwnWays) {
+  for (const auto& [name, precision, model, overlaps] : kReduces) {
+    SCOPED_TRACE(name);
+    const Report report = read_plain_nemo(precision, model);
+    EXPECT_EQ(report.at("overlap.grad_reduce"), Json(overlaps));
+    EXPECT_EQ(reason_of(report, "overlap.grad_reduce").find("Megatron-LM"), std::string::npos);
+    EXPECT_EQ(refused_lines(report), "");
+  }
+  for (const bool shared : {true, false})
+    EXPECT_EQ(read_plain_nemo("bf16", kTwoTensors + std::string(shared ? "true" : "false")).at("overlap.grad_reduce"),
+              Json(!shared));
+}
+
+TEST(ReadNemo, GradientsHaveTheWidthOfWeightsUnderAutocast) {
+  const char* const kKey = "precision_recipe.gradients";
+  EXPECT_EQ(read_plain_nemo("16", ", megatron_amp_O2: false").at(kKey), Json("fp32"));
+  EXPECT_NE(reason_of(read_plain_nemo("16", ""), kKey).find("megatron_amp_O2 is off"), std::string::npos);
+  EXPECT_EQ(read_plain_nemo("16", ", megatron_amp_O2: true").at(kKey), Json("fp16"));
+  EXPECT_EQ(read_plain_nemo("bf16", ", optim: {name: distributed_fused_adam, grad_sync_dtype: bf16}").at(kKey),
+            Json("bf16"));
+}
+
+TEST(ReadNemo, Fp8NeedsTransformerEngine) {
+  const std::string narrow = ", fp8: true, fp8_hybrid: true";
+  for (const char* engine : {"", ", transformer_engine: false", ", mcore_gpt: true, transformer_engine: false"}) {
+    const Report report = read_plain_nemo("bf16", narrow + engine);
+    const std::string refused = refused_lines(report);
+    EXPECT_NE(refused.find("model.fp8: "), std::string::npos) << engine;
+    EXPECT_NE(refused.find("transformer_engine"), std::string::npos) << engine;
+    EXPECT_EQ(report.at("precision"), Json("bf16")) << engine;
+    EXPECT_EQ(report.at("attention"), Json("unfused")) << engine;
+  }
+  const Report named = read_plain_nemo("bf16", narrow + ", mcore_gpt: true, name: megatron_gpt_full_te_layer_autocast");
+  EXPECT_EQ(refused_lines(named), "");
+  EXPECT_EQ(named.at("precision"), Json("fp8"));
+}
+
+TEST(ReadNemo, LayersWithoutTransformerEngineHavePlainAttention) {
+  EXPECT_EQ(read_plain_nemo("bf16", "").at("attention"), Json("unfused"));
+  EXPECT_NE(reason_of(read_plain_nemo("bf16", ""), "attention").find("transformer_engine"), std::string::npos);
+  EXPECT_EQ(read_plain_nemo("bf16", ", use_flash_attention: true").at("attention"), Json("flash"));
+  EXPECT_EQ(read_plain_nemo("bf16", ", transformer_engine: true").at("attention"), Json("flash"));
+  EXPECT_FALSE(read_plain_nemo("bf16", "").asks("attention"));
+  EXPECT_TRUE(read_plain_nemo("bf16", ", mcore_gpt: true").asks("attention")) << "versions differ";
+}
+
+TEST(ReadNemo, ReasonsNameTheKeysOfTheFile) {
+  const Report report = read_plain_nemo("32", "");
+  EXPECT_NE(reason_of(report, "precision").find("trainer.precision is 32"), std::string::npos);
+  EXPECT_NE(reason_of(report, "recompute.granularity").find("activations_checkpoint_granularity"), std::string::npos);
+  const Report none = read_plain_nemo("bf16",
+                                      ", activations_checkpoint_granularity: selective, "
+                                      "activations_checkpoint_method: block, "
+                                      "activations_checkpoint_num_layers: 0");
+  const auto found = std::ranges::find(none.mapped, "recompute.granularity", &Mapped::key);
+  ASSERT_NE(found, none.mapped.end());
+  EXPECT_NE(found->from.find("first 0 layers"), std::string::npos);
 }
 
 }  // namespace
