@@ -33,6 +33,18 @@ std::string key_of_other_model(const Section& config) {
   return "";
 }
 
+// nanotron divides the hidden size by the heads, and has no norms of queries and keys: src/nanotron/config/
+// models_config.py and models/qwen.py at commit 025f3141. Forks with Qwen3 have both keys: swjeong9/nanotron,
+// examples/heterogeneous/configs/qwen3_14b. There they are those of Hugging Face's Qwen3, a norm for each head.
+void map_heads(const Section& config, std::int64_t hidden, std::int64_t heads, Report& report) {
+  const char *const kSize = "head_dim", *const kNorms = "_use_qk_norm";
+  if (config.has(kSize))
+    (void)config.map(report, kSize, "model.kv_channels", 0);
+  else if (heads > 0)
+    report.assume("model.kv_channels", hidden / heads, "the hidden size over the heads");
+  if (config.on(kNorms)) report.map("model.qk_layernorm", true, config.from(kNorms));
+}
+
 // nanotron's llama: RMSNorm, SwiGLU, rotary positions, no biases (src/nanotron/models/llama.py)
 void map_model(const Section& config, Report& report) {
   report.scenario["model"]["model_type"] = "megatron";
@@ -45,7 +57,7 @@ void map_model(const Section& config, Report& report) {
   const std::int64_t heads = report.whole("model.num_attention_heads").value_or(1);
   (void)config.map(report, "num_key_value_heads", "model.num_query_groups", heads);
   const std::int64_t hidden = report.whole("model.hidden_size").value_or(1);
-  if (heads > 0) report.assume("model.kv_channels", hidden / heads, "the hidden size over the heads");
+  map_heads(config, hidden, heads, report);
   report.assume("model.activation", "swiglu", "nanotron's llama");
   report.assume("model.normalization", "RMSNorm", "nanotron's llama");
   report.assume("model.position_embedding_type", "rope", "nanotron's llama");
@@ -187,7 +199,8 @@ void sort_sections(const Document& document, Report& report) {
     else if (is_harmless_name(name))
       report.approximate(section, kHarmlessByName);
     else
-      report.refuse(section, "an unknown section; if it changes neither time nor memory, allow it");
+      report.refuse(section,
+                    "an unknown section; if it changes neither time nor memory, go on with --allow " + section);
   }
 }
 

@@ -351,5 +351,26 @@ TEST(ReadNanotron, EveryKeyAboutCommunicationStandsInTheAnswer) {
         << value;
 }
 
+TEST(ReadNanotron, ForksStateNormsAndSizesOfHeads) {
+  const auto read = [](const std::string& keys) {
+    const auto document = Json::parse(R"({"model": {"model_config": {"is_qwen2_config": "true", "hidden_size": "1024",
+                                          "num_attention_heads": "16")" +
+                                      keys + R"(}}, "tokens": {}, "parallelism": {}})");
+    Report report;
+    nanotron::read_nanotron(document, report);
+    return report;
+  };
+  const Report report = read(R"(, "head_dim": "128", "_use_qk_norm": "true")");
+  EXPECT_EQ(report.whole("model.kv_channels"), 128);
+  EXPECT_EQ(report.at("model.qk_layernorm"), Json(true));
+  EXPECT_EQ(report.refused.size(), 0U);
+  const Report plain = read("");
+  EXPECT_EQ(plain.whole("model.kv_channels"), 1024 / 16);
+  EXPECT_FALSE(plain.has("model.qk_layernorm"));
+  const Report unknown = read(R"(, "mystery": "3")");
+  ASSERT_EQ(unknown.refused.size(), 1U);
+  EXPECT_THAT(unknown.refused.front().because, HasSubstr("--allow model.model_config.mystery"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch
