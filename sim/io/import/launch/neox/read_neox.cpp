@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
@@ -208,6 +209,54 @@ void map_overlap(const Settings& settings, Report& report) {
                "zero_optimization.overlap_comm, on by default for stage 3, and stage3_prefetch_bucket_size");
 }
 
+// Keys of experts that no rule knows make other layers: num_experts of the first code with DeepSpeed's experts.
+void refuse_other_experts(const Settings& settings) {
+  Report& report = settings.report();
+  const auto is_known = [](const std::string& key) {
+    return std::ranges::any_of(kNeoxKeys, [&](const KeyRule& rule) { return lists_key(rule.keys, key); });
+  };
+  for (const auto& [key, value] : settings.leaves()) {
+    const auto words = words_of_name(key);
+    const bool of_experts = std::ranges::any_of(
+        words, [](const std::string& word) { return word == "moe" || word == "expert" || word == "experts"; });
+    if (!of_experts || settings.was_asked(key) || is_known(key) || value->is_null()) continue;
+    const std::string text = settings.text({key}).value_or("");
+    if (switch_of(text) == false || whole_of(text).value_or(2) <= 1)  // one expert is a dense layer
+      report.ignore(printable(key, 80), "");
+    else
+      report.refuse(printable(key, 80),
+                    "experts of a fork or of old code, which are not read here; without them the "
+                    "model would be a dense one");
+  }
+}
+
+// Dropout was 0.1, and is 0 in the code that has train_impl and the packing of documents: EleutherAI/gpt-neox,
+// configs/neox_arguments.md and megatron/neox_arguments/neox_args.py.
+void assume_dropout(const Settings& settings) {
+  constexpr std::string_view kNewer[] = {"train_impl", "pack_impl", "dataset_impl", "allow_chopped", "train_epochs"};
+  const auto* const newer = std::ranges::find_if(kNewer, [&](std::string_view key) { return settings.has({key}); });
+  for (const std::string key : {"hidden_dropout", "attention_dropout"}) {
+    if (settings.has({key})) continue;
+    const bool dated = newer != std::end(kNewer);
+    settings.report().assume(
+        "model." + key, dated ? 0.0 : 0.1,
+        dated ? fmt::format("GPT-NeoX's default in the code that has {} (neox_args.py)", *newer)
+              : std::string("GPT-NeoX's default (neox_args.py); newer code takes 0, --set model.") + key + "=0");
+  }
+}
+
+// The file has keys in place of flags.
+void settle_unstated_precision(bool whole, Report& report) {
+  constexpr const char* kUnstated = "neither precision nor a section fp16 or bf16 that is on";
+  drop_question_of_flags("precision", report);
+  if (!report.has("precision") && !whole)
+    report.ask("precision", fmt::format("{} stands in this part of the configuration", kUnstated));
+  if (report.at("precision") == "fp32")
+    report.assume(
+        "precision", "fp32",
+        fmt::format("{} is stated; --set precision=tf32 where torch.backends.cuda.matmul.allow_tf32 is on", kUnstated));
+}
+
 void refuse_other_trainings(const Settings& settings, Report& report) {
   const std::string kind = settings.text({"train_impl"}).value_or("normal");
   if (kind != "normal")
@@ -289,7 +338,12 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   const bool whole = settings.has({"optimizer"}) || settings.has({"train_micro_batch_size_per_gpu"});
   megatron::read_arguments(std::move(arguments), report, !whole);
   report.framework = "GPT-NeoX";
+  settle_unstated_precision(whole, report);
+  refuse_other_experts(settings);
   refuse_sharded_experts(report);
+  assume_dropout(settings);
+  if (constexpr const char* kStage = "zero_optimization.stage"; !settings.has({kStage}))
+    report.assume("optimizer.zero_stage", 0, std::string(kStage) + " is not stated, and 0 by default");
   map_overlap(settings, report);
   deepspeed::map_kept_gradients(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
@@ -300,6 +354,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
   if (settings.on({"gpt_j_residual"})) report.map("model.parallel_residual", true, "gpt_j_residual");
   const std::int64_t replica =
       report.whole("parallelism.tensor").value_or(1) * report.whole("parallelism.pipeline").value_or(1);
+  drop_question_of_flags("batch.micro", report);
   const auto batch = settings.whole({"train_batch_size"});
   auto accumulation = settings.whole({"gradient_accumulation_steps", "gas"});
   if (!accumulation && !batch) accumulation = 1;

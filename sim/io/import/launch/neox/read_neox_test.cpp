@@ -156,5 +156,30 @@ TEST(NeoxPrecision, OfWholeLayersInFp8IsRefusedByName) {
   EXPECT_EQ(refused_lines(neox_with("\"te_mha\": true, \"te_fp8_mha\": false, \"te_fp8_format\": \"hybrid\"")), "");
 }
 
+TEST(ReadNeox, UnknownExpertsAreRefusedAsSuch) {
+  for (const char* key : {"num_experts", "expert_capacity", "my_moe_width"}) {
+    const std::string refused = refused_lines(neox_with("\"" + std::string(key) + "\": 4"));
+    EXPECT_THAT(refused, HasSubstr(std::string(key) + ": experts of a fork"));
+    EXPECT_THAT(refused, testing::Not(HasSubstr("--allow")));
+  }
+  EXPECT_EQ(refused_lines(neox_with("\"num_experts\": 1")), "") << "a dense layer";
+}
+
+TEST(ReadNeox, DefaultsAreThoseOfNeox) {
+  const auto reason = [](const Report& report, const char* key) {
+    for (const Assumed& one : report.assumed)
+      if (one.key == key) return one.because;
+    return std::string();
+  };
+  const Report report = neox_with("\"seed\": 1"), newer = neox_with("\"pack_impl\": \"packed\"");
+  EXPECT_EQ(report.at("model.hidden_dropout"), Json(0.1));
+  EXPECT_EQ(newer.at("model.attention_dropout"), Json(0.0));
+  EXPECT_THAT(reason(report, "model.hidden_dropout"), HasSubstr("GPT-NeoX"));
+  EXPECT_THAT(reason(newer, "model.hidden_dropout"), HasSubstr("pack_impl"));
+  EXPECT_EQ(neox_with("\"hidden_dropout\": 0.2").at("model.hidden_dropout"), Json(0.2));
+  EXPECT_THAT(reason(report, "optimizer.zero_stage"), HasSubstr("not stated"));
+  EXPECT_EQ(neox_with("\"zero_optimization\": {\"stage\": 1}").whole("optimizer.zero_stage"), 1);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::neox
