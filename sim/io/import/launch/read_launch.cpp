@@ -17,6 +17,7 @@
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/nemo/read_table.h"
 #include "sim/io/import/launch/neox/read_neox.h"
+#include "sim/io/import/launch/nodes_of_cluster.h"
 #include "sim/io/import/launch/overrides.h"
 #include "sim/io/import/launch/own_lines.h"
 #include "sim/io/import/launch/primus_command.h"
@@ -232,17 +233,6 @@ void ask_about_routed_experts(Report& report) {
       "training.targets='[\"attention\",\"experts\"]' or only products that have them");
 }
 
-// Returns the GPUs of a host of the stated cluster; nothing where it is not stated or cannot be read.
-std::optional<std::int64_t> gpus_of_host(const Report& report) {
-  if (!report.has("cluster")) return std::nullopt;
-  Findings wrong;
-  const auto scenario = document_from_text(report.scenario.dump(), "scenario", wrong);
-  if (!scenario) return std::nullopt;
-  const auto document = open_reference(scenario->root(wrong).child("cluster"), kClusters);
-  const auto gpus = document ? document->root(wrong).child("node").find_whole("gpus", {.low = 1}) : std::nullopt;
-  return wrong.complaints.empty() ? gpus : std::nullopt;
-}
-
 void settle_model_of_user(const Json& of_file, const std::vector<std::string>& sets, Report& report) {
   if (!states(sets, "model=")) return;
   std::erase_if(report.mapped, [](const Mapped& one) { return one.key == "model" && one.from != kFromCommandLine; });
@@ -279,7 +269,7 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   if (report.unread) return;
   ask_about_routed_experts(report);
   count_recomputed_layers(report);
-  if (!report.gpus_of_machine) report.gpus_of_machine = gpus_of_host(report);
+  settle_nodes(report);
   complete_scenario(report);
   report.allow(launch.allow);
   report.drop_named_of_read();

@@ -64,6 +64,7 @@ class Report {
   bool deepspeed_experts = false;  ///< its layers with experts are DeepSpeed's
   std::string shards_in_nodes{};   ///< the setting by which each node shards weights of its own
   std::optional<std::int64_t> gpus_of_machine{};  ///< GPUs that the launch takes of each machine
+  std::string gpu_of_launch{};                    ///< the GPU that the launch is written for: "b200"
   bool unread = false;                            ///< refused before any of its settings is read: no fact would help
 
   /// Sets a key of the scenario from a setting.

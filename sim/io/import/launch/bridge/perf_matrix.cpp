@@ -116,7 +116,8 @@ void read_perf_matrix(const Json& document, const std::string& stem, const std::
   const bool tuned = stem.find("finetune") != stem.npos;
   nemo::map_recommended_run(settings, {.model = model_in(stem), .task = tuned ? "sft" : "pre_train", .dtype = dtype},
                             report);
-  (void)settings.whole({"num_gpus_per_node"});
+  report.gpus_of_machine = settings.whole({"num_gpus_per_node"});
+  report.gpu_of_launch = run.name.substr(0, run.name.find('/'));
   constexpr KeyRule kKeys[] = {{"hf_token nccl_* container* moe_flex_dispatcher_backend moe_a2a_overlap",
                                 "communication is arranged as the runtime does it"}};
   settings.sort_rest(kKeys);

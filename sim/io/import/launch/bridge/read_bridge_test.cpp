@@ -400,5 +400,34 @@ TEST(ReadBridge, TensorRanksOfExpertsAreAskedForWhereTheTensorSizeIs) {
   EXPECT_EQ(why("", "model.moe_router_topk"), "the recipe that the overrides belong to decides");
 }
 
+TEST(ReadBridge, SectionsOfTheFirstContainerHaveOtherNames) {
+  const Report report = read_test_launch(
+      "model_config: {tensor_model_parallel_size: 2, pipeline_model_parallel_size: 2}\n"
+      "train_config: {train_iters: 10, global_batch_size: 256, micro_batch_size: 4, eval_interval: 5}\n"
+      "ddp_config: {grad_reduce_in_fp32: true}\noptimizer_config: {lr: 0.1}\n",
+      "a.yaml");
+  EXPECT_EQ(report.framework, "Megatron-Bridge");
+  EXPECT_EQ(report.whole("parallelism.tensor"), 2);
+  EXPECT_EQ(report.whole("batch.global"), 256);
+  EXPECT_TRUE(report.names("train_config.eval_interval")) << "as the file spells it";
+  EXPECT_FALSE(report.names("train.eval_interval"));
+  const auto precision = std::ranges::find(report.asked, "precision", &Asked::key);
+  ASSERT_NE(precision, report.asked.end());
+  EXPECT_EQ(precision->because.find("--bf16"), std::string::npos) << "the file has no flags";
+}
+
+TEST(ReadBridge, RowsOfOtherMachinesAreNoted) {
+  const std::string matrix =
+      "perf_matrix: {gb200: {num_gpus_64: {common: {tp: 2, pp: 4, mbs: 1, gbs: 128, seq_length: 8192, "
+      "num_gpus_per_node: 4}, bf16: {}}}}\n";
+  const Report report = read_test_launch(matrix, "llama3_70b_llm_pretrain.yaml");
+  const auto note = [&](const char* key) {
+    const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
+    return found == report.assumed.end() ? std::string() : found->because;
+  };
+  EXPECT_NE(note("GPU").find("gb200; dgx-h100-ndr has h100"), std::string::npos) << note("GPU");
+  EXPECT_NE(note("ranks of a node").find("4 on a node, and a node of dgx-h100-ndr has 8"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::bridge

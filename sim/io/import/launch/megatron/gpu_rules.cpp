@@ -91,6 +91,8 @@ void map_gpus(const Flags& flags) {
                             of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
                             of_experts ? experts : least));
   report.map("gpus", *gpus, from);
+  const bool launched = !from.ends_with(kWithoutLauncher);
+  if (each && *each > 0 && launched && !report.gpus_of_machine) report.gpus_of_machine = each;
 }
 
 std::optional<std::int64_t> gpus_of_machine(std::vector<Argument> counts) {

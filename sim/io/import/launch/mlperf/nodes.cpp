@@ -132,6 +132,7 @@ std::optional<std::int64_t> map_nodes(const Settings& settings, const std::strin
   }
   map_machine(file, each > 0 ? std::optional(each) : std::nullopt, report);
   if (nodes == 0 || each == 0) return std::nullopt;
+  report.gpus_of_machine = each;
   if (assumed.empty())
     report.map(kGpus, nodes * each, fmt::format("DGXNNODES {} x DGXNGPU {}", nodes, each));
   else

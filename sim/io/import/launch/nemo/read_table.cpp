@@ -71,7 +71,7 @@ void read_run_table(std::string_view text, const std::string& row, Report& repor
                        .dtype = text_in("dtype"),
                        .fp8_recipe = "delayed"},  // --fp8_recipe ds, scripts/performance/argument_parser.py
                       report);
-  (void)text_in("system");
+  report.gpu_of_launch = settings.text({"system", "gpu"}).value_or("");
   settings.sort_rest({});
 }
 
