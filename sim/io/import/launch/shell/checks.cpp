@@ -39,11 +39,13 @@ bool Interpreter::exits(Mode mode, const std::function<void(Mode)>& body) {
   budget_.copy(before);
   const Texts asked = tested_empty_;
   const std::size_t first = script_.commands.size();
+  const Mark printed = output_so_far();
   body(mode);
   const bool ran = script_.commands.size() > first && !exit_fails_;  // a run of its own, which ends well
   if (jump_ != Jump::kExit || ran) return false;
   jump_ = Jump::kNone;
   script_.variables = before;
+  take_back_output(printed);
   script_.passed_checks.insert(asked.begin(), asked.end());
   return true;
 }

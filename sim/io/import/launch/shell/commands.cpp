@@ -101,7 +101,7 @@ Outcome Interpreter::simple(Mode mode) {
   const auto before = assigns ? script_.variables.values : std::map<std::string, Texts, std::less<>>();
   if (assigns) budget_.copy(script_.variables);
   for (const std::string& assignment : command.assignments) assign(assignment, mode);
-  const Texts empties = empties_among(raw);
+  Texts empties = empties_among(raw), outer_empties = std::exchange(printed_empties_, {});
   Texts words;
   const bool tests = is_one_of(raw[0], {"[", "test"}), lets = raw[0] == "let";
   for (const std::string& word : raw)
@@ -109,6 +109,8 @@ Outcome Interpreter::simple(Mode mode) {
                               : tests ? expander_.tested_fields(word)
                                       : expander_.fields(word))
       words.push_back(std::move(field));
+  empties.insert(empties.end(), printed_empties_.begin(), printed_empties_.end());
+  printed_empties_ = std::move(outer_empties);
   const std::size_t first = script_.commands.size();
   const std::optional<std::string> piped = piped_;
   edit(words, command);
@@ -120,6 +122,8 @@ Outcome Interpreter::simple(Mode mode) {
     script_.variables.set(words.back(), {command.document});
   else if (words[0] == "read" && command.here && read_here_string(words, *command.here))
     outcome = Outcome::kYes;
+  else if (printed_ != nullptr)
+    outcome = perform_and_print(words, command, empties, mode);
   else if (!start_piped_job(words, piped ? *piped : command.document, mode))
     outcome = perform(words, mode);
   for (std::size_t i = first; i < script_.commands.size(); ++i) {
@@ -252,6 +256,7 @@ Outcome Interpreter::builtin(const Texts& words, Mode mode, bool& known) {
 }
 
 Outcome Interpreter::perform(const Texts& stated, Mode mode) {
+  if (const auto printed = printed_ != nullptr ? print(stated) : std::nullopt) return *printed;
   const Texts words = with_shell_before_script(without_wrappers(stated));
   bool known = false;
   const Outcome outcome = builtin(words, mode, known);

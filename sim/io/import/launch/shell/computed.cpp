@@ -41,17 +41,11 @@ void Expander::forget_assigned(std::string_view expression) {
 }
 
 std::string Expander::output_of(std::string_view command) {
-  const auto expand = [this](std::string_view word) { return fields(word); };
   budget_.step();
   const std::string_view trimmed = command.substr(std::min(command.find_first_not_of(" \t\n"), command.size()));
   if (trimmed.starts_with("getopt ") && variables_.arguments.empty() && !variables_.arguments_stated)
     variables_.lacks_options = true;
-  const std::optional<std::string> body = body_of_(command);
-  if (const auto known =
-          known_output(body ? *body : command, variables_.folder, expand, text_of_, variables_.machine)) {
-    budget_.take(known->size());
-    return *known;
-  }
+  if (auto known = output_of_(command)) return std::move(*known);
   return unknown_because(fmt::format("the output of `{}`", command));
 }
 

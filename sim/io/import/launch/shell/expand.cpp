@@ -26,6 +26,17 @@ bool is_list(std::string_view name, char place) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+// Inside back quotes a backslash takes the meaning of a dollar, a back quote and a backslash away once more.
+std::string without_backslashes(std::string_view command, bool quoted) {
+  std::string text;
+  for (std::size_t at = 0; at < command.size(); ++at) {
+    const char next = command[at] == '\\' && at + 1 < command.size() ? command[at + 1] : '\0';
+    if (next == '$' || next == '`' || next == '\\' || (quoted && next == '"')) ++at;
+    text += command[at];
+  }
+  return text;
+}
+
 }  // namespace
 
 // Collects fields. A quoted part keeps a field open although it is empty, unless a list without texts stands in it.
@@ -88,7 +99,7 @@ struct Expander::Builder {
 };
 
 void Expander::parts(std::string_view word, bool quoted, Builder& out) {
-  if (depth_ > kDeepestExpansion) return;
+  if (depth_ > kDeepestExpansion) return out.literal(unknown_because("words that are nested too deep"));
   ++depth_;
   for (std::size_t at = 0; at < word.size() && !budget_.spent;) {
     if (!quoted && word.substr(at).starts_with("$\"")) ++at;  // a text to translate
@@ -167,7 +178,7 @@ void Expander::part(std::string_view text, bool quoted, Builder& out) {
     return;
   }
   if (first == '<' && !quoted) return out.literal(unknown_because("a place for a value in the script"));
-  if (first == '`') return out.result(output_of(inside(1, 1)), quoted);
+  if (first == '`') return out.result(output_of(without_backslashes(inside(1, 1), quoted)), quoted);
   if (first != '$' || text.size() == 1) return out.literal(text);
   if (text.starts_with("$((") && text.ends_with("))")) return out.literal(number(inside(3, 2)));
   if (text[1] == '(') return out.result(output_of(inside(2, 1)), quoted);
@@ -287,6 +298,8 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
     const std::string name = value_of(inner.substr(1));
     return out.results(is_unknown(name) ? Texts{name} : read(name).texts, quoted);
   }
+  if (inner.size() > 1 && inner[0] == '$' && is_of_name(inner[1]))
+    return out.literal(unknown_because(fmt::format("${{{}}}, a bad substitution that no shell expands", inner)));
   std::size_t end = inner.empty() ? 0 : 1;
   if (!inner.empty() && is_of_name(inner[0]))
     while (end < inner.size() && is_of_name(inner[end])) ++end;

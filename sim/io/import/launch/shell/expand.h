@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "sim/io/import/launch/shell/known_output.h"
 #include "sim/io/import/launch/shell/variables.h"
 
 namespace foretoken::io::shell {
@@ -42,12 +42,11 @@ struct Budget {
 
 class Expander {
  public:
-  /// The commands of a function of that name; none where there is no such function.
-  using BodyOfFunction = std::function<std::optional<std::string>(std::string_view name)>;
+  /// The output of a command substitution, without the newlines at its end; nothing where it is not known.
+  using OutputOf = std::function<std::optional<std::string>(std::string_view command)>;
 
-  /// `text_of` gives the texts of files that commands read.
-  Expander(Variables& variables, Budget& budget, TextOfFile text_of, BodyOfFunction body_of)
-      : variables_(variables), budget_(budget), text_of_(std::move(text_of)), body_of_(std::move(body_of)) {}
+  Expander(Variables& variables, Budget& budget, OutputOf output_of)
+      : variables_(variables), budget_(budget), output_of_(std::move(output_of)) {}
 
   /// Returns the fields of a word: unquoted results are split at spaces, and "${a[@]}" gives a field an element.
   [[nodiscard]] Texts fields(std::string_view word);
@@ -111,8 +110,7 @@ class Expander {
 
   Variables& variables_;
   Budget& budget_;
-  TextOfFile text_of_;
-  BodyOfFunction body_of_;
+  OutputOf output_of_;
   int depth_ = 0;
   bool asks_ = false;   ///< a variable that nothing sets is unknown
   bool tests_ = false;  ///< an empty default of such a variable has a mark, and so has a variable that it empties

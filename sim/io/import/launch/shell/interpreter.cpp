@@ -99,8 +99,9 @@ Outcome Interpreter::statement(Mode mode) {
     const bool scoped = own != Mode::kSkip && (piped || in_pipeline());
     Outcome next = Outcome::kYes;
     const auto body = [&](Mode inner) {
-      next = scoped ? own_shell(inner, [this](Mode own_mode) { return compound(own_mode); }) : compound(inner);
+      next = scoped ? part_of_pipeline(inner, piped) : compound(inner);
     };
+    const Mark printed = output_so_far();
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
     if (doubtful)
       open_branch(own, reasons, body);
@@ -108,6 +109,7 @@ Outcome Interpreter::statement(Mode mode) {
       (void)exits(own, body);
     else
       body(own);
+    if (own != Mode::kSkip && redirects_output()) take_back_output(printed);  // { ...; } > file
     if (turned) next = opposite(next);
     if (own != Mode::kSkip) outcome = doubtful ? Outcome::kOpen : next;
     if (at_ == before) ++at_;

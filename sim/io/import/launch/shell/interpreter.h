@@ -24,9 +24,7 @@ class Interpreter {
       : script_(script),
         budget_(budget),
         findings_(findings),
-        expander_(
-            script.variables, budget, [this](const std::string& path) { return text_beside(path); },
-            [this](std::string_view name) { return body_of(name); }) {}
+        expander_(script.variables, budget, [this](std::string_view command) { return output_of(command); }) {}
 
   /// Reads a text as a script of its own.
   void run(const std::string& text, const std::string& file, int first_line = 1);
@@ -54,7 +52,6 @@ class Interpreter {
   Outcome for_clause(Mode mode);
   Outcome while_clause(Mode mode);
   bool function_definition(Mode mode);
-  [[nodiscard]] std::optional<std::string> body_of(std::string_view name) const;
   Outcome function_call(const std::string& name, const Texts& words, Mode mode);
   void open_branch(Mode mode, const Texts& reasons, const std::function<void(Mode)>& body);
   void open_rounds(Mode mode, const std::function<void(Mode)>& round);
@@ -72,6 +69,23 @@ class Interpreter {
   bool jump(const Texts& words);
   bool loop_ends();
 
+  // Command substitutions (printed.cpp).
+  struct Printed {
+    std::string text{};
+    bool known = true;
+  };
+  /// An output up to here.
+  struct Mark {
+    std::size_t size = 0;
+    bool known = true;
+  };
+  [[nodiscard]] std::optional<std::string> output_of(std::string_view command);
+  [[nodiscard]] Mark output_so_far() const;
+  void take_back_output(Mark mark);
+  void add_output(std::string_view text);
+  [[nodiscard]] bool redirects_output() const;
+  Outcome part_of_pipeline(Mode mode, bool reads);
+
   // One command.
   struct Simple {
     Texts raw{}, assignments{};
@@ -79,6 +93,7 @@ class Interpreter {
     std::string document = "";            ///< a here document
     std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
     bool appends = false;                 ///< to the target
+    bool prints_elsewhere = false;        ///< into a file, or to the errors
     std::string input = "", target = "";  ///< the files that the command reads and writes
     std::optional<std::string> here = std::nullopt;  ///< a here string
   };
@@ -87,6 +102,8 @@ class Interpreter {
   Outcome double_brackets(Mode mode);
   Outcome decided(const Texts& words, bool patterns);
   Outcome perform(const Texts& words, Mode mode);
+  Outcome perform_and_print(const Texts& words, const Simple& command, const Texts& empties, Mode mode);
+  std::optional<Outcome> print(const Texts& words);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
   [[nodiscard]] std::string with_known_name(const std::string& word);
@@ -151,6 +168,10 @@ class Interpreter {
   Texts started_{};                           ///< the scripts that are read now, each started by the one before
   Texts launcher_{};                          ///< stands before the shell of a text: deepspeed bash -c "python a.py"
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
+  Printed* printed_ = nullptr;                       ///< takes the output; null outside a command substitution
+  std::optional<std::string> input_ = std::nullopt;  ///< what a command of a substitution reads, where it is known
+  std::optional<std::string> fed_ = std::nullopt;    ///< what the part of its pipeline before a | prints
+  Texts printed_empties_{};  ///< reasons for words that substitutions print as empty
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
   std::set<std::string> removed_{};                  ///< files that rm takes away

@@ -7,14 +7,10 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <set>
 #include <vector>
 
 #include "sim/io/import/launch/shell/arithmetic.h"
-#include "sim/io/import/launch/shell/condition.h"
-#include "sim/io/import/launch/shell/counted_output.h"
 #include "sim/io/import/launch/shell/getopt.h"
-#include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/text_filter.h"
 #include "sim/io/import/launch/shell/yq.h"
 
@@ -131,12 +127,8 @@ std::optional<std::string> echo_output(const Texts& words) {
 
 namespace {
 
-// A command at the beginning of a pipeline.
-std::optional<std::string> output_of_words(const Texts& words, const std::optional<std::string>& document,
-                                           std::string& folder, const TextOfFile& text_of) {
-  if (words.empty()) return std::nullopt;
-  for (const std::string& word : words)
-    if (is_unknown(word)) return std::nullopt;
+// A command that reads nothing, or a file.
+std::optional<std::string> output_of_words(const Texts& words, std::string& folder, const TextOfFile& text_of) {
   const std::string &name = words[0], &last = words.back();
   const bool one = words.size() == 2 || (words.size() == 3 && words[1].starts_with('-'));
   if (name == "pwd") return folder;
@@ -154,80 +146,20 @@ std::optional<std::string> output_of_words(const Texts& words, const std::option
   if (name == "printf") return printf_output(words);
   if (name == "seq") return sequence_of(words);
   if (name == "expr") return value_of_words(words);
-  if (name == "cat" && words.size() == 1) return document;
   if (name == "cat" && words.size() == 2) return text_of(last);
   if (name == "getopt") return getopt_output(words);
   if (name == "yq") return yq_output(words, text_of);
   return name == "echo" ? echo_output(words) : std::nullopt;
 }
 
-std::string document_of(const Token& token, const std::function<Texts(std::string_view)>& expand) {
-  if (!token.document_expands) return token.document;
-  const Texts expanded = expand(quoted_document(token.document));
-  return expanded.empty() ? "" : expanded.front();
-}
-
 }  // namespace
 
-std::optional<std::string> known_output(std::string_view command, const std::string& folder,
-                                        const std::function<Texts(std::string_view)>& expand, const TextOfFile& text_of,
-                                        const Machine& machine) {
-  std::string current = folder, output;
-  std::optional<std::string> piped, document;  // from the command before a |, from a here document
-  Texts words;
-  const auto run = [&] {
-    auto text = piped ? filtered(words, *piped) : output_of_words(words, document, current, text_of);
-    piped.reset();
-    document.reset();
-    words.clear();
-    return text;
-  };
-  bool succeeds = true;  // the last command, for && and ||
-  const auto finish = [&] {
-    if (!words.empty() && (words[0] == "[" || words[0] == "test" || words[0] == "[[")) {
-      Unset unset;
-      const bool brackets = words[0] != "test";
-      if (brackets && words.back() != (words[0] == "[" ? "]" : "]]")) return false;
-      const Texts inside(words.begin() + 1, words.end() - (brackets ? 1 : 0));
-      const Outcome outcome = condition(inside, words[0] == "[[", unset);
-      words.clear();
-      succeeds = outcome == Outcome::kYes;
-      return outcome != Outcome::kOpen && unset.compared.empty();
-    }
-    const auto text = run();
-    if (text && !text->empty()) output = *text;
-    succeeds = true;
-    return text.has_value();
-  };
-  bool skipped = false;
-  const std::vector<Token> tokens = tokens_of(command);
-  if (auto count = counted_output(tokens, machine, expand)) return count;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (!tokens[i].is_operator) {
-      for (std::string& word : expand(tokens[i].text)) words.push_back(std::move(word));
-      if (!tokens[i].document.empty()) document = document_of(tokens[i], expand);
-    } else if (tokens[i].text == ">" || tokens[i].text == "&>") {
-      ++i;  // cd folder > /dev/null
-    } else if (tokens[i].text == "<<<" && i + 1 < tokens.size() && !tokens[i + 1].is_operator) {
-      piped = joined(expand(tokens[++i].text), 0) + "\n";  // the input of the command that it follows
-    } else if (tokens[i].text == "|") {
-      piped = run();
-      if (!piped) return std::nullopt;
-    } else if (tokens[i].text == ";" && i + 1 == tokens.size()) {
-      break;  // a newline at the end
-    } else {
-      const bool both = tokens[i].text == "&&", other = tokens[i].text == "||";
-      if ((!both && !other && tokens[i].text != ";") || (!skipped && !finish())) return std::nullopt;
-      // The command behind && or || may not run.
-      while ((both || other) && both != succeeds && i + 1 < tokens.size() && !tokens[i + 1].is_operator) ++i;
-      skipped = (both || other) && both != succeeds;
-      continue;
-    }
-    skipped = false;
-  }
-  if (!skipped && !finish()) return std::nullopt;
-  while (output.ends_with('\n')) output.pop_back();
-  return output;
+std::optional<std::string> known_output(const Texts& words, const std::optional<std::string>& input,
+                                        std::string& folder, const TextOfFile& text_of) {
+  if (words.empty() || std::ranges::any_of(words, [](const std::string& word) { return is_unknown(word); }))
+    return std::nullopt;
+  if (auto text = input ? filtered(words, *input) : std::nullopt) return text;
+  return output_of_words(words, folder, text_of);
 }
 
 }  // namespace foretoken::io::shell

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "sim/io/import/launch/shell/variables.h"
 
@@ -13,14 +12,13 @@ namespace foretoken::io::shell {
 /// Returns the text of a file that a command reads; nothing for a file that is not there or must not be read.
 using TextOfFile = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// Returns the output of `command` in `folder`, without the newlines at its end; nothing where only running it could
-/// tell. `expand` gives the fields of a word.
+/// Returns what the command `words` prints in `folder`, with the newlines at its end; nothing where only running it
+/// could tell. cd changes the folder. `input` is what the command reads from a pipe, a here document or a here string.
 ///
-/// Known are pwd, dirname, basename, readlink, realpath, cd, echo, cat, expr, and the expressions of yq that yq.h
-/// names. Behind a | also tr, cut, wc, bc, head and awk's number of fields. `machine` says what counts of it give.
-[[nodiscard]] std::optional<std::string> known_output(std::string_view command, const std::string& folder,
-                                                      const std::function<Texts(std::string_view)>& expand,
-                                                      const TextOfFile& text_of, const Machine& machine);
+/// Known are pwd, dirname, basename, readlink, realpath, cd, echo, printf, seq, cat, expr, getopt, and the expressions
+/// of yq that yq.h names. With an input also cat and the filters of text_filter.h.
+[[nodiscard]] std::optional<std::string> known_output(const Texts& words, const std::optional<std::string>& input,
+                                                      std::string& folder, const TextOfFile& text_of);
 
 /// Returns the text that `echo` prints, with its options -n, -e and -E; nothing for escapes of -e other than \n, \t
 /// and \\. `words` begins with the command.

@@ -27,10 +27,12 @@ void Interpreter::open_branch(Mode mode, const Texts& reasons, const std::functi
   if (mode == Mode::kSkip) return body(mode);
   const Variables before = script_.variables;
   budget_.copy(before);
+  const Mark printed = output_so_far();
   body(Mode::kOpen);
   const Jump left = std::exchange(jump_, Jump::kNone);
   if (left == Jump::kExit) {
     script_.variables = before;
+    take_back_output(printed);
     return;
   }
   const bool far = levels_ > 1 && left != Jump::kNone;
@@ -227,21 +229,6 @@ void Interpreter::hide(const std::string& name, bool empties) {
   if (empties) variables.set(name, {""});
 }
 
-// name() { echo 8; } as the text of its commands, for $(name). Arguments of the function are not those of the script.
-std::optional<std::string> Interpreter::body_of(std::string_view name) const {
-  const auto found = functions_.find(name);
-  if (found == functions_.end()) return std::nullopt;
-  std::string body;
-  for (const Token& token : found->second)
-    if (token.text != "{" && token.text != "}") body += token.text + " ";
-  for (std::size_t at = body.find('$'); at != body.npos; at = body.find('$', at + 1)) {
-    const std::size_t next = body.find_first_not_of('{', at + 1);
-    if (next != body.npos && std::string_view("0123456789@*#").find(body[next]) != std::string_view::npos)
-      return std::nullopt;
-  }
-  return body;
-}
-
 Outcome Interpreter::function_call(const std::string& name, const Texts& words, Mode mode) {
   if (depth_ >= kDeepestCalls) {
     budget_.spent = true;
@@ -287,6 +274,7 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 void Interpreter::redirection(Mode mode, Simple* command) {
   const bool here = is("<<<"), appends = is(">>") || is("&>>"), reads = is("<");
   const bool writes = (is(">") || appends || is(">|") || is("&>")) && !(*tokens_)[at_].of_errors;
+  if (command != nullptr && redirects_output()) command->prints_elsewhere = true;
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
