@@ -21,12 +21,18 @@ std::optional<fs::path> near_file(const std::string& name, const std::string& fo
   return std::nullopt;
 }
 
-std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
-                                         const std::string& folder) {
+std::optional<std::string> text_written(const shell::Script& script, const std::string& name) {
   if (script.unread_by(name) != nullptr) return std::nullopt;
   if (const auto exact = script.documents.find(name); exact != script.documents.end()) return exact->second;
   for (const auto& [written, text] : script.documents)
     if (fs::path(written).filename() == fs::path(name).filename()) return text;
+  return std::nullopt;
+}
+
+std::optional<std::string> text_of_named(const shell::Script& script, const std::string& name,
+                                         const std::string& folder) {
+  if (script.unread_by(name) != nullptr) return std::nullopt;
+  if (auto text = text_written(script, name)) return text;
   const auto path = shell::is_unknown(name) ? std::nullopt : near_file(name, folder);
   Findings unread;
   return path ? read_text_file(*path, path->string(), unread) : std::nullopt;

@@ -263,7 +263,9 @@ void complete(const Launch& launch, const std::vector<std::string>& own, Report&
   apply_sets(launch.sets, kFromCommandLine, report, findings);
   settle_model_of_user(of_file, launch.sets, report);
   for (const std::string& set : launch.sets)  // the user's own value stands for what the file may hold
-    std::erase_if(report.refused, [&](const Refused& one) { return one.setting == set.substr(0, set.find('=')); });
+    std::erase_if(report.refused, [key = set.substr(0, set.find('='))](const Refused& one) {
+      return one.setting == key || one.key == key;
+    });
   report.allow(launch.allow);
   report.unread = (refused_whole || no_row) && !report.complete();
   if (report.unread) return;

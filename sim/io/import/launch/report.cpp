@@ -103,6 +103,12 @@ void Report::refuse(std::string setting, std::string because, std::string from) 
   if (!known) refused.push_back({std::move(setting), std::move(because), std::move(from)});
 }
 
+void Report::refuse_until(std::string_view key, std::string setting, std::string because, std::string from) {
+  const std::size_t before = refused.size();
+  refuse(std::move(setting), std::move(because), std::move(from));
+  if (refused.size() > before) refused.back().key = key;
+}
+
 bool Report::asks(std::string_view key) const {
   return std::ranges::any_of(asked, [&](const Asked& open) { return open.key == key; });
 }

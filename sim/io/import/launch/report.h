@@ -34,6 +34,7 @@ struct Ignored {
 struct Refused {
   std::string setting, because, from;
   bool allowed = false;  ///< the user goes on without it
+  std::string key{};     ///< of the scenario; the refusal ends where the user states it: --set optimizer.zero_stage=1
 };
 /// A fact that the file does not hold.
 struct Asked {
@@ -78,6 +79,8 @@ class Report {
 
   void ignore(std::string setting, std::string from) { ignored.push_back({std::move(setting), std::move(from)}); }
   void refuse(std::string setting, std::string because, std::string from = "");
+  /// Refuses a setting until the user states the key, as the reason advises.
+  void refuse_until(std::string_view key, std::string setting, std::string because, std::string from = "");
   void ask(std::string_view key, std::string because);
   [[nodiscard]] bool asks(std::string_view key) const;  ///< a question about the key stands
   /// Asks for the key of a flag that stands in the command with a value that nobody knows.

@@ -66,4 +66,13 @@ std::optional<Json> parse_generated_config(const std::string& text) {
   return document && document->is_object() ? std::optional(as_texts(Json(*document))) : std::nullopt;
 }
 
+std::string why_no_config(const std::string& text) {
+  if (shell::is_unknown(text)) return "";
+  Findings wrong;
+  const auto document = parse_json(text, "", wrong);
+  const auto first = wrong.complaints.listed();
+  if (!first.empty()) return first.front().message;
+  return document && document->is_object() ? "" : "expected an object";
+}
+
 }  // namespace foretoken::io::launch::deepspeed

@@ -12,4 +12,7 @@ namespace foretoken::io::launch::deepspeed {
 /// shell/unknown.h. Nothing where the text is no JSON object.
 [[nodiscard]] std::optional<Json> parse_generated_config(const std::string& text);
 
+/// Returns why a text is no such configuration; empty where it is one, and where that depends on an unknown part.
+[[nodiscard]] std::string why_no_config(const std::string& text);
+
 }  // namespace foretoken::io::launch::deepspeed

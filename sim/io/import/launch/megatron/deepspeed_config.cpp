@@ -59,6 +59,17 @@ std::optional<Json> deepspeed_config_of(const shell::Script& script, const std::
   return script.unread_by(name) == nullptr ? only_config_of(script) : std::nullopt;
 }
 
+std::string why_written_config_is_wrong(const shell::Script& script, const std::vector<Argument>& arguments) {
+  const auto text = text_written(script, value_of(arguments, "deepspeed-config"));
+  std::string why = text ? deepspeed::why_no_config(*text) : "";
+  if (why.empty()) return "";
+  if (constexpr std::string_view kSame = "not JSON: "; why.starts_with(kSame)) why.erase(0, kSame.size());
+  return fmt::format(
+      "the DeepSpeed configuration that the script writes is no JSON: {}; go on with --set "
+      "optimizer.zero_stage=N",
+      printable(why, 160));
+}
+
 namespace {
 
 // DeepSpeed stops unless its three numbers of the batch make up the data ranks: deepspeed/runtime/config.py,
@@ -208,6 +219,8 @@ void map_deepspeed_config(const Json& config, Report& report) {
   }
 }
 
+namespace {
+
 void map_missing_config(const std::vector<Argument>& arguments, Report& report) {
   const std::string file = value_of(arguments, "deepspeed-config"), stage = value_of(arguments, "zero-stage");
   const bool known = !file.empty() && !shell::is_unknown(file);
@@ -224,6 +237,23 @@ void map_missing_config(const std::vector<Argument>& arguments, Report& report) 
   if (!known || !map_named_zero(file, report))
     report.ask("optimizer.zero_stage", shown + " decides about ZeRO; it is not there, and its name says no stage");
   if (!report.has("offload")) report.assume("runtime", runtime, "the flags belong to this generation of the code");
+}
+
+}  // namespace
+
+std::function<void(Report&)> take_deepspeed_config(const shell::Script& script, const std::string& folder,
+                                                   std::vector<Argument>& arguments) {
+  const Argument* const stated = last_of(arguments, "deepspeed-config");
+  if (stated == nullptr) return [](Report&) {};
+  const std::string from = fmt::format("--deepspeed-config ({})", stated->place);
+  const auto config = deepspeed_config_of(script, arguments, folder);
+  const std::string wrong = config ? "" : why_written_config_is_wrong(script, arguments);
+  const std::vector<Argument> all = arguments;
+  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
+  if (config) return [config](Report& report) { map_deepspeed_config(*config, report); };
+  if (wrong.empty()) return [all](Report& report) { map_missing_config(all, report); };
+  return
+      [wrong, from](Report& report) { report.refuse_until("optimizer.zero_stage", "--deepspeed-config", wrong, from); };
 }
 
 }  // namespace foretoken::io::launch::megatron

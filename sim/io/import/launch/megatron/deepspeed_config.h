@@ -1,6 +1,7 @@
 // The DeepSpeed configuration beside a launch of Megatron-DeepSpeed.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,18 @@ namespace foretoken::io::launch::megatron {
                                                       const std::vector<Argument>& arguments,
                                                       const std::string& folder);
 
+/// Returns why the text that the script writes into the configuration of --deepspeed_config is none: "the DeepSpeed
+/// configuration that the script writes is no JSON: ...". Empty for other files.
+[[nodiscard]] std::string why_written_config_is_wrong(const shell::Script& script,
+                                                      const std::vector<Argument>& arguments);
+
 /// Maps ZeRO and offload of the configuration, which win over --zero-stage. Refuses what changes the answer.
 /// Asks for the keys of the scenario that a value of which nothing is known would change.
 void map_deepspeed_config(const Json& config, Report& report);
 
-/// Takes a configuration that is not there by --zero-stage, or by its name, and asks for the stage without either.
-void map_missing_config(const std::vector<Argument>& arguments, Report& report);
+/// Takes --deepspeed_config out of the arguments. Returns what maps its file, once the other arguments are mapped. A
+/// configuration that is not there is taken by --zero-stage, or by its name; without either the stage is asked for.
+[[nodiscard]] std::function<void(Report&)> take_deepspeed_config(const shell::Script& script, const std::string& folder,
+                                                                 std::vector<Argument>& arguments);
 
 }  // namespace foretoken::io::launch::megatron

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/io/import/launch/arguments.h"
+#include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/flag_table.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/megatron/swift_command.h"
@@ -53,6 +55,57 @@ bool leaves_flags_open(const shell::Command& command) {
          });
 }
 
+namespace {
+
+// Switches take no value, so that the word behind one may hold further flags: NVIDIA/Megatron-LM core 0.14,
+// megatron/training/arguments.py, the flags with store_true and store_false.
+bool is_switch(std::string_view flag) {
+  constexpr std::string_view kBeginnings[] = {"no-", "use-", "disable-", "enable-", "overlap-", "accumulate-"};
+  constexpr std::string_view kSwitches[] = {"bf16",
+                                            "fp16",
+                                            "swiglu",
+                                            "squared-relu",
+                                            "sequence-parallel",
+                                            "recompute-activations",
+                                            "checkpoint-activations",
+                                            "group-query-attention",
+                                            "add-qkv-bias",
+                                            "qk-layernorm",
+                                            "untie-embeddings-and-output-weights",
+                                            "multi-latent-attention",
+                                            "moe-grouped-gemm",
+                                            "moe-permute-fusion",
+                                            "moe-shared-expert-overlap",
+                                            "tp-comm-overlap",
+                                            "mock-data",
+                                            "finetune",
+                                            "deepspeed"};
+  return std::ranges::find(kSwitches, flag) != std::end(kSwitches) ||
+         std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return flag.starts_with(begin); });
+}
+
+// Flags of any number of values: --data-path 1 $(cat blend.txt).
+bool takes_a_list(std::string_view flag) {
+  return flag.ends_with("data-path") || flag.ends_with("data-paths") || flag.ends_with("prefixes");
+}
+
+}  // namespace
+
+std::string why_flags_are_open(const std::vector<std::string>& program) {
+  std::string flag;  // the last one so far
+  for (std::size_t i = 1; i < program.size(); ++i) {
+    const std::string& word = program[i];
+    std::string reason = is_open_word(word) ? shell::why_unknown(word) : "";
+    const bool open =
+        !reason.empty() && !shell::is_unstated_argument(reason) && !reason.starts_with(shell::kOpenCondition);
+    const auto before = arguments_of({program[i - 1]}, "");
+    const bool behind = !before.empty() && before.front().values.empty() && !is_switch(before.front().name);
+    if (open && !behind && !takes_a_list(flag)) return reason;
+    if (const auto own = arguments_of({word}, ""); !own.empty()) flag = own.front().name;
+  }
+  return "";
+}
+
 void ask_for_predictions(const std::string& because, Report& report) {
   if (report.has("model.mtp_num_layers")) return;
   const auto layouts = std::erase_if(
@@ -93,7 +146,8 @@ void leave_model_to_checkpoint(const Flags& flags) {
 }
 
 void ask_for_defaults(const std::string& because, Report& report) {
-  (void)forget_defaults_of_model(report);
+  // Beside stated layers the other defaults of the model stay, and are listed.
+  if (!report.has("model.num_layers")) (void)forget_defaults_of_model(report);
   for (const char* key : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context", "parallelism.expert",
                           "precision", "recompute.granularity", "optimizer.zero_stage"}) {
     const auto assumed = std::ranges::find(report.assumed, key, &Assumed::key);
@@ -151,8 +205,13 @@ void ask_for_settings_of_files(const std::string& because, Report& report) {
   }
 }
 
-void ask_for_open_flags(Report& report) {
-  ask_for_defaults("words of the command that are not known may state it; state them with --env NAME=VALUE", report);
+void ask_for_open_flags(const shell::Command& command, const std::vector<std::string>& program, Report& report) {
+  const std::string why = why_flags_are_open(program);
+  if (shows_little(command))
+    ask_for_defaults("words of the command that are not known may state it; state them with --env NAME=VALUE", report);
+  else if (!why.empty())
+    ask_for_defaults(fmt::format("{} may state it, and is not known; state this key with --set", printable(why, 120)),
+                     report);
 }
 
 }  // namespace foretoken::io::launch::megatron

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/report.h"
@@ -20,6 +21,11 @@ namespace foretoken::io::launch::megatron {
 /// has a flag of Megatron-LM.
 [[nodiscard]] bool leaves_flags_open(const shell::Command& command);
 
+/// Returns the reason for a word of the program that nobody knows, and that may hold its flags: "the output of `f`".
+/// Empty without one. The value of a flag is no such word, nor are branches and arguments of the script that nobody
+/// states.
+[[nodiscard]] std::string why_flags_are_open(const std::vector<std::string>& program);
+
 /// Asks for the layers of multi-token prediction, in the place of the refusal of a layout that has some, where no flag
 /// states them.
 void ask_for_predictions(const std::string& because, Report& report);
@@ -34,7 +40,8 @@ void ask_for_settings_of_files(const std::string& because, Report& report);
 /// defaults.
 void leave_model_to_checkpoint(const Flags& flags);
 
-/// Asks for what the flags of such a command decide, in the place of the defaults that are assumed.
-void ask_for_open_flags(Report& report);
+/// Asks for what the flags of a command decide that shows little or has such a word, in the place of the defaults that
+/// are assumed.
+void ask_for_open_flags(const shell::Command& command, const std::vector<std::string>& program, Report& report);
 
 }  // namespace foretoken::io::launch::megatron

@@ -303,24 +303,20 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   const bool swift = is_swift_command(command);
   const std::vector<Argument> stated = swift ? arguments : std::vector<Argument>();
   if (swift) become_megatron(arguments);
-  const auto config = deepspeed_config_of(script, arguments, folder);
-  std::vector<Argument> missing;  // ZeRO of a file that is not there
-  if (!config && last_of(arguments, "deepspeed-config") != nullptr) missing = arguments;
-  std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed-config"; });
+  const auto map_config = take_deepspeed_config(script, folder, arguments);
   const std::vector<Argument> named = arguments;
   read_arguments(std::move(arguments), report, false, program_of(command.words));
   map_model_by_name(named, report);
   settle_attention_of_tree(script, command, report);
   for (const std::string& option : launched.others) report.ignore(printable(option, 80), place);
   drop_repeated(report);
-  if (config) map_deepspeed_config(*config, report);
-  if (!missing.empty()) map_missing_config(missing, report);
+  map_config(report);
   if (swift) map_swift_model(command, stated, report);
   note_unknown_words(command, report);
   if (!command.empties.empty() || !script.missing.empty() || std::ranges::any_of(launched.program, is_open_word))
     ask_for_predictions("parts of the command are not known and may hold --mtp-num-layers", report);
   ask_open_flags(script, launched.program, kDecisive, report);
-  if (shows_little(command)) ask_for_open_flags(report);
+  ask_for_open_flags(command, launched.program, report);
   refuse_doubtful_precision(launched.program, report);
   refuse_entry_point(command.words, place, report);
   ask_for_layers_of_program(launched.program, report);
@@ -351,7 +347,10 @@ void read_launch_script(const shell::Script& script, const std::string& folder, 
         refuse_entry_point(other.words, other.place(), report);
     const bool tensor = last_of(stored, "tensor-model-parallel-size") != nullptr ||
                         last_of(arguments_of(flags, ""), "tensor-model-parallel-size") != nullptr;
-    read_arguments(with_flags(std::move(stored), flags), report, true);
+    stored = with_flags(std::move(stored), flags);
+    const auto map_config = take_deepspeed_config(script, folder, stored);
+    read_arguments(std::move(stored), report, true);
+    map_config(report);
     if (!tensor && report.at("parallelism.sequence_parallel") == true) {
       report.forget("parallelism.tensor");
       report.ask("parallelism.tensor", "tensor ranks share the sequence, and another script states how many they are");

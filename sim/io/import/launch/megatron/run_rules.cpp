@@ -224,16 +224,14 @@ void map_recompute(const Flags& flags) {
 
 namespace {
 
-// Refuses states of the optimizer that stand elsewhere, have other sizes, or follow from a file that is not read.
+// Refuses states of the optimizer that follow from a file that is not read.
 void refuse_other_states(const Flags& flags) {
-  constexpr std::pair<const char*, const char*> kOthers[] = {
-      {"deepspeed-config",
-       "its file decides about ZeRO, offload and precision, and is not read; go on with --set "
-       "optimizer.zero_stage=N"}};
-  for (const auto& [name, because] : kOthers) {
-    if (!flags.on(name)) continue;
-    flags.report().refuse(std::string("--") + name, because, flags.from(name));
-  }
+  const char* const kFile = "deepspeed-config";
+  if (!flags.on(kFile)) return;
+  flags.report().refuse_until("optimizer.zero_stage", std::string("--") + kFile,
+                              "its file decides about ZeRO, offload and precision, and is not read; go on with --set "
+                              "optimizer.zero_stage=N",
+                              flags.from(kFile));
 }
 
 // Megatron-LM, megatron/training/arguments.py, validate_args: FSDP2 would shard all weights over the data ranks.

@@ -98,9 +98,7 @@ Outcome Interpreter::statement(Mode mode) {
     const std::size_t before = at_;
     const bool scoped = own != Mode::kSkip && (piped || in_pipeline());
     Outcome next = Outcome::kYes;
-    const auto body = [&](Mode inner) {
-      next = scoped ? part_of_pipeline(inner, piped) : compound(inner);
-    };
+    const auto body = [&](Mode inner) { next = scoped ? part_of_pipeline(inner, piped) : compound(inner); };
     const Mark printed = output_so_far();
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
     if (doubtful)

@@ -168,10 +168,10 @@ class Interpreter {
   Texts started_{};                           ///< the scripts that are read now, each started by the one before
   Texts launcher_{};                          ///< stands before the shell of a text: deepspeed bash -c "python a.py"
   std::map<std::string, std::string> job_{};  ///< Slurm's options in the text of a started script
-  Printed* printed_ = nullptr;                       ///< takes the output; null outside a command substitution
+  Printed* printed_ = nullptr;                ///< takes the output; null outside a command substitution
   std::optional<std::string> input_ = std::nullopt;  ///< what a command of a substitution reads, where it is known
   std::optional<std::string> fed_ = std::nullopt;    ///< what the part of its pipeline before a | prints
-  Texts printed_empties_{};  ///< reasons for words that substitutions print as empty
+  Texts printed_empties_{};                          ///< reasons for words that substitutions print as empty
   Jump jump_ = Jump::kNone;
   Jump doubt_ = Jump::kNone;                         ///< a jump that an open branch may have made
   std::set<std::string> removed_{};                  ///< files that rm takes away

@@ -17,9 +17,9 @@ namespace {
 // Commands that print nothing themselves. source and eval read others, which print.
 bool is_silent(std::string_view name) {
   constexpr std::string_view kSilent[] = {
-      "true",     ":",         "false",  "[",    "test",  "source", ".",  "eval",  "set",  "unset", "shift",
-      "let",      "getopts",   "read",   "exit", "break", "return", "rm", "mkdir", "wait", "shopt", "continue",
-      "mapfile",  "readarray", "touch",  "trap", "sleep", "chmod",  "cp", "mv",    "ln"};
+      "true",    ":",         "false", "[",    "test",  "source", ".",  "eval",  "set",  "unset", "shift",
+      "let",     "getopts",   "read",  "exit", "break", "return", "rm", "mkdir", "wait", "shopt", "continue",
+      "mapfile", "readarray", "touch", "trap", "sleep", "chmod",  "cp", "mv",    "ln"};
   return std::ranges::find(kSilent, name) != std::end(kSilent);
 }
 
@@ -124,8 +124,7 @@ Outcome Interpreter::perform_and_print(const Texts& words, const Simple& command
   // Whether a branch of an open condition prints is not known, nor what a file prints that is not there.
   if ((mode == Mode::kOpen && printed_->text.size() != size) || script_.missing.size() != missing)
     printed_->known = false;
-  if (printed_->text.size() != size)
-    printed_empties_.insert(printed_empties_.end(), empties.begin(), empties.end());
+  if (printed_->text.size() != size) printed_empties_.insert(printed_empties_.end(), empties.begin(), empties.end());
   if (has_own) input_ = outer_input;
   printed_ = outer_printed;
   return outcome;
@@ -134,8 +133,7 @@ Outcome Interpreter::perform_and_print(const Texts& words, const Simple& command
 // Takes the output of a command that only prints, which succeeds. Returns nothing for one that is performed.
 std::optional<Outcome> Interpreter::print(const Texts& words) {
   if (functions_.contains(words[0]) || is_silent(words[0])) return std::nullopt;
-  const std::optional<std::string> input =
-      only_prints(words[0]) ? std::nullopt : std::exchange(input_, std::nullopt);
+  const std::optional<std::string> input = only_prints(words[0]) ? std::nullopt : std::exchange(input_, std::nullopt);
   const auto text = known_output(words, input, script_.variables.folder,
                                  [this](const std::string& path) { return text_beside(path); });
   if (!text) {

@@ -85,7 +85,8 @@ struct Given {
 /// Reads the script at `path` and the files that it sources. Complains, and returns nothing, about a file that cannot
 /// be read and about work without an end.
 ///
-/// Not executed, and unknown: command substitutions (except pwd, dirname, basename, echo), input, tests of files.
+/// Nothing is executed. Bodies of command substitutions are read as the rest (printed.cpp). Unknown are the outputs of
+/// programs, input, and tests of files.
 /// Branches of an open condition are both read. A variable that differs between them is unknown afterwards.
 [[nodiscard]] std::optional<Script> read_script(const std::filesystem::path& path, const Given& given,
                                                 Findings& findings);

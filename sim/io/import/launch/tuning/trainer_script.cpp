@@ -143,8 +143,10 @@ std::optional<Json> take_deepspeed(const shell::Script& script, const std::strin
                            "deepspeed-config-path", "deepspeed-file", "deepspeed-path", "zero-config", "deepspeed"}) {
     const Argument* const stated = last_of(arguments, name);
     if (stated == nullptr || stated->values.empty()) continue;
-    const auto config =
-        megatron::deepspeed_config_of(script, {{"deepspeed-config", stated->values, stated->place}}, folder);
+    const std::vector<Argument> file = {{"deepspeed-config", stated->values, stated->place}};
+    const auto config = megatron::deepspeed_config_of(script, file, folder);
+    if (const std::string wrong = config ? "" : megatron::why_written_config_is_wrong(script, file); !wrong.empty())
+      report.refuse_until("optimizer.zero_stage", std::string("--") + name, wrong, stated->place);
     if (config) std::erase_if(arguments, [&](const Argument& one) { return one.name == name; });
     if (std::string_view(name) != "deepspeed")  // a switch beside the file
       std::erase_if(arguments, [](const Argument& one) { return one.name == "deepspeed" && one.values.empty(); });

@@ -1,0 +1,122 @@
+// Tests command substitutions: all commands of their bodies print, and one that is not known hides the whole output.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/import/launch/shell/script.h"
+#include "sim/io/import/launch/test_launch.h"
+
+namespace foretoken::io::shell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The value of X after the script.
+std::string value_after(const std::string& text) {
+  Findings findings;
+  const auto script = read_script_text(text, "run.sh", testing::TempDir(), {}, findings);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  const Texts* const found = script ? script->variables.find("X") : nullptr;
+  return found == nullptr || found->empty() ? "(unset)" : found->front();
+}
+
+struct PrintedCase {
+  const char *what, *text, *value;
+};
+
+constexpr PrintedCase kPrinted[] = {
+    {"every command of a list", "X=$(echo a; echo b)", "a\nb"},
+    {"lines", "X=$(\necho a\necho b\n)", "a\nb"},
+    {"both sides of &&", "X=$(echo a && echo b)", "a\nb"},
+    {"the other side of ||", "X=$(false || echo b)", "b"},
+    {"no line end after -n", "X=$(echo -n a; printf b; echo c)", "abc"},
+    {"true and :", "X=$(echo a; true; :)", "a"},
+    {"a branch", "N=1; X=`if [ $N == 1 ]; then echo a; fi`", "a"},
+    {"no branch", "N=2; X=x$(if [ $N == 1 ]; then echo a; fi)", "x"},
+    {"another branch", "N=2; X=$(if [ $N == 1 ]; then echo a; else echo b; fi)", "b"},
+    {"a case", "N=b; X=$(case $N in (a) echo 1 ;; (b) echo 2 ;; esac)", "2"},
+    {"a loop", "X=$(for i in 1 2; do echo -n $i; done)", "12"},
+    {"a loop that counts", "X=$(i=0; while [ $i -lt 3 ]; do echo -n $i; i=$((i + 1)); done)", "012"},
+    {"variables of the shell inside", "N=1; X=$(N=2; echo $N)$N", "21"},
+    {"a function of lines", "f() {\n  echo a\n  echo b\n\n  true\n}\nX=$(f)", "a\nb"},
+    {"a function with arguments", "f() { local n=$1; echo $n; shift; echo $1; }; X=$(f a b)", "a\nb"},
+    {"a function that returns", "f() { echo a; return 0; echo b; }; X=$(f)", "a"},
+    {"a function that calls another one", "g() { echo b; }; f() { echo a; g; }; X=$(f)", "a\nb"},
+    {"a substitution inside", "f() { echo $(echo a; echo b) c; }; X=$(f)", "a b c"},
+    {"back quotes inside back quotes", "X=`echo a\\`echo b\\``", "ab"},
+    {"a pipeline of several commands", "X=$({ echo a; echo b; } | wc -l)", "2"},
+    {"a function that reads", "f() { tr a b; }; X=$(echo a | f)", "b"},
+    {"what goes to the errors does not count", "X=x$(echo a >&2; { echo b; } >&2; echo c 1>&2)", "x"},
+    {"what goes to a file does not count", "X=$(echo a > b.txt; echo c)", "c"},
+    {"exit", "X=$(echo a; exit 0; echo b)", "a"},
+    {"a text that is evaluated", "X=$(eval 'echo a; echo b')", "a\nb"}};
+
+TEST(Substitution, PrintsWhatItsCommandsPrint) {
+  for (const PrintedCase& one : kPrinted) {
+    SCOPED_TRACE(one.what);
+    EXPECT_EQ(value_after(one.text), one.value);
+  }
+}
+
+TEST(Substitution, IsUnknownWithOnePartThatIs) {
+  for (const char* text :
+       {"X=$(echo a; date)", "X=$(date; echo a)", "X=$(if [ -f b ]; then echo a; fi; echo c)",
+        "f() { echo a; g; }; X=$(f)", "X=$(while read l; do echo $l; done)", "X=$(cd data; pwd; ls)",
+        "X=$(source nowhere.sh; echo a)", "X=$(python a.py)", "f() { [ -f a ] && return; echo a; }; X=$(f)"}) {
+    const std::string value = value_after(text);
+    EXPECT_TRUE(is_unknown(value)) << text << ": " << value;
+    EXPECT_THAT(why_unknown(value), HasSubstr("the output of `")) << text;
+  }
+  EXPECT_THAT(why_unknown(value_after("A=b; X=${$A}")), HasSubstr("a bad substitution"));
+}
+
+TEST(Substitution, StartsNothingAndListsWhatItTakesAsEmpty) {
+  Findings findings;
+  const auto script =
+      read_script_text("X=$(python a.py)\npython b.py $(echo --x 1 $MORE)", "run.sh", ".", {}, findings);
+  ASSERT_TRUE(script);
+  ASSERT_EQ(script->commands.size(), 1U);
+  EXPECT_THAT(script->commands[0].words, ElementsAre("python", "b.py", "--x", "1"));
+  EXPECT_THAT(script->commands[0].empties, ElementsAre("MORE, which the script does not set"));
+}
+
+TEST(Substitution, EndsSoonerOrLater) {
+  for (const char* text : {"f() { echo $(f)$(f); }; X=$(f)", "f() { echo a; X=$(f; f); f; }; X=$(f)",
+                           "X=a; for i in $(seq 999); do X=$(echo $X$X; echo $X$X); done"}) {
+    Findings findings;
+    EXPECT_FALSE(read_script_text(text, "run.sh", ".", {}, findings).has_value()) << text;
+  }
+}
+
+constexpr const char* kCommand =
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+    "--seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 32000 ";
+
+TEST(Substitution, FlagsThatItMayHoldAreAskedFor) {
+  const auto asks = [](const std::string& words) {
+    const launch::Report report = launch::read_test_launch(kCommand + words, "run.sh");
+    return report.asks("parallelism.tensor") && report.asks("recompute.granularity");
+  };
+  EXPECT_TRUE(asks("$(f)"));
+  EXPECT_TRUE(asks("--swiglu $(f)")) << "a switch has no value";
+  EXPECT_FALSE(asks("--save $(date)"));
+  EXPECT_FALSE(asks("--data-path 1 $(cat blend.txt)"));
+  EXPECT_FALSE(asks("$(echo --swiglu)"));
+}
+
+TEST(WrittenConfig, ThatIsNoJsonIsRefusedUntilTheStageIsStated) {
+  const std::string text = std::string("cat <<END > ds.json\n{\"zero_optimization\": {\"stage\": 1}}\n}\nEND\n") +
+                           kCommand + "--deepspeed --zero-stage 1 --deepspeed_config ds.json\n";
+  EXPECT_THAT(launch::refused_lines(launch::read_test_launch(text, "run.sh")),
+              HasSubstr("--deepspeed-config: the DeepSpeed configuration that the script writes is no JSON: "
+                        "unexpected \"}\""));
+  Findings findings;
+  launch::Launch stated;
+  stated.sets = {"optimizer.zero_stage=1"};
+  EXPECT_EQ(launch::refused_lines(launch::read_launch_text(text, "run.sh", stated, findings)), "");
+}
+
+}  // namespace
+}  // namespace foretoken::io::shell
