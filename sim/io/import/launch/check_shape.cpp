@@ -146,18 +146,34 @@ void check_batch(Report& report, const Degrees& degrees) {
                                               *global, *micro, data));
 }
 
+// Returns true where no setting names a kernel of attention: it is assumed, or Transformer Engine chooses it.
+bool leaves_attention_open(const Report& report) {
+  if (std::ranges::find(report.assumed, "attention", &Assumed::key) != report.assumed.end()) return true;
+  const auto mapped = std::ranges::find(report.mapped, "attention", &Mapped::key);
+  return mapped != report.mapped.end() && (mapped->from.find("transformer-impl") != std::string::npos ||
+                                           mapped->from.find("transformer_engine") != std::string::npos);
+}
+
 // NVIDIA/TransformerEngine, transformer_engine/pytorch/attention/dot_product_attention/utils.py, get_attention_backend:
 // flash and fused kernels take 16 bits and fewer. PyTorch's flash kernels do, too.
 void settle_attention_of_fp32(Report& report) {
-  const bool assumed = std::ranges::find(report.assumed, "attention", &Assumed::key) != report.assumed.end();
-  if (assumed && report.at("precision") == "fp32" && report.at("attention") == "flash")
+  if (leaves_attention_open(report) && report.at("precision") == "fp32" && report.at("attention") == "flash")
     report.assume("attention", "unfused", "fused kernels of attention have no fp32");
+}
+
+// FSDP's states stand where its parameters do (torch/distributed/fsdp, CPUOffload). ZeRO moves the states alone.
+void settle_runtime_of_offload(Report& report) {
+  const bool assumed = std::ranges::find(report.assumed, "runtime", &Assumed::key) != report.assumed.end();
+  if (!assumed || report.at("runtime") != "huggingface-trainer" || !report.has("offload.optimizer")) return;
+  if (report.at("offload.optimizer") != report.at("offload.parameters"))
+    report.assume("runtime", "deepspeed", "the runtime that moves optimizer states alone to the host");
 }
 
 }  // namespace
 
 void complete_scenario(Report& report) {
   settle_attention_of_fp32(report);
+  settle_runtime_of_offload(report);
   const Degrees degrees{whole_or(report, "parallelism.tensor", 1), whole_or(report, "parallelism.pipeline", 1),
                         whole_or(report, "parallelism.context", 1),
                         whole_or(report, "parallelism.virtual_pipeline", 1)};

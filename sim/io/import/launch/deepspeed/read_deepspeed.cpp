@@ -174,7 +174,7 @@ void map_deepspeed(const Settings& settings, Report& report) {
   if (const auto ranks = settings.whole({"zero_optimization.mics_shard_size"}); ranks.value_or(0) > 0)
     report.refuse("zero_optimization.mics_shard_size", "MiCS: replicas of sharded weights");
   map_kept_gradients(settings, report);
-  judge_unknown_zero_keys(settings, report);
+  note_unknown_zero_keys(settings, report);
   settings.sort_rest(kDeepSpeedKeys, Unknown::kByName);
 }
 

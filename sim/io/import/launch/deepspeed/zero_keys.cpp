@@ -72,12 +72,9 @@ constexpr std::string_view kZeroKeys[] = {"stage",
                                           "save_muon_momentum_buffer_in_memory",
                                           "leaf_module"};
 
-/// Edits between a misspelt key and the one that was meant. max_group_size is three from sub_group_size.
-constexpr std::size_t kSlips = 2;
-
 }  // namespace
 
-void judge_unknown_zero_keys(const Settings& settings, Report& report) {
+void note_unknown_zero_keys(const Settings& settings, Report& report) {
   const auto section = settings.document().find("zero_optimization");
   if (section == settings.document().end() || !section->is_object()) return;
   const std::vector<std::string> known(std::begin(kZeroKeys), std::end(kZeroKeys));
@@ -86,13 +83,8 @@ void judge_unknown_zero_keys(const Settings& settings, Report& report) {
     if (comment || value == "auto" || std::ranges::find(known, key) != known.end()) continue;
     const std::string whole = "zero_optimization." + key;
     (void)settings.at(whole);
-    const auto meant = nearest(key, known);
-    if (meant && edit_distance(key, *meant) <= kSlips)
-      report.refuse(
-          printable(whole, 80),
-          "an unknown key, at which DeepSpeed stops from version 0.7 on; did you mean " + in_quotes(*meant) + "?");
-    else
-      report.approximate(printable(whole, 80), "an unknown key: versions up to 0.6 leave it out, and later ones stop");
+    report.approximate(printable(whole, 80), "an unknown key: versions up to 0.6 leave it out, and later ones stop" +
+                                                 did_you_mean(key, known));
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace foretoken::io::launch::deepspeed {
 
-/// Refuses keys of zero_optimization that look like misspelt ones, and notes all others that DeepSpeed does not know.
-void judge_unknown_zero_keys(const Settings& settings, Report& report);
+/// Notes keys of zero_optimization that DeepSpeed does not know. They may be misspelt.
+void note_unknown_zero_keys(const Settings& settings, Report& report);
 
 }  // namespace foretoken::io::launch::deepspeed

@@ -37,7 +37,7 @@ constexpr KeyRule kFoundryKeys[] = {
      "model.use_pad_tok_in_ffn model.attn_clip_qkv model.alibi_bias_max model.softmax_scale model.attn_pdrop "
      "model.low_precision_layernorm compile_config.* algorithms.*",
      "kernels are fused as the runtime has them"},
-    {"model.config_overrides.*", "a value of the model's configuration that changes no size"},
+    {"model.config_overrides.*", "a value of the model's configuration beside the sizes that are read"},
     // Arguments of a data set that stand above it: mosaicml/streaming, streaming/base/dataset.py (StreamingDataset).
     {"num_canonical_nodes shuffle* predownload cache_limit sampling_method sampling_granularity partition_algo "
      "batching_method epoch_size"},
@@ -211,6 +211,21 @@ void map_foundry_sharding(const Settings& settings, const std::optional<Json>& d
   map_composer_sharding(settings, precision, report);
 }
 
+// grad_accum is Composer's older way to state the micro-batch (composer/trainer/trainer.py, before 0.13).
+void map_foundry_batch(const Settings& settings, Report& report) {
+  const Names kMicro = {"device_train_microbatch_size"};
+  if (!settings.map_whole({"global_train_batch_size"}, "batch.global"))
+    report.ask("batch.global", "the file states no global_train_batch_size");
+  const auto steps = settings.whole({"grad_accum"});
+  if (settings.map_whole(kMicro, "batch.micro")) return;
+  const auto global = report.whole("batch.global"), gpus = report.whole("gpus");
+  if (!settings.has(kMicro) && steps.value_or(0) > 0 && global && gpus && *global % (*steps * *gpus) == 0)
+    return report.map("batch.micro", *global / (*steps * *gpus), "global_train_batch_size / GPUs / grad_accum");
+  report.ask("batch.micro", settings.has(kMicro) ? settings.from(kMicro) + " auto is the largest that fits"
+                            : steps ? "it follows from grad_accum and the GPUs; state --gpus or --micro-batch"
+                                    : "the file states no device_train_microbatch_size");
+}
+
 void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus, Report& report) {
   if (!settings.map_whole({"max_seq_len", "variables.max_seq_len"}, "batch.sequence_length"))
     report.ask("batch.sequence_length", "the file states no max_seq_len");
@@ -222,13 +237,7 @@ void map_foundry_run(const Settings& settings, std::optional<std::int64_t> gpus,
     report.refuse("fsdp_config.data_parallel_shard_degree",
                   fmt::format("the degrees of fsdp_config make up {} GPUs, found {}", *sharded, *gpus));
   if (gpus) report.map("gpus", *gpus, stated ? settings.from(kGpus) : "the command line");
-  if (settings.text({"device_train_microbatch_size"}).value_or("") == "auto")
-    report.ask("batch.micro", "device_train_microbatch_size auto is the largest that fits");
-  else
-    (void)settings.map_whole({"device_train_microbatch_size"}, "batch.micro");
-  if (!settings.map_whole({"global_train_batch_size"}, "batch.global"))
-    report.ask("batch.global", "the file states no global_train_batch_size");
-  if (!report.has("batch.micro")) report.ask("batch.micro", "the file states no device_train_microbatch_size");
+  map_foundry_batch(settings, report);
   const std::string type = settings.text({"precision"}).value_or("amp_bf16");
   if (type.find("fp8") != type.npos) {
     report.map("precision", "fp8", "precision");

@@ -217,5 +217,28 @@ TEST(ReadLlmFoundry, AnOlderKeyNamesTheModelOfHuggingFace) {
   EXPECT_EQ(report.at("model"), "gpt2");
 }
 
+// composer/trainer/trainer.py before 0.13: grad_accum, which later became device_train_microbatch_size.
+TEST(ReadLlmFoundry, GradAccumStatesTheMicroBatchWhereNothingElseDoes) {
+  const auto read = [](const std::string& batch) {
+    return read_test_launch("max_seq_len: 2048\nglobal_train_batch_size: 64\nprecision: amp_bf16\n" + batch +
+                                "fsdp_config: {sharding_strategy: FULL_SHARD}\ncompute: {gpus: 8}\n"
+                                "model: {name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12}\n",
+                            "train.yaml");
+  };
+  EXPECT_EQ(read("device_train_microbatch_size: 2\ngrad_accum: auto\n").at("batch.micro"), 2);
+  EXPECT_EQ(refused_lines(read("device_train_microbatch_size: 2\ngrad_accum: auto\n")), "");
+  EXPECT_EQ(read("grad_accum: 2\n").at("batch.micro"), 4);
+  EXPECT_TRUE(read("grad_accum: auto\n").asks("batch.micro"));
+}
+
+TEST(ReadLlmFoundry, ArgumentsOfDataSetsMayStandAboveThem) {
+  const Report report = read_test_launch(
+      "max_seq_len: 2048\nglobal_train_batch_size: 64\ndevice_train_microbatch_size: 4\nprecision: amp_bf16\n"
+      "num_canonical_nodes: 64\nfsdp_config: {sharding_strategy: FULL_SHARD}\n"
+      "model: {name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12}\n",
+      "train.yaml");
+  EXPECT_EQ(refused_lines(report), "");
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::llm_foundry

@@ -108,6 +108,7 @@ TEST(OtherPrograms, FusedAttentionHasNoFp32) {
     EXPECT_TRUE(read(words).complete()) << words;
     EXPECT_EQ(read(std::string(words) + " --bf16").at("attention"), Json("flash")) << words;
   }
+  EXPECT_EQ(read("--transformer-impl transformer_engine").at("attention"), Json("unfused"));
   EXPECT_EQ(read("--attention-backend flash").at("attention"), Json("flash"))
       << "a stated kernel stays, and is refused";
 }

@@ -57,7 +57,7 @@ std::string why_refused(std::string_view key, const Settings& settings) {
   if (masks_tokens(key.substr(key.rfind('.') + 1))) return kMaskedModel;
   if (const std::string newer = settings.newer_name_of(std::string(key)); !newer.empty())
     return "an older name of " + newer + ", which is stated, too, and counts here; state one of them";
-  return "an unknown key; if it changes neither time nor memory, allow it";
+  return "an unknown key; if it changes neither time nor memory, go on with --allow " + printable(key, 80);
 }
 
 /// Switches of a fork's section [float8], which count beside its converter only.
@@ -86,6 +86,9 @@ void sort_keys(const nlohmann::ordered_json& section, const std::string& name, c
       report.ignore(path, "");
     } else if (key == "disable_loss_parallel") {
       note_whole_logits(path, settings, report);
+    } else if (key == "enable_compiled_autograd" &&
+               settings.on({path})) {  // torchtitan/distributed/utils.py, get_train_context
+      report.approximate(path, "autograd is traced and compiled, too; kernels stay those of the runtime");
     } else if (key == "enable_fsdp_float8_all_gather") {
       report.approximate(path, "weights are gathered in 16 bit");
     } else if (key == "force_recompute_fp8_weight_in_bwd") {
@@ -143,7 +146,8 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
       report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))
       report.refuse("[" + printable(section, 60) + "]",
-                    "an unknown section; if it changes neither time nor memory, allow it");
+                    "an unknown section; if it changes neither time nor memory, go on with --allow '[" +
+                        printable(section, 60) + "]'");
     else if (content.is_object())
       sort_keys(content, section, settings, report);
   }

@@ -772,5 +772,20 @@ TEST(OtherPrograms, SwitchesSayTheBitsOfFrozenWeightsByTheirLastWords) {
     EXPECT_EQ(method(off), Json("lora-int8")) << off << ": alpaca-lora's default";
 }
 
+// ZeRO-Offload moves the states of adapters alone, which FSDP does not.
+TEST(OtherPrograms, AdaptersWhoseStatesAloneMoveRunUnderDeepSpeed) {
+  const auto runtime = [](const std::string& offload) {
+    const std::string config = R"({"zero_optimization": {"stage": 2)" + offload + R"(}, "bf16": {"enabled": true}})";
+    return read_test_launch("cat <<EOF > ds.json\n" + config +
+                                "\nEOF\ndeepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+                                "--lora_r 16 --lora_target_modules q_proj,v_proj --bf16 True --model_max_length 2048 "
+                                "--per_device_train_batch_size 2 --gradient_accumulation_steps 1 --deepspeed ds.json\n",
+                            "train.sh")
+        .at("runtime");
+  };
+  EXPECT_EQ(runtime(R"(, "offload_optimizer": {"device": "cpu"})"), Json("deepspeed"));
+  EXPECT_EQ(runtime(""), Json("huggingface-trainer"));
+}
+
 }  // namespace
 }  // namespace foretoken::io::launch::tuning
