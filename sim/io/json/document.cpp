@@ -15,7 +15,7 @@
 #include "sim/io/import/read_schedule.h"
 #include "sim/io/json/gpu_server.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/published_model.h"
+#include "sim/io/import/published_model.h"
 
 namespace foretoken::io {
 namespace {

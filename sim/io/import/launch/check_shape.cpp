@@ -157,8 +157,9 @@ bool leaves_attention_open(const Report& report) {
 // NVIDIA/TransformerEngine, transformer_engine/pytorch/attention/dot_product_attention/utils.py, get_attention_backend:
 // flash and fused kernels take 16 bits and fewer. PyTorch's flash kernels do, too.
 void settle_attention_of_fp32(Report& report) {
-  if (leaves_attention_open(report) && report.at("precision") == "fp32" && report.at("attention") == "flash")
-    report.assume("attention", "unfused", "fused kernels of attention have no fp32");
+  const bool wide = report.at("precision") == "fp32" || report.at("precision") == "tf32";
+  if (wide && leaves_attention_open(report) && report.at("attention") == "flash")
+    report.assume("attention", "unfused", "flash kernels have no fp32");
 }
 
 // FSDP's states stand where its parameters do (torch/distributed/fsdp, CPUOffload). ZeRO moves the states alone.

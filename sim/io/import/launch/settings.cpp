@@ -209,7 +209,7 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
                          key.find("parallel") != std::string::npos));
     const bool off = empty || one_rank || in_unused_section(document_, key) ||
                      (value->is_string() && (!switch_of(text).value_or(true) || number_of_text(text) == 0));
-    if (rule == rules.end() && unknown == Unknown::kByName && says_what_trains(key))
+    if (!empty && rule == rules.end() && unknown == Unknown::kByName && says_what_trains(key))
       report_.refuse(setting, "it says which weights of the program train; full training and LoRA are modelled");
     else if (off || (rule != rules.end() && rule->because.empty()))
       report_.ignore(setting, "");

@@ -12,15 +12,15 @@
 namespace foretoken::io::launch {
 namespace {
 
-constexpr std::string_view kTrainingVerbs[] = {"train", "training", "trainable", "tune", "tunable", "update", "only"};
+constexpr std::string_view kTrainingVerbs[] = {"train", "training", "trainable", "tune", "tunable", "update"};
 /// The parts that a program may train alone.
 constexpr std::string_view kTrainedParts[] = {"adapter", "adapters", "aligner",    "backbone",   "connector", "decoder",
                                               "embed",   "encoder",  "embedding",  "embeddings", "gate",      "gates",
                                               "head",    "heads",    "llm",        "lm",         "merger",    "mlp",
                                               "module",  "modules",  "projector",  "resampler",  "router",    "routers",
                                               "tower",   "qformer",  "classifier", "experts"};
-constexpr std::string_view kWordsOfParts[] = {"and",        "is",   "language", "mm",  "modal", "model", "multi",
-                                              "multimodal", "name", "names",    "the", "use",   "vision"};
+constexpr std::string_view kWordsOfParts[] = {"and",        "is",   "language", "mm",   "modal", "model", "multi",
+                                              "multimodal", "name", "names",    "only", "the",   "use",   "vision"};
 
 bool is_one_of(std::span<const std::string_view> words, const std::string& word) {
   return std::ranges::find(words, std::string_view(word)) != words.end();
@@ -34,13 +34,9 @@ bool says_what_trains(std::string_view name) {
     return std::ranges::any_of(words, [&](const std::string& word) { return is_one_of(known, word); });
   };
   const auto holds = [&](const char* word) { return std::ranges::find(words, word) != words.end(); };
-  const bool language_model = holds("language") && holds("model");
-  const bool only = std::ranges::none_of(
-      words, [](const std::string& word) { return word != "only" && is_one_of(kTrainingVerbs, word); });
-  // encoder_only is a kind of model, and train_router a choice.
-  const bool kind = only && !holds("router");
-  return has(kTrainingVerbs) && (has(kTrainedParts) || language_model) && !kind &&
-         std::ranges::all_of(words, [&](const std::string& word) {
+  const bool part = has(kTrainedParts) || (holds("language") && holds("model"));
+  const bool router_only = holds("router") && holds("only");  // encoder_only is a kind of model
+  return part && (has(kTrainingVerbs) || router_only) && std::ranges::all_of(words, [&](const std::string& word) {
            return is_one_of(kTrainingVerbs, word) || is_one_of(kTrainedParts, word) || is_one_of(kWordsOfParts, word);
          });
 }

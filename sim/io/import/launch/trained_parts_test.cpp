@@ -26,6 +26,12 @@ TEST(TrainedParts, AreRefusedOffToo) {
   EXPECT_FALSE(read_test_launch(command + "--train_router True", "train.sh").refused.empty());
   EXPECT_FALSE(read_test_launch(command + "--tune_llm False", "train.sh").refused.empty());
   EXPECT_TRUE(read_test_launch(command + "--freeze_backbone False", "train.sh").refused.empty());
+  EXPECT_TRUE(
+      read_test_launch(R"({"model_name_or_path": "meta-llama/Llama-2-7b-hf", "bf16": true, "max_seq_length": 512,
+                                   "per_device_train_batch_size": 2, "learning_rate": 1e-5, "train_modules": null})",
+                       "train.json")
+          .refused.empty())
+      << "a key without a value says nothing";
 }
 
 }  // namespace

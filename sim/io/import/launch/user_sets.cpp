@@ -34,7 +34,10 @@ void apply_sets(const std::vector<std::string>& sets, const std::string& from, R
     const bool section = states_key(sets, one.of.substr(0, one.of.find('.')));
     if (!section && (!states_key(sets, one.of) || states_key(sets, one.key))) continue;
     if (report.at(one.of) == Json(one.value)) continue;
-    if (!section) report.forget(one.key);
+    if (!section && report.has(one.key)) {
+      report.forget(one.key);
+      report.approximate(std::string(one.key), std::string(one.of) + " of the user drops it");
+    }
     std::erase_if(report.asked, [&](const Asked& open) { return open.key == one.key; });
   }
   for (const std::string& set : sets) {

@@ -9,7 +9,7 @@
 namespace foretoken::io::launch {
 
 /// Sets each KEY=VALUE in the scenario, with a line that names `from`. Keys that count beside another value only are
-/// taken back: recompute.granularity=none drops the method and the layers of the file.
+/// dropped, with a line: recompute.granularity=none drops the method and the layers of the file.
 void apply_sets(const std::vector<std::string>& sets, const std::string& from, Report& report, Findings& findings);
 
 }  // namespace foretoken::io::launch

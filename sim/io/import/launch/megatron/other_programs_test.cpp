@@ -109,6 +109,15 @@ TEST(OtherPrograms, FusedAttentionHasNoFp32) {
     EXPECT_EQ(read(std::string(words) + " --bf16").at("attention"), Json("flash")) << words;
   }
   EXPECT_EQ(read("--transformer-impl transformer_engine").at("attention"), Json("unfused"));
+  Findings findings;
+  Launch launch;
+  launch.sets = {"precision=tf32"};
+  EXPECT_EQ(read_launch_text("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 512 "
+                             "--num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 "
+                             "--vocab-size 51200 --micro-batch-size 1 --global-batch-size 8\n",
+                             "train.sh", launch, findings)
+                .at("attention"),
+            Json("unfused"));
   EXPECT_EQ(read("--attention-backend flash").at("attention"), Json("flash"))
       << "a stated kernel stays, and is refused";
 }

@@ -23,7 +23,8 @@ bool has_layers_of_engine(const Settings& settings) {
 }
 
 void add_attention(const Settings& settings, OwnAttention own, std::vector<Argument>& arguments) {
-  const bool flash = settings.on({kFlash}), engine = has_layers_of_engine(settings);
+  // The layers of Megatron-Core itself do not read use_flash_attention.
+  const bool flash = settings.on({kFlash}) && !settings.on({kCore}), engine = has_layers_of_engine(settings);
   const bool off = settings.has({kEngine}) && !engine;
   // NeMo's own BERT takes neither: model_provider_func of megatron_bert_model.py.
   if (own == OwnAttention::kOfBert && !settings.on({"model.mcore_bert"}))
@@ -54,7 +55,8 @@ void add_kernels(const Settings& settings, OwnAttention own, std::vector<Argumen
 
 void settle_attention(const Settings& settings, OwnAttention own) {
   Report& report = settings.report();
-  const bool stated = settings.has({kEngine}) || settings.on({kFlash}) || has_layers_of_engine(settings);
+  const bool flash = settings.on({kFlash}) && !settings.on({kCore});
+  const bool stated = settings.has({kEngine}) || flash || has_layers_of_engine(settings);
   if (stated || own != OwnAttention::kOfGpt || report.at("attention") != "flash" || restores_model(settings)) return;
   if (settings.on({kCore}))
     return report.ask_over_default("attention",

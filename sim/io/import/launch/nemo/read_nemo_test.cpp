@@ -348,6 +348,9 @@ TEST(ReadNemo, LayersWithoutTransformerEngineHavePlainAttention) {
   EXPECT_EQ(read_plain_nemo("bf16", ", transformer_engine: true").at("attention"), Json("flash"));
   EXPECT_FALSE(read_plain_nemo("bf16", "").asks("attention"));
   EXPECT_TRUE(read_plain_nemo("bf16", ", mcore_gpt: true").asks("attention")) << "versions differ";
+  const Report core =
+      read_plain_nemo("bf16", ", mcore_gpt: true, transformer_engine: false, use_flash_attention: true");
+  EXPECT_EQ(core.at("attention"), Json("unfused")) << "layers of Megatron-Core itself";
 }
 
 TEST(ReadNemo, ReasonsNameTheKeysOfTheFile) {

@@ -12,6 +12,7 @@
 #include "sim/io/import/launch/configuration_questions.h"
 #include "sim/io/import/launch/data_parallel.h"
 #include "sim/io/import/launch/deepspeed/read_deepspeed.h"
+#include "sim/io/import/launch/deepspeed/zero_keys.h"
 #include "sim/io/import/launch/megatron/read_megatron.h"
 #include "sim/io/import/launch/megatron/rules.h"
 #include "sim/io/import/launch/words.h"
@@ -221,7 +222,8 @@ void refuse_other_experts(const Settings& settings) {
         words, [](const std::string& word) { return word == "moe" || word == "expert" || word == "experts"; });
     if (!of_experts || settings.was_asked(key) || is_known(key) || value->is_null()) continue;
     const std::string text = settings.text({key}).value_or("");
-    if (switch_of(text) == false || whole_of(text).value_or(2) <= 1)  // one expert is a dense layer
+    const bool dense = (key == "num_experts" || key == "moe_num_experts") && whole_of(text) == 1;
+    if (dense || text == "false")
       report.ignore(printable(key, 80), "");
     else
       report.refuse(printable(key, 80),
@@ -346,6 +348,7 @@ void read_neox(const Json& document, std::optional<std::int64_t> gpus, Report& r
     report.assume("optimizer.zero_stage", 0, std::string(kStage) + " is not stated, and 0 by default");
   map_overlap(settings, report);
   deepspeed::map_kept_gradients(settings, report);
+  deepspeed::note_unknown_zero_keys(settings, report);
   if (gpus) report.map("gpus", *gpus, "the command line");
   if (const auto launched = gpus ? std::nullopt : gpus_of_launcher(settings)) {
     gpus = launched;

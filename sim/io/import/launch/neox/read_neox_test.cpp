@@ -163,6 +163,7 @@ TEST(ReadNeox, UnknownExpertsAreRefusedAsSuch) {
     EXPECT_THAT(refused, testing::Not(HasSubstr("--allow")));
   }
   EXPECT_EQ(refused_lines(neox_with("\"num_experts\": 1")), "") << "a dense layer";
+  EXPECT_NE(refused_lines(neox_with("\"expert_width\": 0")), "");
 }
 
 TEST(ReadNeox, DefaultsAreThoseOfNeox) {

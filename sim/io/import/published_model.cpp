@@ -1,5 +1,5 @@
 // Finds the sizes of published names in the table that launch files use.
-#include "sim/io/json/published_model.h"
+#include "sim/io/import/published_model.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tests models that are opened by a published name.
-#include "sim/io/json/published_model.h"
+#include "sim/io/import/published_model.h"
 
 #include <gtest/gtest.h>
 
