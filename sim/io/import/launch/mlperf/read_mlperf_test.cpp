@@ -192,6 +192,25 @@ TEST(ReadMlperf, TensorsOnTheHostAndModulesThatAreComputedAgainAreRead) {
   EXPECT_EQ(read("export MCORE_CUDA_GRAPH=1\n").at("cuda_graphs"), Json("layer"));
 }
 
+TEST(ReadMlperf, AVariableThatIsPartOfAMappedOneIsRead) {
+  const auto read = [](const std::string& layers) {
+    return read_test_launch(std::string(kVariables) + "export TP=1\nexport CPU_OFFLOADING=1\n" + layers, kName);
+  };
+  for (const char* layers : {"export CPU_OFFLOADING_NUM_LAYERS=\"${OFFLOAD_LAYERS:=20}\"\n",
+                             "export CPU_OFFLOADING_NUM_LAYERS=${OFFLOAD_LAYERS:-20}\n",
+                             "OFFLOAD_LAYERS=20\nexport CPU_OFFLOADING_NUM_LAYERS=$OFFLOAD_LAYERS\n"}) {
+    const Report report = read(layers);
+    EXPECT_EQ(report.whole("offload.activations.layers"), 20) << layers;
+    EXPECT_EQ(refused_lines(report), "") << layers;
+  }
+  // Nothing mapped reads these: a text in single quotes, a variable that is left out, and none.
+  for (const char* other :
+       {"export OFFLOAD_LAYERS=20\nexport CPU_OFFLOADING_NUM_LAYERS=20\nexport LR='$OFFLOAD_LAYERS'\n",
+        "export OFFLOAD_LAYERS=20\nexport CPU_OFFLOADING_NUM_LAYERS=20\nexport LR=$OFFLOAD_LAYERS\n",
+        "export OFFLOAD_LAYERS=20\nexport CPU_OFFLOADING_NUM_LAYERS=20\n"})
+    EXPECT_NE(refused_lines(read(other)).find("OFFLOAD_LAYERS"), std::string::npos) << other;
+}
+
 TEST(ReadMlperf, AttentionBesideFp4StaysInSixteenBits) {
   const Report report = read_test_launch(std::string(kVariables) + "export FP4=True\nexport FP8_DPA=True\n", kName);
   EXPECT_FALSE(report.has("precision_recipe.attention"));

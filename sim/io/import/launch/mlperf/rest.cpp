@@ -119,9 +119,21 @@ const KeyRule* rule_of_variable(std::string_view name) {
   return found == std::end(kVariables) ? nullptr : &*found;
 }
 
+// Returns true for a variable of the scripts' own that is part of a mapped one: NUM_LAYERS="${OURS:=20}".
+bool is_part_of_mapped(const Settings& settings, const std::string& name, const Report& report) {
+  const auto& readers = settings.variables().readers;
+  const auto found = readers.find(name);
+  return found != readers.end() && !settings.is_read(name) &&
+         std::ranges::any_of(found->second, [&](const std::string& reader) {
+           return std::ranges::any_of(report.mapped,
+                                      [&](const Mapped& one) { return names_variable(one.from, reader); });
+         });
+}
+
 // A variable that no submission here has. One of memory, shards and formats is refused; so is one that conf/ reads and
 // that may matter. Others are variables of the scripts themselves.
 void list_unknown(const Settings& settings, const std::string& name, Report& report) {
+  if (is_part_of_mapped(settings, name, report)) return report.ignore(name, "");
   std::string flag = lower_case(name);
   std::ranges::replace(flag, '_', '-');
   const auto rule = megatron::rule_of(flag);

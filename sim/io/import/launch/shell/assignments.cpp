@@ -9,6 +9,30 @@
 #include "sim/io/import/launch/shell/interpreter.h"
 
 namespace foretoken::io::shell {
+namespace {
+
+// Returns the variables that a value reads: "$A", "${B}" and "${C:=4}". Single quotes hide them, as in the shell.
+Texts names_read_in(std::string_view value) {
+  Texts names;
+  bool single = false, twice = false;
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    if (value[at] == '\\' && !single) {
+      ++at;
+      continue;
+    }
+    if (value[at] == '\'' && !twice) single = !single;
+    if (value[at] == '"' && !single) twice = !twice;
+    if (value[at] != '$' || single) continue;
+    std::size_t begin = at + 1;
+    if (begin < value.size() && value[begin] == '{') ++begin;
+    std::size_t end = begin;
+    while (end < value.size() && is_of_name(value[end])) ++end;
+    if (end > begin) names.emplace_back(value.substr(begin, end - begin));
+  }
+  return names;
+}
+
+}  // namespace
 
 // NAME=text, NAME+=text, NAME=(a b c), NAME+=(d), NAME[1]=text
 void Interpreter::assign(std::string_view raw, Mode mode) {
@@ -35,6 +59,9 @@ void Interpreter::assign(std::string_view raw, Mode mode) {
     if (texts.empty()) texts.emplace_back();
     texts.front() = appends ? texts.front() + text : text;
   }
+  if (!script_.variables.fixed.contains(name))
+    for (const std::string& read : names_read_in(value))
+      if (read != name) script_.variables.readers[read].emplace(name);
   std::size_t size = 0;
   for (const std::string& text : texts) size += text.size();
   budget_.take(size);

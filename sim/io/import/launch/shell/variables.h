@@ -32,6 +32,7 @@ struct Variables {
   std::map<std::string, std::string, std::less<>> scheduler{};  ///< what Slurm sets: SLURM_NNODES
   std::set<std::string, std::less<>> emptied{};                 ///< D after D=${DATA:-}, where nothing sets DATA
   std::map<std::string, std::string, std::less<>> copies{};     ///< N and NHOSTS after N=$NHOSTS, where nothing sets it
+  std::map<std::string, std::set<std::string>, std::less<>> readers{};  ///< TP and those whose values hold $TP
   bool lacks_options = false;  ///< getopts or getopt had no arguments, which nobody stated
   bool under_slurm = false;    ///< then any other SLURM_ variable is set, but unknown
   bool under_pbs = false;      ///< then the job starts in the folder of its script
