@@ -165,18 +165,26 @@ void take_llama_recipes(const Taken& taken) {
   std::erase_if(arguments, [&](const Argument& one) { return std::ranges::find(kRead, one.name) != std::end(kRead); });
 }
 
-// artidoro/qlora, qlora.py: adapters of rank 64 beside all products, weights of 4 bits, paged AdamW, recomputing.
+bool is_qlora(const std::vector<std::string>& program) {
+  return !program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py";
+}
+
+// artidoro/qlora, qlora.py at 00e5ad2, TrainingArguments: one sequence in 16 passes, paged AdamW, recomputing; beside
+// adapters rank 64, all products and weights of 4 bits.
 void add_defaults_of_qlora(const Taken& taken) {
   const std::vector<Argument>& arguments = taken.arguments;
   taken.origins.program = "qlora.py";
-  if (is_on(arguments, "full-finetune")) return;
-  constexpr Renamed kDefaults[] = {{"lora-r", "64"},
-                                   {"lora-target-modules", "all"},  // find_all_linear_names
-                                   {"bits", "4"},
+  constexpr Renamed kDefaults[] = {{"per-device-train-batch-size", "1"},
                                    {"gradient-checkpointing", "true"},
                                    {"optim", "paged_adamw_32bit"},
                                    {"gradient-accumulation-steps", "16"}};
   for (const auto& [name, value] : kDefaults) taken.add_default(name, {value});
+  constexpr Renamed kAdapters[] = {{"lora-r", "64"},
+                                   {"lora-target-modules", "all"},  // find_all_linear_names
+                                   {"bits", "4"}};
+  const bool whole = is_on(arguments, "full-finetune");
+  for (const auto& [name, value] : kAdapters)
+    if (!whole) taken.add_default(name, {value});
   constexpr Renamed kLengths[] = {{"source-max-len", "1024"}, {"target-max-len", "256"}};
   const bool stated = std::ranges::any_of(std::array{"max-length", "max-seq-length", "model-max-length"},
                                           [&](const char* name) { return last_of(arguments, name) != nullptr; });
@@ -321,14 +329,15 @@ bool is_llama_recipes(const std::vector<Argument>& arguments) {
 
 bool is_other_program(const std::vector<std::string>& program, const std::vector<Argument>& arguments) {
   return is_open_rlhf(program, arguments) || is_llama_recipes(arguments) || is_alpaca_lora(arguments) ||
-         is_old_trainer(arguments) || is_own_program(arguments);
+         is_old_trainer(arguments) || is_own_program(arguments) ||
+         (is_qlora(program) && last_of(arguments, "model-name-or-path") != nullptr);  // its batch has a default
 }
 
 Origins take_names_of_trainer(const std::vector<std::string>& program, std::vector<Argument>& arguments,
                               Report& report) {
   Origins origins;
   const Taken taken{arguments, origins};
-  if (!program.empty() && std::filesystem::path(program.front()).filename() == "qlora.py") add_defaults_of_qlora(taken);
+  if (is_qlora(program)) add_defaults_of_qlora(taken);
   if (is_old_trainer(arguments)) take_old_trainer(taken);
   take_unsloth(program, taken);
   if (origins.program.empty() && !program.empty()) take_name_of_qlora(program, taken);

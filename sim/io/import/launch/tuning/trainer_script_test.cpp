@@ -708,6 +708,22 @@ TEST(TrainerScript, QloraHasItsOwnDefaults) {
       "python qlora.py --full_finetune True --model_name_or_path a/Llama-2-7b-hf "
       "--per_device_train_batch_size 1 --bf16 --max_length 512\n");
   EXPECT_FALSE(whole.has("training.method"));
+  EXPECT_EQ(whole.at("recompute.granularity"), Json("full"));
+}
+
+TEST(TrainerScript, QloraIsKnownByItsNameAndAModel) {
+  const Folder folder;
+  const Report report =
+      folder.read("python qlora.py --model_name_or_path a/Llama-2-7b-hf --bits 8 --max_steps 100 --lora_r 32 --bf16\n");
+  EXPECT_EQ(refusals_of(report), "");
+  EXPECT_EQ(report.at("training.method"), Json("lora-int8"));
+  EXPECT_EQ(report.whole("training.rank"), 32);
+  EXPECT_EQ(report.whole("batch.micro"), 1) << "8 is the default of the Trainer alone";
+  EXPECT_EQ(report.whole("batch.global"), 16);
+  EXPECT_EQ(report.whole("batch.sequence_length"), 1024 + 256);
+  const Report trained = folder.read(
+      "python qlora.py --model_name_or_path a/Llama-2-7b-hf --learning_rate 0.0001 --output_dir a --bf16\n");
+  EXPECT_EQ(trained.whole("batch.micro"), 1);
 }
 
 TEST(TrainerScript, AnAccumulationThatNobodyKnowsIsNotOne) {
