@@ -254,7 +254,37 @@ bool names_stage(std::string_view file, std::string_view word) {
   return false;
 }
 
+namespace {
+
+/// Files of DeepSpeed that are published under a folder and a name, and what they hold.
+struct PublishedZero {
+  std::string_view path, repository;
+  NamedZero zero;
+};
+// lm-sys/FastChat at 2afa628 and 134fc8d, playground/deepspeed_config_s2.json and deepspeed_config_s3.json.
+constexpr PublishedZero kPublished[] = {{"playground/deepspeed_config_s2.json", "lm-sys/FastChat", {2, true, false}},
+                                        {"playground/deepspeed_config_s3.json", "lm-sys/FastChat", {3, true, true}}};
+
+const PublishedZero* published_zero(const std::string& path) {
+  const auto* const found = std::ranges::find_if(kPublished, [&](const PublishedZero& one) {
+    return path == one.path || path.ends_with("/" + std::string(one.path));
+  });
+  return found == std::end(kPublished) ? nullptr : found;
+}
+
+// Says why a stage is assumed. A name without "offload" leaves open whether states move.
+std::string why_named(const std::string& path, std::int64_t stage) {
+  if (const PublishedZero* const known = published_zero(path))
+    return fmt::format("as {} has it in {}, which is not there", known->repository, known->path);
+  const std::string because = "by the name of " + printable(path, 80) + ", which is not there";
+  if (stage == 0 || holds(lower_case(path.substr(path.rfind('/') + 1)), "offload")) return because;
+  return because + "; offloading is not known from it: state --set offload.optimizer=cpu if the file has it";
+}
+
+}  // namespace
+
 NamedZero zero_in_name(const std::string& path) {
+  if (const PublishedZero* const known = published_zero(path)) return known->zero;
   const std::string file = lower_case(path.substr(path.rfind('/') + 1));  // without a slash all of it
   NamedZero named;
   for (const char* word : {"stage", "zero", "z", "s"})
@@ -282,8 +312,7 @@ bool map_named_zero(const std::string& file, Report& report) {
   const bool word = file.find('.') == file.npos && !file.starts_with('$');
   if (word) return true;  // that says it, such as zero3 of ms-swift
   for (const char* key : {"optimizer.zero_stage", "offload.optimizer", "offload.parameters"})
-    if (report.has(key))
-      report.assume(key, report.at(key), "by the name of " + printable(file, 80) + ", which is not there");
+    if (report.has(key)) report.assume(key, report.at(key), why_named(file, *named.stage));
   return true;
 }
 

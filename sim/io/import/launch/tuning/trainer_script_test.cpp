@@ -402,6 +402,10 @@ TEST(TrainerScript, WordsThatNobodyKnowsAreNamed) {
 
 TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
   const Folder folder;
+  const auto why_stage = [](const Report& report) {
+    const auto found = std::ranges::find(report.assumed, "optimizer.zero_stage", &Assumed::key);
+    return found == report.assumed.end() ? std::string() : found->because;
+  };
   const auto with = [&](const std::string& flags) {
     return folder.read(
         "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
@@ -414,6 +418,19 @@ TEST(TrainerScript, NamesOfOtherScriptsMeanTheSame) {
   EXPECT_EQ(with("--deepspeed ds_z3_offload_config.json").at("offload"),
             (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
   EXPECT_EQ(with("--deepspeed zero3_bf16_cpuoffload_params.json").at("offload"), (Json{{"parameters", "cpu"}}));
+  // Published files hold what they hold, whatever their names leave out.
+  const Report second = with("--deepspeed ../playground/deepspeed_config_s2.json");
+  EXPECT_EQ(second.at("offload"), (Json{{"optimizer", "cpu"}}));
+  EXPECT_EQ(second.whole("optimizer.zero_stage"), 2);
+  EXPECT_THAT(why_stage(second), HasSubstr("lm-sys/FastChat"));
+  const Report third = with("--deepspeed playground/deepspeed_config_s3.json");
+  EXPECT_EQ(third.at("offload"), (Json{{"optimizer", "cpu"}, {"parameters", "cpu"}}));
+  EXPECT_EQ(third.whole("optimizer.zero_stage"), 3);
+  const Report other = with("--deepspeed ours/deepspeed_config_s2.json");
+  EXPECT_FALSE(other.has("offload"));
+  EXPECT_THAT(why_stage(other), HasSubstr("--set offload.optimizer=cpu"));
+  for (const char* clear : {"zero2_offload.json", "zero2_no_offload.json", "zero0.json"})
+    EXPECT_EQ(why_stage(with(std::string("--deepspeed ") + clear)).find("--set"), std::string::npos) << clear;
   const Report whole = with("--lora_r 8 --modules_to_save embed_tokens,lm_head");
   EXPECT_EQ(refusals_of(whole), "");
   EXPECT_EQ(whole.at("training.whole"), (Json{"embedding", "head"}));
