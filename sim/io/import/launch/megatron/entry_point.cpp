@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/text.h"
+#include "sim/io/import/launch/tuning/other_methods.h"
 
 namespace foretoken::io::launch::megatron {
 namespace {
@@ -59,6 +60,15 @@ bool is_called_after_model(const std::string& file) {
   });
 }
 
+// Programs around Megatron-LM of other methods, and programs that only generate: dpo_training.py. A module counts by
+// its last part, megatron.training.dpo by "dpo".
+std::string why_not_plain(const std::string& program, bool module) {
+  const std::string name = module ? program.substr(program.rfind('.') + 1) : program;
+  if (const std::string method = tuning::other_method_of(name); !method.empty())
+    return fmt::format("\"{}\" in its name: preferences, rewards or distillation, not plain training", method);
+  return tuning::only_generates(name) ? "not a training entry point: it generates, by its name" : "";
+}
+
 }  // namespace
 
 Program program_of(const std::vector<std::string>& words) {
@@ -83,9 +93,13 @@ void refuse_entry_point(const std::vector<std::string>& words, const std::string
     if (!word.ends_with(".py") && !module) continue;
     const std::string program = std::filesystem::path(word).filename().string();
     const std::string shown = printable(program, 80);
-    if (program.find("bert") != program.npos) return;
+    const bool bert = program.find("bert") != program.npos;
     for (const Kind& kind : kPrograms)
-      if (program.find(kind.word) != program.npos) return report.refuse(shown, std::string(kind.because), place);
+      if (!bert && program.find(kind.word) != program.npos)
+        return report.refuse(shown, std::string(kind.because), place);
+    if (const std::string why = why_not_plain(program, module && !word.ends_with(".py")); !why.empty())
+      return report.refuse(shown, why, place);
+    if (bert) return;
     if (word.find("multimodal") != word.npos || word.find("mimo") != word.npos)
       return report.refuse(shown, "a multimodal model", place);
     if (word.find("tasks/") != word.npos && !names_training(program))

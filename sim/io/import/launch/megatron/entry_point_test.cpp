@@ -42,6 +42,18 @@ TEST(EntryPoint, WhoseFlagsStateOnePartStatesThemAll) {
   EXPECT_FALSE(asks_for(started("pretrain_gpt.py", ""), "model.activation"));
 }
 
+TEST(EntryPoint, OfAnotherMethodIsRefusedByItsName) {
+  for (const char* program : {"/home/me/Megatron-DeepSpeed/dpo_training.py", "train_reward.py",
+                              "-m tools.rlhf.train_ppo", "pretrain_gpt_distill.py", "distill_bert.py"})
+    EXPECT_NE(refused_lines(started(program, "")).find("preferences, rewards or distillation, not plain training"),
+              std::string::npos)
+        << program;
+  EXPECT_NE(refused_lines(started("generate_samples.py", "")).find("it generates, by its name"), std::string::npos);
+  for (const char* program : {"/home/me/dpo/pretrain_gpt.py", "-m tools.rlhf.pretrain_gpt", "pretrain_dpoxy.py",
+                              "pretrain_gpt_generation.py", "rewarded/train.py"})
+    EXPECT_EQ(refused_lines(started(program, "")), "") << program;
+}
+
 // alibaba/Pai-Megatron-Patch, megatron_patch/model/glm130b/transformer.py, ParallelMLP: 4 * hidden * 2 // 3.
 TEST(EntryPoint, TheProgramOfGlmHasAWidthOfItsOwn) {
   constexpr const char* kFlags = "--geglu --generation-length 128";

@@ -13,18 +13,6 @@
 namespace foretoken::io::launch::tuning {
 namespace {
 
-// Programs that only generate: inference.py, but not train_generation.py.
-bool only_generates(const std::string& program) {
-  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
-  const auto words = words_of_name(std::filesystem::path(program).stem().string());
-  const auto among = [&](std::string_view names) {
-    return std::ranges::any_of(words,
-                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
-  };
-  return program.ends_with(".py") && among(kGenerates) &&
-         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
-}
-
 // Examples for GLUE and the like train a head for a few classes: run_glue.py, train_classifier.py.
 std::string classes_of(const std::string& program) {
   constexpr std::string_view kClasses = " glue ner squad swag classification classifier classify cls regression ";
@@ -73,6 +61,17 @@ bool is_example(const std::string& word) {
 }
 
 }  // namespace
+
+bool only_generates(const std::string& program) {
+  constexpr std::string_view kGenerates = " generate generation infer inference predict ";
+  const auto words = words_of_name(std::filesystem::path(program).stem().string());
+  const auto among = [&](std::string_view names) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
+  };
+  return program.ends_with(".py") && among(kGenerates) &&
+         !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
+}
 
 std::string other_method_of(const std::string& program) {
   constexpr std::string_view kOthers =

@@ -22,6 +22,9 @@ inline constexpr const char* kOnlyEvaluates = "it evaluates a model; without --d
 /// Returns the word of a program's name that says of preferences, rewards or distillation: "grpo" of grpo_value.py.
 [[nodiscard]] std::string other_method_of(const std::string& program);
 
+/// Returns true for a program that only generates, by its name: inference.py, but not train_generation.py.
+[[nodiscard]] bool only_generates(const std::string& program);
+
 /// Why a command is no plain training.
 struct Untrained {
   std::string setting, because;
