@@ -762,6 +762,18 @@ TEST(Experts, OnRanksOfTheirOwnStopFsdp2) {
   EXPECT_EQ(refused_lines(with_flags_of_fork(flags + "1")), "");
 }
 
+// NVIDIA/Megatron-LM, megatron/core/distributed/torch_fully_sharded_data_parallel.py.
+TEST(Overlaps, OfFsdp2AreThoseOfItsRuntime) {
+  for (const char* key : {"overlap.grad_reduce", "overlap.param_gather"}) {
+    EXPECT_FALSE(with_flags_of_fork("--use-torch-fsdp2").has(key)) << key;
+    EXPECT_EQ(with_flags_of_fork("").at(key), false) << key;
+    EXPECT_EQ(with_flags_of_fork("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params").at(key),
+              false)
+        << key;
+  }
+  EXPECT_EQ(with_flags_of_fork("--use-torch-fsdp2 --overlap-grad-reduce").at("overlap.grad_reduce"), true);
+}
+
 // deepspeed/runtime/engine.py, _configure_zero_optimizer.
 TEST(Experts, OfDeepSpeedStopWithStageThree) {
   const auto refused = [](const std::string& stage) {

@@ -28,6 +28,9 @@ void map_overlap(const Flags& flags, Era era) {
   const auto switches = {std::pair("overlap-grad-reduce", "overlap.grad_reduce"),
                          std::pair("overlap-param-gather", "overlap.param_gather")};
   const auto ddp = flags.text("DDP-impl", "");
+  // FSDP2 gathers ahead and overlaps its reductions itself, so that its runtime decides:
+  // megatron/core/distributed/torch_fully_sharded_data_parallel.py. validate_args() takes --overlap-param-gather with
+  // the distributed optimizer or Megatron-FSDP only, and FSDP2 without the distributed optimizer only.
   for (const auto& [name, key] : switches) {
     // Under --deepspeed the model has no DDP: deepspeedai/Megatron-DeepSpeed, megatron/training.py, get_model.
     const bool torch =
@@ -36,7 +39,7 @@ void map_overlap(const Flags& flags, Era era) {
       report.map(key, true, flags.from(name));
     else if (torch)
       report.map(key, true, flags.from("DDP-impl"));
-    else
+    else if (era != Era::kTorchFsdp)
       report.assume(key, false, kDefault);
   }
   const bool interleaved = report.whole("parallelism.virtual_pipeline").value_or(1) > 1;
