@@ -5,8 +5,8 @@
 #include <array>
 
 #include "sim/base/text.h"
-#include "sim/io/import/launch/harmless.h"
 #include "sim/io/import/launch/masked_tokens.h"
+#include "sim/io/import/launch/megatron/flags_by_name.h"
 #include "sim/io/import/launch/megatron/fusions.h"
 #include "sim/io/import/launch/megatron/ignored_flags.h"
 
@@ -320,34 +320,6 @@ bool lists(std::string_view names, std::string_view name) {
   return false;
 }
 
-// Forks have flags of their own for files, names, logs and losses. Parts of a name that say so, unless it also names
-// something that runs or another model. Returns the part; empty for none.
-std::string_view part_of_no_work(std::string_view flag) {
-  constexpr std::string_view kRuns[] = {"config",  "teacher", "ref-",   "reward", "draft",  "critic",
-                                        "adapter", "lora",    "vision", "layer",  "recipe", "spec-"};
-  constexpr std::string_view kBegins[] = {
-      "experiment-", "exp-",       "swanlab-",      "mlflow-",  "comet-", "clearml-",    "aim-",        "dataset-",
-      "tokenizer-",  "loss-mask-", "rope-scaling-", "profile-", "lr-",    "train-data-", "valid-data-", "test-data-"};
-  constexpr std::string_view kEnds[] = {"-path",         "-dir",         "-file",          "-name", "-run-id",
-                                        "-token-id",     "-hf-tokens",   "special-tokens", "-url",  "-seed",
-                                        "save-interval", "log-interval", "eval-interval"};
-  if (std::ranges::any_of(kRuns, [&](std::string_view part) { return flag.find(part) != flag.npos; })) return "";
-  for (const std::string_view part : kBegins)
-    if (flag.starts_with(part)) return part.substr(0, part.size() - 1);
-  for (const std::string_view part : kEnds)
-    if (flag.ends_with(part)) return part.substr(part.starts_with('-') ? 1 : 0);
-  return "";
-}
-
-// Returns the rule of a flag that nobody knows, where its name says that it runs nothing.
-std::optional<FlagRule> rule_by_name(std::string_view flag) {
-  std::string word(part_of_no_work(flag));
-  if (word.empty() && !is_harmless_name(flag)) return std::nullopt;
-  if (word.empty()) word = harmless_word(flag);
-  const std::string by = word.empty() ? "its name" : "\"" + word + "\" in its name";
-  return FlagRule{Effect::kNoted, "a flag that is not known; by " + by + " it is one of files, names, logs or losses"};
-}
-
 }  // namespace
 
 bool is_of_tensor_ranks(std::string_view flag) { return lists(kOfTensorRanks, flag); }
@@ -370,7 +342,8 @@ std::optional<FlagRule> rule_of(std::string_view flag) {
   const bool fused = is_fusion(std::string(flag)) || flag.ends_with("-fusion") || flag.starts_with("use-fused-") ||
                      flag.starts_with("no-use-fused-");
   if (fused) return FlagRule{Effect::kNoted, kKernelsFused};
-  return rule_by_name(flag);
+  const std::string why = why_free_by_name(flag);
+  return why.empty() ? std::nullopt : std::optional(FlagRule{Effect::kNoted, why});
 }
 
 }  // namespace foretoken::io::launch::megatron

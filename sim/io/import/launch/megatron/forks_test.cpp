@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/io/import/launch/megatron/flag_table.h"
+#include "sim/io/import/launch/megatron/flags_by_name.h"
 #include "sim/io/import/launch/read_launch.h"
 #include "sim/io/import/launch/test_launch.h"
 
@@ -812,6 +813,22 @@ TEST(Experts, InstancesOfTheOptimizerBesideMegatronFsdpAreRefusedByName) {
   const Report plain = with("--use-distributed-optimizer --num-distributed-optimizer-instances 2");
   EXPECT_EQ(refused_lines(plain), "");
   EXPECT_EQ(notes(plain), 1);
+}
+
+TEST(FlagsByName, CountsOfDataAndStepsAreFree) {
+  for (const char* flag : {"force-train-samples", "skip-train-iterations", "extra-valid-iters", "drop-train-epochs"})
+    EXPECT_NE(megatron::why_free_by_name(flag), "") << flag;
+  for (const char* flag : {"train-samples-per-gpu", "packed-train-samples", "train-steps-frozen", "force-samples",
+                           "train-fp8-steps", "train-teacher-steps"})
+    EXPECT_EQ(megatron::why_free_by_name(flag), "") << flag;
+}
+
+TEST(FlagsByName, WeightsOfTheModelsOwnLossesAreFree) {
+  for (const char* flag : {"mtp-loss-scaling-factor-decay", "mtp-loss-scaling-factor-decay-start",
+                           "moe-z-loss-coefficient", "moe-load-balance-loss-weight"})
+    EXPECT_NE(megatron::why_free_by_name(flag), "") << flag;
+  for (const char* flag : {"mtp-loss", "mtp-num-heads", "moe-loss-layers-weight", "teacher-loss-weight"})
+    EXPECT_EQ(megatron::why_free_by_name(flag), "") << flag;
 }
 
 }  // namespace
