@@ -30,6 +30,7 @@
 #include "sim/io/import/launch/settings.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
+#include "sim/io/import/launch/tuning/bare_program.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/trainer_script.h"
@@ -362,6 +363,9 @@ void read_script_file(const fs::path& path, const std::string& text, const Launc
     files = files_of_script(*script, folder);
     if (files.empty()) return tuning::read_trainer_command(*script, *other, folder, flags, stated_gpus(launch), report);
   }
+  if (files.empty() && missing.empty() &&
+      tuning::read_bare_programs(plain, folder, launch.row, flags, stated_gpus(launch), report))
+    return;
   // A script that only writes a configuration, which another one starts.
   if (files.empty() && missing.empty() && programs_of(*script).empty()) files = files_written(*script, folder);
   if (!files.empty()) note_missing_configurations(plain, folder, report);

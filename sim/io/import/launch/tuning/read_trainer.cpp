@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/tuning/model_from_scratch.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
+#include "sim/io/import/launch/tuning/staged_program.h"
 #include "sim/io/import/launch/tuning/trainer_precision.h"
 #include "sim/io/import/launch/tuning/trainer_sharding.h"
 #include "sim/io/import/launch/tuning/tuning_keys.h"
@@ -366,7 +367,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   auto accumulation = settings.whole({"gradient_accumulation_steps"});
   const bool single = !settings.has({"gradient_accumulation_steps"}) && !all;
   if (single) accumulation = 1;
-  const std::int64_t ring = map_ring(settings, report);
+  const std::int64_t ring = map_ring(settings, report) * map_stages(settings, report);
   map_data_batch({settings.whole({"per_device_train_batch_size"}), accumulation, all, "per_device_train_batch_size",
                   "global_train_batch_size"},
                  gpus, ring, report);
@@ -375,6 +376,7 @@ void read_trainer(const Json& document, std::optional<std::int64_t> gpus, Report
   map_eager_attention(settings, report);
   refuse_other_device(settings, report);
   map_trainer_recompute(settings, defaults, report);
+  ask_beside_stages(settings, report);
   map_trainer_optimizer(settings, defaults, report);
   if (deepspeed != nullptr && defaults == Defaults::kTrainer) check_batch_of_deepspeed(settings, *deepspeed, report);
   map_trainer_sharding(settings, deepspeed, gpus, defaults, report);

@@ -19,6 +19,7 @@
 #include "sim/io/import/launch/near_file.h"
 #include "sim/io/import/launch/other_devices.h"
 #include "sim/io/import/launch/shell/unknown.h"
+#include "sim/io/import/launch/tuning/bare_program.h"
 #include "sim/io/import/launch/tuning/beside_accelerate.h"
 #include "sim/io/import/launch/tuning/lora_file.h"
 #include "sim/io/import/launch/tuning/other_methods.h"
@@ -26,6 +27,7 @@
 #include "sim/io/import/launch/tuning/own_programs.h"
 #include "sim/io/import/launch/tuning/read_tuning.h"
 #include "sim/io/import/launch/tuning/shared_process.h"
+#include "sim/io/import/launch/tuning/staged_program.h"
 #include "sim/io/import/launch/tuning/swift.h"
 #include "sim/io/import/launch/tuning/trl.h"
 #include "sim/io/import/launch/tuning/variable_behind.h"
@@ -72,7 +74,7 @@ bool trains(const shell::Command& command) {
     return std::ranges::any_of(arguments, [&](const Argument& one) { return one.name == name; });
   };
   if (only_evaluates(program)) return false;
-  return is_swift(command) ||
+  return is_swift(command) || is_staged_program(command) ||
          ((has(kBatch) || is_other_program(program, arguments) || has_default_batch(arguments)) && !has("num-layers"));
 }
 
@@ -287,6 +289,8 @@ void read_command(const shell::Script& script, const shell::Command& command, co
   for (Argument& argument : arguments_of(flags, "the command line")) arguments.push_back(std::move(argument));
   refuse_other_methods(launched.program, report);
   Origins origins = take_names_of_trainer(launched.program, arguments, report);
+  if (is_staged_program(command)) take_staged_names({arguments, origins}, report);
+  if (is_bare_program(script, command, folder)) origins.defaults_known = false;
   const bool by_accelerate = add_deepspeed_of_accelerate(script, launched, folder, arguments);
   const std::string text = text_of_named(script, command.file, folder).value_or("");
   // A variable that nobody sets names the file. Without quotes it vanishes. Its own name may say the stage.

@@ -55,7 +55,8 @@ inline constexpr std::string_view kNoEffectKeys =
     "torch_empty_cache_steps torchdistx_path total_num_tokens tpu_* trackio_project_name trackio_run_name "
     "trackio_space_id train_dir train_file* gpu_memory_limit sample_size sample_num num_samples n_samples "
     "train_on_eos train_on_inputs train_on_prompt trl_* trust_remote_code type_of_model unk_token upsampled_* "
-    "use_auth_token use_cache use_comet use_cpu use_dft_loss use_eaft_loss use_fast* use_legacy_prediction_loop "
+    "no_skip_memory_metrics use_auth_token use_cache use_comet use_cpu use_dft_loss use_eaft_loss use_fast* "
+    "use_legacy_prediction_loop "
     "use_mlflow use_otel_metrics use_ray use_reentrant* use_rslora use_slow_tokenizer use_swanlab use_tensorboard "
     "use_trackio use_wandb val_set_size val_size validation_* video_* wandb_entity wandb_log_model wandb_mode "
     "wandb_name wandb_project wandb_run_* wandb_watch warmup_* weight_decay xpu_backend";
