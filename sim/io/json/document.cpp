@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/published_model.h"
 #include "sim/io/import/read_schedule.h"
 #include "sim/io/json/gpu_server.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/import/published_model.h"
 
 namespace foretoken::io {
 namespace {
