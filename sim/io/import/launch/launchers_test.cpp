@@ -84,7 +84,7 @@ TEST(Launchers, OfProcessesAreNamed) {
 TEST(Launchers, FewerGpusThanTheExpertsNeedAreAPlaceToFillIn) {
   const char* const kExperts = "--num-experts 8 --expert-model-parallel-size 8 --pipeline-model-parallel-size 2 ";
   EXPECT_THAT(why_asked(read_plain("torchrun --nproc_per_node 8", kExperts), "gpus"),
-              HasSubstr("8 GPUs are stated, but expert tensor x expert x pipeline is 16"));
+              HasSubstr("8 GPUs are not enough: expert tensor x expert x pipeline is 16"));
   EXPECT_EQ(read_plain("torchrun --nproc_per_node 8 --nnodes 2", kExperts).at("gpus"), 16);
 }
 

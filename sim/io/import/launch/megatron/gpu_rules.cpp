@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/base/noun.h"
 #include "sim/io/import/launch/launcher_words.h"
 #include "sim/io/import/launch/megatron/rules.h"
 
@@ -87,11 +88,12 @@ void map_gpus(const Flags& flags) {
   const bool of_experts = degree("parallelism.expert") > 1 && experts > least;
   if (static_cast<double>(*gpus) < (of_experts ? experts : least))
     return report.ask(
-        "gpus", fmt::format("{} GPUs are stated, but {} is {:g}: the number of nodes is a place to fill in", *gpus,
+        "gpus", fmt::format("{} {} not enough: {} is {:g}; state --gpus N ({})", with_noun(*gpus, "GPU"),
+                            *gpus == 1 ? "is" : "are",
                             of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
-                            of_experts ? experts : least));
-  report.map("gpus", *gpus, from);
-  const bool launched = !from.ends_with(kWithoutLauncher);
+                            of_experts ? experts : least, from));
+  const bool launched = from.find(kWithoutLauncher) == std::string::npos;
+  report.map("gpus", *gpus, launched ? from : "python alone, which is one process");
   if (each && *each > 0 && launched && !report.gpus_of_machine) report.gpus_of_machine = each;
 }
 
