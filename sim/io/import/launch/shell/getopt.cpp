@@ -145,7 +145,7 @@ std::optional<std::string> getopt_output(const Texts& words) {
     } else if (!(one[1] == '-' ? take_word(*request, at, sorted) : take_letters(*request, at, sorted)))
       return std::nullopt;
   }
-  return request->prints ? sorted.options + " --" + sorted.others : "";
+  return request->prints ? sorted.options + " --" + sorted.others + "\n" : "";
 }
 
 }  // namespace foretoken::io::shell

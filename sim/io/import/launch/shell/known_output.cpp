@@ -17,9 +17,20 @@
 namespace foretoken::io::shell {
 namespace {
 
+// a/b/ names b in a.
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::string folder = std::filesystem::path(without_slashes(path)).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+std::string name_of(const std::string& path) {
+  const std::string whole = without_slashes(path);
+  return whole == "/" ? whole : std::filesystem::path(whole).filename().string();
 }
 
 std::string joined(const Texts& words, std::size_t first) {
@@ -127,25 +138,38 @@ std::optional<std::string> echo_output(const Texts& words) {
 
 namespace {
 
-// A command that reads nothing, or a file.
-std::optional<std::string> output_of_words(const Texts& words, std::string& folder, const TextOfFile& text_of) {
+// Options of readlink and realpath that leave the path and its line end as they are: coreutils 9.1, readlink(1).
+bool is_of_whole_path(std::string_view option) {
+  if (option.starts_with("--")) return option == "--" || option.starts_with("--canonicalize");
+  return option.starts_with('-') && option.find_first_not_of("femLPsqv", 1) == option.npos;
+}
+
+// The one line of a command that names a path, a program or a value; nothing for other commands.
+std::optional<std::string> line_of_words(const Texts& words, const std::string& folder) {
   const std::string &name = words[0], &last = words.back();
-  const bool one = words.size() == 2 || (words.size() == 3 && words[1].starts_with('-'));
+  const bool one = words.size() == 2 || (words.size() == 3 && words[1] == "--");
   if (name == "pwd") return folder;
   if (name == "dirname" && one) return folder_of(last);
-  if (name == "basename" && words.size() == 2) return std::filesystem::path(last).filename().string();
-  if ((name == "readlink" || name == "realpath") && one) return last;
-  if (name == "cd" && one) {
-    folder = std::filesystem::path(last).is_absolute() ? last : (std::filesystem::path(folder) / last).string();
-    return "";
-  }
+  if (name == "basename" && one) return name_of(last);
+  const bool resolves = (name == "readlink" || name == "realpath") && words.size() > 1;
+  if (resolves && (one || (words.size() == 3 && is_of_whole_path(words[1])))) return last;
   // A script that looks a launcher up expects to find it.
   const bool looks_up =
       (name == "which" && words.size() == 2) || (name == "command" && words.size() == 3 && words[1] == "-v");
   if (looks_up && is_launcher(last)) return last;
+  return name == "expr" ? value_of_words(words) : std::nullopt;
+}
+
+// A command that reads nothing, or a file.
+std::optional<std::string> output_of_words(const Texts& words, std::string& folder, const TextOfFile& text_of) {
+  const std::string &name = words[0], &last = words.back();
+  if (const auto line = line_of_words(words, folder)) return *line + "\n";
+  if (name == "cd" && (words.size() == 2 || (words.size() == 3 && words[1].starts_with('-')))) {
+    folder = std::filesystem::path(last).is_absolute() ? last : (std::filesystem::path(folder) / last).string();
+    return "";
+  }
   if (name == "printf") return printf_output(words);
   if (name == "seq") return sequence_of(words);
-  if (name == "expr") return value_of_words(words);
   if (name == "cat" && words.size() == 2) return text_of(last);
   if (name == "getopt") return getopt_output(words);
   if (name == "yq") return yq_output(words, text_of);

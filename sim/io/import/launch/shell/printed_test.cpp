@@ -51,6 +51,15 @@ constexpr PrintedCase kPrinted[] = {
     {"what goes to the errors does not count", "X=x$(echo a >&2; { echo b; } >&2; echo c 1>&2)", "x"},
     {"what goes to a file does not count", "X=$(echo a > b.txt; echo c)", "c"},
     {"exit", "X=$(echo a; exit 0; echo b)", "a"},
+    {"the line end of a folder", "X=$(pwd | wc -l)", "1"},
+    {"the line end of dirname", "X=$(dirname a/b; dirname c/d/; dirname e)", "a\nc\n."},
+    {"the line end of basename", "X=$(basename a/b; basename -- c/d/)", "b\nd"},
+    {"the line end of readlink", "X=$(readlink -f a; echo b)", "a\nb"},
+    {"the line end of realpath", "X=$(realpath a; echo b)", "a\nb"},
+    {"the line end of which", "X=$(which python; command -v torchrun; echo b)", "python\ntorchrun\nb"},
+    {"the line end of expr", "X=$(expr 1 + 1; expr 2 + 2)", "2\n4"},
+    {"the line end of getopt", "X=$(getopt -o a: -- -a 1; echo c)", " -a '1' --\nc"},
+    {"the line ends of seq", "X=$(seq 2; echo c)", "1\n2\nc"},
     {"a text that is evaluated", "X=$(eval 'echo a; echo b')", "a\nb"}};
 
 TEST(Substitution, PrintsWhatItsCommandsPrint) {
@@ -61,10 +70,10 @@ TEST(Substitution, PrintsWhatItsCommandsPrint) {
 }
 
 TEST(Substitution, IsUnknownWithOnePartThatIs) {
-  for (const char* text :
-       {"X=$(echo a; date)", "X=$(date; echo a)", "X=$(if [ -f b ]; then echo a; fi; echo c)",
-        "f() { echo a; g; }; X=$(f)", "X=$(while read l; do echo $l; done)", "X=$(cd data; pwd; ls)",
-        "X=$(source nowhere.sh; echo a)", "X=$(python a.py)", "f() { [ -f a ] && return; echo a; }; X=$(f)"}) {
+  for (const char* text : {"X=$(echo a; date)", "X=$(date; echo a)", "X=$(if [ -f b ]; then echo a; fi; echo c)",
+                           "f() { echo a; g; }; X=$(f)", "X=$(while read l; do echo $l; done)", "X=$(cd data; pwd; ls)",
+                           "X=$(readlink -n a; echo b)", "X=$(dirname a b)", "X=$(source nowhere.sh; echo a)",
+                           "X=$(python a.py)", "f() { [ -f a ] && return; echo a; }; X=$(f)"}) {
     const std::string value = value_after(text);
     EXPECT_TRUE(is_unknown(value)) << text << ": " << value;
     EXPECT_THAT(why_unknown(value), HasSubstr("the output of `")) << text;
