@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <utility>
 
 #include "sim/io/import/launch/shell/unknown.h"
 
@@ -64,6 +66,89 @@ std::size_t end_of_bracket(std::string_view source, std::size_t begin, char open
   return source.size();
 }
 
+// Finds the bracket that ends $(...). The bracket behind a pattern of a case and those in comments do not.
+class Substitution {
+ public:
+  Substitution(std::string_view source, std::size_t begin, int depth) : source_(source), at_(begin), depth_(depth) {}
+
+  std::size_t end() {
+    while (at_ < source_.size()) {
+      const char c = source_[at_];
+      if (c == '#' && !in_word_) {
+        at_ = std::min(source_.find('\n', at_), source_.size());
+      } else if (std::isspace(static_cast<unsigned char>(c)) != 0 || std::string_view(";&|<>()").find(c) != kNone) {
+        end_word();
+        ++at_;
+        if (closes(c)) return at_;
+      } else {
+        take_part();
+      }
+    }
+    return source_.size();
+  }
+
+ private:
+  enum class Inside : std::uint8_t { kBrackets, kSubject, kPatterns, kCommands };  ///< the last three: of a case
+  static constexpr std::size_t kNone = std::string_view::npos;
+
+  // Words with quotes or dollars are no words of the grammar.
+  void take_part() {
+    const std::size_t end = end_of_part_at(source_, at_, depth_ + 1);
+    plain_ = (in_word_ ? plain_ : true) && end == at_ + 1;
+    if (plain_) word_ += source_[at_];
+    in_word_ = true;
+    at_ = end;
+  }
+
+  void end_word() {
+    if (!in_word_) return;
+    const std::string word = std::exchange(word_, "");
+    take_word(plain_ ? std::string_view(word) : std::string_view());
+    in_word_ = false;
+  }
+
+  void take_word(std::string_view word) {
+    constexpr std::string_view kBeforeCommands[] = {"if",    "then",  "elif", "else", "do",
+                                                    "while", "until", "{",    "!",    "time"};
+    Inside& inside = inside_.back();
+    const bool command = std::exchange(command_, false);
+    if (inside == Inside::kSubject && word == "in") {
+      inside = Inside::kPatterns;
+    } else if (word == "esac" && (inside == Inside::kPatterns || (inside == Inside::kCommands && command))) {
+      inside_.pop_back();
+    } else if (word == "case" && command && inside != Inside::kPatterns) {
+      inside_.push_back(Inside::kSubject);
+    } else {
+      command_ = command && std::ranges::find(kBeforeCommands, word) != std::end(kBeforeCommands);
+    }
+  }
+
+  // Takes a blank or an operator. Returns true for the bracket that ends the substitution.
+  bool closes(char c) {
+    Inside& inside = inside_.back();
+    if (std::string_view(";&|\n()").find(c) != kNone && inside != Inside::kSubject) command_ = true;
+    if (c == ';' && inside == Inside::kCommands &&
+        (source_.substr(at_ - 1, 2) == ";;" || source_.substr(at_ - 1, 2) == ";&"))
+      inside = Inside::kPatterns;
+    if (c == ')' && inside == Inside::kPatterns) {
+      inside = Inside::kCommands;
+    } else if (c == ')' && inside == Inside::kBrackets) {
+      inside_.pop_back();
+    } else if (c == '(' && inside != Inside::kPatterns) {
+      inside_.push_back(Inside::kBrackets);
+    }
+    return inside_.empty();
+  }
+
+  std::string_view source_;
+  std::size_t at_;
+  int depth_;
+  std::vector<Inside> inside_{Inside::kBrackets};
+  std::string word_ = "";
+  bool in_word_ = false, plain_ = true;
+  bool command_ = true;  ///< a command may begin here
+};
+
 // The length of NAME, of a digit, or of a special parameter.
 std::size_t name_length(std::string_view text) {
   if (std::string_view("@*#?$!-0123456789").find(text[0]) != std::string_view::npos) return 1;
@@ -74,6 +159,8 @@ std::size_t name_length(std::string_view text) {
 std::size_t end_of_dollar(std::string_view source, std::size_t begin, int depth) {
   const std::size_t next = begin + 1;
   if (next >= source.size()) return next;
+  const bool substitutes = source[next] == '(' && source.substr(next, 2) != "((";
+  if (substitutes) return Substitution(source, next + 1, depth).end();
   if (source[next] == '(') return end_of_bracket(source, next + 1, '(', ')', depth);
   if (source[next] == '{') return end_of_bracket(source, next + 1, '{', '}', depth);
   if (source[next] == '\'') return end_of_single(source, next);
