@@ -159,6 +159,7 @@ void Interpreter::set_options(const Texts& words) {
     const std::string& word = words[at];
     if (word[0] != '-' && word[0] != '+') break;
     const bool named = word.ends_with('o') && at + 1 < words.size();
+    if (word.find('e') != std::string::npos || (named && words[at + 1] == "errexit")) failure_ends_ = word[0] == '-';
     if (word.find('u') != std::string::npos || (named && words[at + 1] == "nounset")) unset_fails_ = word[0] == '-';
     if (named) ++at;
   }

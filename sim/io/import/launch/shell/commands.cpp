@@ -92,6 +92,7 @@ Outcome Interpreter::simple(Mode mode) {
     return is_unknown(value) ? Outcome::kOpen : outcome_of(value != "0");
   }
   if (is_one_of(raw[0], {"export", "local", "declare", "readonly", "typeset"})) {
+    if (printed_ != nullptr && lists_names(raw)) add_output({.text = "", .known = false}, command.streams);
     declare(raw, mode);
     return Outcome::kYes;
   }

@@ -321,9 +321,11 @@ void Expander::parameter(std::string_view inner, bool quoted, Builder& out) {
 
 void Expander::listed(std::string_view name, const Texts& texts, bool quoted, Builder& out) {
   if (texts.empty() && is_list(name, '@')) out.no_texts = true;
-  if (!quoted || !is_list(name, '*')) return out.results(texts, quoted);
+  if ((!quoted && out.splits) || !is_list(name, '*')) return out.results(texts, quoted);
+  const Texts* const stated = variables_.find("IFS");  // its first character stands between the texts
+  const std::string marks = stated == nullptr || stated->empty() ? " " : stated->front();
   for (const std::string& text : texts) {
-    if (&text != texts.data()) out.literal(" ");
+    if (&text != texts.data()) out.literal(is_unknown(marks) ? marks : marks.substr(0, 1));
     out.literal(text);
   }
 }

@@ -89,7 +89,7 @@ class Expander {
   void parts(std::string_view word, bool quoted, Builder& out);
   void part(std::string_view text, bool quoted, Builder& out);
   void parameter(std::string_view inner, bool quoted, Builder& out);
-  static void listed(std::string_view name, const Texts& texts, bool quoted, Builder& out);
+  void listed(std::string_view name, const Texts& texts, bool quoted, Builder& out);
   bool choose(std::string_view name, const Value& value, std::string_view change, bool quoted, Builder& out);
   [[nodiscard]] bool may_hold_more(std::string_view name, const Value& value) const;
   [[nodiscard]] Value special(std::string_view name);

@@ -5,6 +5,7 @@
 #include "sim/io/import/launch/shell/interpreter.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken::io::shell {
 namespace {
@@ -67,6 +68,8 @@ void Interpreter::run(const std::string& text, const std::string& file, int firs
 // Reads statements up to one of the words `ends`, or to any closing word.
 Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> ends) {
   Outcome outcome = Outcome::kYes;
+  const bool asks = ends.size() == 1 && (*ends.begin() == "then" || *ends.begin() == "do");
+  const int outer_conditions = std::exchange(conditions_, conditions_ + (asks ? 1 : 0));
   while (!ended()) {
     const Token& token = (*tokens_)[at_];
     const bool separates = token.is_operator && (token.text == ";" || token.text == "&");
@@ -74,10 +77,11 @@ Outcome Interpreter::list(Mode mode, std::initializer_list<std::string_view> end
       ++at_;
       continue;
     }
-    if (std::ranges::find(ends, token.text) != ends.end()) return outcome;
-    if (token.is_operator && (token.text == ")" || token.text == ";;")) return outcome;
+    if (std::ranges::find(ends, token.text) != ends.end()) break;
+    if (token.is_operator && (token.text == ")" || token.text == ";;")) break;
     outcome = statement(mode);
   }
+  conditions_ = outer_conditions;
   return outcome;
 }
 
@@ -98,8 +102,7 @@ Outcome Interpreter::statement(Mode mode) {
     const std::size_t before = at_;
     const bool scoped = own != Mode::kSkip && (piped || in_pipeline());
     Outcome next = Outcome::kYes;
-    const auto body = [&](Mode inner) { next = scoped ? part_of_pipeline(inner, piped) : compound(inner); };
-    const Mark printed = output_so_far();
+    const auto body = [&](Mode inner) { next = scoped ? part_of_pipeline(inner, piped) : redirected(inner); };
     const bool doubtful = own != Mode::kSkip && (open || doubt_ != Jump::kNone);
     if (doubtful)
       open_branch(own, reasons, body);
@@ -107,14 +110,15 @@ Outcome Interpreter::statement(Mode mode) {
       (void)exits(own, body);
     else
       body(own);
-    if (own != Mode::kSkip && redirects_output()) take_back_output(printed);  // { ...; } > file
     if (turned) next = opposite(next);
     if (own != Mode::kSkip) outcome = doubtful ? Outcome::kOpen : next;
     if (at_ == before) ++at_;
-    if (ended()) return outcome;
     const bool both = is("&&"), either = is("||");
     piped = is("|");
-    if (!piped && !both && !either) return outcome;
+    if (ended() || (!piped && !both && !either)) {
+      if (own != Mode::kSkip && !turned) end_if_failed(outcome);
+      return outcome;
+    }
     counted = counted || counts_unstated_arguments(before) || asked_unset_ != asked;
     ++at_;
     while (is(";") && !ended()) ++at_;  // a newline behind && or |
@@ -262,7 +266,7 @@ bool Interpreter::function_definition(Mode mode) {
   if (worded && is("(")) at_ += 2;
   while (!ended() && is(";")) ++at_;
   const std::size_t begin = at_;
-  if (!ended()) (void)compound(Mode::kSkip);
+  if (!ended()) (void)redirected(Mode::kSkip);
   const std::size_t end = std::min(at_, tokens_->size());
   if (mode != Mode::kSkip && begin < end)
     functions_[name] = Tokens(tokens_->begin() + static_cast<std::ptrdiff_t>(begin),

@@ -15,6 +15,7 @@
 #include "sim/io/import/launch/shell/expand.h"
 #include "sim/io/import/launch/shell/lexer.h"
 #include "sim/io/import/launch/shell/script.h"
+#include "sim/io/import/launch/shell/streams.h"
 
 namespace foretoken::io::shell {
 
@@ -70,20 +71,16 @@ class Interpreter {
   bool loop_ends();
 
   // Command substitutions (printed.cpp).
-  struct Printed {
-    std::string text{};
-    bool known = true;
-  };
   /// An output up to here.
   struct Mark {
     std::size_t size = 0;
-    bool known = true;
+    bool known = true, errors = false;
   };
   [[nodiscard]] std::optional<std::string> output_of(std::string_view command);
   [[nodiscard]] Mark output_so_far() const;
   void take_back_output(Mark mark);
-  void add_output(std::string_view text);
-  [[nodiscard]] bool redirects_output() const;
+  void add_output(const Printed& own, const Streams& streams);
+  Outcome redirected(Mode mode);
   Outcome part_of_pipeline(Mode mode, bool reads);
 
   // One command.
@@ -93,7 +90,7 @@ class Interpreter {
     std::string document = "";            ///< a here document
     std::string template_text = "";       ///< the same, before its variables are replaced; empty where none is
     bool appends = false;                 ///< to the target
-    bool prints_elsewhere = false;        ///< into a file, or to the errors
+    Streams streams{};                    ///< where it prints
     std::string input = "", target = "";  ///< the files that the command reads and writes
     std::optional<std::string> here = std::nullopt;  ///< a here string
   };
@@ -104,6 +101,9 @@ class Interpreter {
   Outcome perform(const Texts& words, Mode mode);
   Outcome perform_and_print(const Texts& words, const Simple& command, const Texts& empties, Mode mode);
   std::optional<Outcome> print(const Texts& words);
+  void redirect_shell(const Simple& command);
+  void end_if_failed(Outcome outcome);
+  [[nodiscard]] static bool lists_names(const Texts& raw);
   Outcome builtin(const Texts& words, Mode mode, bool& known);
   void declare(const Texts& raw, Mode mode);
   [[nodiscard]] std::string with_known_name(const std::string& word);
@@ -184,6 +184,8 @@ class Interpreter {
   bool counts_arguments_ = false;  ///< the text has $#
   int asked_unset_ = 0;            ///< the conditions so far that a variable that nobody sets has decided
   Texts tested_empty_{};           ///< the variables without a value for which the last conditions asked
+  bool failure_ends_ = false;      ///< set -e in a substitution: the shell ends at a command that fails
+  int conditions_ = 0;             ///< around the command that is read: if and while ask for its outcome
   bool unset_fails_ = false;       ///< set -u: the shell ends at a variable that nobody sets
   bool takes_as_set_ = false;      ///< a clause is read again, a branch of which exits for want of a variable
   bool exit_fails_ = false;        ///< the last exit had a status other than 0

@@ -338,16 +338,16 @@ class Lexer {
 
   void add(std::string text, bool is_operator) {
     // 2>&1: the digit belongs to the operator.
-    bool errors = false;
+    int stream = 1;
     const bool redirects = is_operator && (text.starts_with('>') || text.starts_with('<'));
     if (redirects && at_ > 0 && !tokens_.empty() && !tokens_.back().is_operator && tokens_.back().text.size() == 1 &&
         std::isdigit(static_cast<unsigned char>(tokens_.back().text[0])) != 0 &&
         source_[at_ - 1] == tokens_.back().text[0]) {
-      errors = tokens_.back().text == "2";
+      stream = tokens_.back().text[0] - '0';
       tokens_.pop_back();
     }
     tokens_.push_back({std::move(text), line_, is_operator});
-    tokens_.back().of_errors = errors;
+    tokens_.back().stream = stream;
   }
 
   std::string_view source_;

@@ -17,7 +17,7 @@ struct Token {
   bool is_operator = false;
   std::string document = "";      ///< the text of the here document that stands behind the word
   bool document_expands = false;  ///< its variables are replaced
-  bool of_errors = false;         ///< an operator that redirects errors: 2>
+  int stream = 1;                 ///< of an operator that redirects an output: 2 for 2>
 };
 
 /// Returns true for a character of a variable's name.

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "sim/io/import/launch/shell/script.h"
@@ -57,6 +59,22 @@ constexpr PrintedCase kPrinted[] = {
     {"a function that reads", "f() { tr a b; }; X=$(echo a | f)", "b"},
     {"what goes to the errors does not count", "X=x$(echo a >&2; { echo b; } >&2; echo c 1>&2)", "x"},
     {"what goes to a file does not count", "X=$(echo a > b.txt; echo c)", "c"},
+    {"errors that join an output without any", "f() { echo a; }; X=$(f 2>&1; { echo b; } 2>&1)", "a\nb"},
+    {"errors that go away", "f() { echo a; echo b >&2; }; X=$(f 2>/dev/null; { f 2>&1; } >&2; echo c)", "a\nc"},
+    {"an output that goes to the errors, which go away", "X=$(echo a 1>&2 2>/dev/null; echo b)", "b"},
+    {"an output to itself", "X=$(echo a > /dev/stdout; echo b >&1)", "a\nb"},
+    {"an output to the errors by name", "X=$(echo a > /dev/stderr; echo b &> c)", ""},
+    {"a group that is redirected before a pipe", "X=$({ echo a; echo b; } 2>/dev/null | wc -l)", "2"},
+    {"a function that is redirected as a whole", "f() { echo a; } >&2; X=$(f; echo b)", "b"},
+    {"errors of the whole shell", "X=$(exec 2>/dev/null; echo a)", "a"},
+    {"options, and a trap of a signal from outside",
+     "X=$(set -u; shopt -s nullglob; trap 'echo b' INT TERM; trap - EXIT; echo a)", "a"},
+    {"set -e without a failure", "X=$(set -e; if false; then :; fi; false || true; false && true; ! true; echo a)",
+     "a"},
+    {"texts of $* between the first characters of IFS", "X=$(set -- a b; IFS=,:; echo \"$*\"; Y=$*; echo \"$Y\")",
+     "a,b\na,b"},
+    {"texts of $* without any between", "X=$(set -- a b; IFS=; echo \"$*\")", "ab"},
+    {"an input that a substitution reads", "X=$(echo 1 | { r=$(cat); echo a$r; })", "a1"},
     {"exit", "X=$(echo a; exit 0; echo b)", "a"},
     {"the line end of a folder", "X=$(pwd | wc -l)", "1"},
     {"the line end of dirname", "X=$(dirname a/b; dirname c/d/; dirname e)", "a\nc\n."},
@@ -77,15 +95,45 @@ TEST(Substitution, PrintsWhatItsCommandsPrint) {
 }
 
 TEST(Substitution, IsUnknownWithOnePartThatIs) {
-  for (const char* text : {"X=$(echo a; date)", "X=$(date; echo a)", "X=$(if [ -f b ]; then echo a; fi; echo c)",
-                           "f() { echo a; g; }; X=$(f)", "X=$(while read l; do echo $l; done)", "X=$(cd data; pwd; ls)",
-                           "X=$(readlink -n a; echo b)", "X=$(dirname a b)", "X=$(source nowhere.sh; echo a)",
-                           "X=$(python a.py)", "f() { [ -f a ] && return; echo a; }; X=$(f)"}) {
+  for (const char* text :
+       {"X=$(echo a; date)", "X=$(date; echo a)", "X=$(if [ -f b ]; then echo a; fi; echo c)",
+        "f() { echo a; g; }; X=$(f)", "X=$(while read l; do echo $l; done)", "X=$(cd data; pwd; ls)",
+        "X=$(readlink -n a; echo b)", "X=$(dirname a b)", "X=$(source nowhere.sh; echo a)",
+        // Redirections that are not followed.
+        "f() { echo a; echo b >&2; }; X=$(f 2>&1)", "X=$( { echo 5 >&2; } 2>&1 )", "X=$(echo a > >(cat))",
+        "X=$(exec >/dev/null; echo 3)", "X=$(exec 2>&1; echo 3)", "X=$(exec 3>&1; echo 3 >&3)", "X=$(echo a > $LOG)",
+        "X=$(cat < <(echo a))", "X=$(echo a | { cat; } < b)", "X=$(echo a | { cat <&3; })",
+        // Lists of what the shell has, and what it does at its end.
+        "X=$(declare -p A)", "A=1; X=$(export -p; echo a)", "X=$(export)", "X=$(declare -f f)", "X=$(set)",
+        "X=$(set -o)", "X=$(trap)", "X=$(trap -p)", "X=$(shopt)", "X=$(shopt nullglob)",
+        "X=$(trap 'echo bye' EXIT; echo a)", "X=$(mkdir -pv a)", "X=$(set -e; false; echo 3)",
+        "X=$(set -eo pipefail; [ a == b ]; echo 3)", "X=$(set -o errexit; true && false; echo 3)",
+        // An input that was read already.
+        "X=$(echo 1 | { r=$(cat); cat; })", "X=$(echo 1 | { read r; cat; })", "X=$(echo 1 | { cat; cat; })",
+        "X=$(python a.py)", "f() { [ -f a ] && return; echo a; }; X=$(f)"}) {
     const std::string value = value_after(text);
     EXPECT_TRUE(is_unknown(value)) << text << ": " << value;
     EXPECT_THAT(why_unknown(value), HasSubstr("the output of `")) << text;
   }
   EXPECT_THAT(why_unknown(value_after("A=b; X=${$A}")), HasSubstr("a bad substitution"));
+}
+
+TEST(Substitution, IsTheTextOfAFileThatIsReadAlone) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "shown";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "sizes.txt") << "--a 1\n\n";
+  const auto value = [&](const std::string& text) {
+    Findings findings;
+    const auto script = read_script_text(text, "run.sh", folder.string(), {}, findings);
+    const Texts* const found = script ? script->variables.find("X") : nullptr;
+    return found == nullptr || found->empty() ? "(unset)" : found->front();
+  };
+  EXPECT_EQ(value("X=$(< sizes.txt)"), "--a 1");
+  EXPECT_EQ(value("F=sizes.txt; X=\"$(<\"$F\"\n)\""), "--a 1");
+  EXPECT_EQ(value("X=`< sizes.txt`"), "--a 1");
+  EXPECT_EQ(value("X=$(< sizes.txt; echo a)"), "a") << "a redirection beside other commands prints nothing";
+  EXPECT_TRUE(is_unknown(value("X=$(< other.txt)")));
+  EXPECT_TRUE(is_unknown(value("X=$(< $FILE)")));
 }
 
 TEST(Substitution, StartsNothingAndListsWhatItTakesAsEmpty) {

@@ -247,7 +247,7 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
   const Jump outer_doubt = std::exchange(doubt_, Jump::kNone);
   locals_.emplace_back();
   ++depth_;
-  Outcome outcome = compound(mode);
+  Outcome outcome = redirected(mode);
   --depth_;
   for (auto& [local, hidden] : locals_.back()) {
     variables.values.erase(local);
@@ -273,8 +273,8 @@ Outcome Interpreter::function_call(const std::string& name, const Texts& words, 
 // Redirections and here documents of a command.
 void Interpreter::redirection(Mode mode, Simple* command) {
   const bool here = is("<<<"), appends = is(">>") || is("&>>"), reads = is("<");
-  const bool writes = (is(">") || appends || is(">|") || is("&>")) && !(*tokens_)[at_].of_errors;
-  if (command != nullptr && redirects_output()) command->prints_elsewhere = true;
+  const Token op = (*tokens_)[at_];
+  const bool writes = (is(">") || appends || is(">|") || is("&>")) && op.stream != 2;
   ++at_;
   if (!ended() && !(*tokens_)[at_].is_operator) {
     const Token& token = (*tokens_)[at_];
@@ -284,11 +284,16 @@ void Interpreter::redirection(Mode mode, Simple* command) {
     }
     if (command != nullptr) note_document(token, mode, *command);
     if (command != nullptr && mode != Mode::kSkip) {
-      if (writes) command->target = expander_.known_text(token.text);
+      std::string target = here ? "" : expander_.known_text(token.text);
       if (writes) command->appends = appends;
-      if (reads) command->input = expander_.known_text(token.text);
+      if (!here && !op.text.starts_with('<')) command->streams.redirect(op.text, op.stream, target);
+      if (op.text == "<&") command->input = unknown_because("another input");
+      if (reads) command->input = target;
+      if (writes) command->target = std::move(target);
     }
     ++at_;
+  } else if (printed_ != nullptr && mode != Mode::kSkip) {
+    printed_->known = false;  // > >(command)
   }
 }
 
