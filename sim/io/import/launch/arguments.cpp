@@ -115,6 +115,7 @@ std::string Flags::from(std::string_view name) const {
 std::optional<std::string> Flags::text(std::string_view name, std::string_view key) const {
   const Argument* const argument = find(name);
   if (argument == nullptr) return std::nullopt;
+  report_.read_by_value.emplace(name);
   const std::string all = joined_values(*argument);
   const auto ask = [&](const std::string& why) {
     if (!key.empty()) report_.ask_for_flag(key, fmt::format("{}: {}", from(name), why));

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +58,7 @@ class Report {
   /// Settings that a rule has read and no other line names. "activations_checkpoint_num_layers: 0" is one beside
   /// "recompute.granularity = none".
   std::vector<std::string> read{};
+  std::set<std::string, std::less<>> read_by_value{};  ///< flags of which a rule has read a value: "num-layers"
   std::optional<std::int64_t> accumulation{};  ///< micro-batches of a step, stated in the place of a global batch
   bool uneven_stages = false;                  ///< the software deals layers out to stages as evenly as it can
   /// Every such layer is recomputed, of a model whose layers nobody has stated yet; 0: no such question.

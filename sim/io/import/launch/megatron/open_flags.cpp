@@ -57,31 +57,32 @@ bool leaves_flags_open(const shell::Command& command) {
 
 namespace {
 
-// Switches take no value, so that the word behind one may hold further flags: NVIDIA/Megatron-LM core 0.14,
-// megatron/training/arguments.py, the flags with store_true and store_false.
-bool is_switch(std::string_view flag) {
-  constexpr std::string_view kBeginnings[] = {"no-", "use-", "disable-", "enable-", "overlap-", "accumulate-"};
-  constexpr std::string_view kSwitches[] = {"bf16",
-                                            "fp16",
-                                            "swiglu",
-                                            "squared-relu",
-                                            "sequence-parallel",
-                                            "recompute-activations",
-                                            "checkpoint-activations",
-                                            "group-query-attention",
-                                            "add-qkv-bias",
-                                            "qk-layernorm",
-                                            "untie-embeddings-and-output-weights",
-                                            "multi-latent-attention",
-                                            "moe-grouped-gemm",
-                                            "moe-permute-fusion",
-                                            "moe-shared-expert-overlap",
-                                            "tp-comm-overlap",
-                                            "mock-data",
-                                            "finetune",
-                                            "deepspeed"};
-  return std::ranges::find(kSwitches, flag) != std::end(kSwitches) ||
-         std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return flag.starts_with(begin); });
+// Returns true for a flag whose name is one of files, names, addresses, counts or rates, or of one choice among
+// several. Such a flag takes a value, unless a verb begins its name: use-..., auto-detect-ckpt-format. A flag with
+// another name may be a switch, and the word behind a switch may hold further flags. In the launch scripts of
+// NVIDIA/Megatron-LM, alibaba/Pai-Megatron-Patch and yanring/Megatron-MoE-ModelZoo no flag with such a name stands
+// without a value.
+bool is_named_for_a_value(std::string_view flag) {
+  constexpr std::string_view kAlone = " clip-grad load lr min-lr nnodes save split ";
+  constexpr std::string_view kVerbs =
+      " add allow apply auto check create disable distribute enable exit is keep log no overlap override overwrite pad "
+      "record reset return save skip sync use ";
+  constexpr std::string_view kEvenBehindVerbs = " interval level ";
+  constexpr std::string_view kEnds =
+      " addr address backend beta1 beta2 coeff decay dim dir dropout dtype endpoint entity epochs eps epsilon factor "
+      "file format fraction freq gpus granularity heads id impl iters label layers len length method model modules "
+      "name "
+      "nodes path paths percent port prefix project rank rate ratio recipe samples scale seed size stage std steps "
+      "style "
+      "theta topk type url version ";
+  const auto lists = [](std::string_view words, std::string_view word) {
+    return words.find(fmt::format(" {} ", word)) != words.npos;
+  };
+  if (lists(kAlone, flag)) return true;
+  const std::string_view first = flag.substr(0, flag.find('-')), last = flag.substr(flag.rfind('-') + 1);
+  if (first.size() == flag.size()) return lists(kEnds, flag);
+  if (lists(kEvenBehindVerbs, last)) return true;
+  return !lists(kVerbs, first) && (first == "num" || lists(kEnds, last));
 }
 
 // Flags of any number of values: --data-path 1 $(cat blend.txt).
@@ -91,7 +92,10 @@ bool takes_a_list(std::string_view flag) {
 
 }  // namespace
 
-std::string why_flags_are_open(const std::vector<std::string>& program) {
+std::string why_flags_are_open(const std::vector<std::string>& program, const Report& report) {
+  const auto takes_value = [&](const std::string& name) {
+    return report.read_by_value.contains(name) || is_named_for_a_value(name);
+  };
   std::string flag;  // the last one so far
   for (std::size_t i = 1; i < program.size(); ++i) {
     const std::string& word = program[i];
@@ -99,7 +103,7 @@ std::string why_flags_are_open(const std::vector<std::string>& program) {
     const bool open =
         !reason.empty() && !shell::is_unstated_argument(reason) && !reason.starts_with(shell::kOpenCondition);
     const auto before = arguments_of({program[i - 1]}, "");
-    const bool behind = !before.empty() && before.front().values.empty() && !is_switch(before.front().name);
+    const bool behind = !before.empty() && before.front().values.empty() && takes_value(before.front().name);
     if (open && !behind && !takes_a_list(flag)) return reason;
     if (const auto own = arguments_of({word}, ""); !own.empty()) flag = own.front().name;
   }
@@ -206,7 +210,7 @@ void ask_for_settings_of_files(const std::string& because, Report& report) {
 }
 
 void ask_for_open_flags(const shell::Command& command, const std::vector<std::string>& program, Report& report) {
-  const std::string why = why_flags_are_open(program);
+  const std::string why = why_flags_are_open(program, report);
   if (shows_little(command))
     ask_for_defaults("words of the command that are not known may state it; state them with --env NAME=VALUE", report);
   else if (!why.empty())

@@ -22,9 +22,9 @@ namespace foretoken::io::launch::megatron {
 [[nodiscard]] bool leaves_flags_open(const shell::Command& command);
 
 /// Returns the reason for a word of the program that nobody knows, and that may hold its flags: "the output of `f`".
-/// Empty without one. The value of a flag is no such word, nor are branches and arguments of the script that nobody
-/// states.
-[[nodiscard]] std::string why_flags_are_open(const std::vector<std::string>& program);
+/// Empty without one. The value of a flag is no such word, where a rule has read it or the flag's name tells that it
+/// takes one, nor are branches and arguments of the script that nobody states.
+[[nodiscard]] std::string why_flags_are_open(const std::vector<std::string>& program, const Report& report);
 
 /// Asks for the layers of multi-token prediction, in the place of the refusal of a layout that has some, where no flag
 /// states them.

@@ -164,8 +164,13 @@ TEST(Substitution, FlagsThatItMayHoldAreAskedFor) {
     return report.asks("parallelism.tensor") && report.asks("recompute.granularity");
   };
   EXPECT_TRUE(asks("$(f)"));
-  EXPECT_TRUE(asks("--swiglu $(f)")) << "a switch has no value";
-  EXPECT_FALSE(asks("--save $(date)"));
+  for (const char* one :
+       {"swiglu", "attention-softmax-in-fp32", "reset-position-ids", "fp8-param-gather", "log-throughput", "manual-gc",
+        "apply-layernorm-1p", "calculate-per-token-loss", "auto-detect-ckpt-format", "async-save"})
+    EXPECT_TRUE(asks(std::string("--") + one + " $(f)")) << one << " is a switch, which has no value";
+  for (const char* one : {"save", "lr", "train-iters", "wandb-exp-name", "master-addr", "log-interval", "num-workers",
+                          "optimizer", "kv-channels"})
+    EXPECT_FALSE(asks(std::string("--") + one + " $(f)")) << one;
   EXPECT_FALSE(asks("--data-path 1 $(cat blend.txt)"));
   EXPECT_FALSE(asks("$(echo --swiglu)"));
 }
