@@ -129,6 +129,10 @@ std::vector<std::string> words_of_name(std::string_view name) {
   return words;
 }
 
+bool holds_word(std::string_view words, std::string_view word) {
+  return words.find(" " + std::string(word) + " ") != words.npos;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   if (text.size() <= limit && plain_front(text) == text.size()) return std::string(text);
   std::string out;

@@ -27,6 +27,9 @@ inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
 /// Returns the words of a name in lower case: its runs of ASCII letters and digits.
 [[nodiscard]] std::vector<std::string> words_of_name(std::string_view name);
 
+/// Returns true where `words`, parted by spaces with one before the first and behind the last, holds the word.
+[[nodiscard]] bool holds_word(std::string_view words, std::string_view word);
+
 /// Returns printable() in double quotes, short enough to stand in a sentence.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

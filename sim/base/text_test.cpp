@@ -94,6 +94,11 @@ TEST(Text, ListsOfNamesStayOnTheLine) {
   EXPECT_EQ(first_names(many, "see --help"), std::string(60, 'a') + "... and 39 more (see --help)");
 }
 
+TEST(Text, HoldsWholeWords) {
+  EXPECT_TRUE(holds_word(" one two ", "two"));
+  EXPECT_FALSE(holds_word(" one two ", "tw"));
+}
+
 TEST(Text, WordsOfANameAreInLowerCase) {
   EXPECT_EQ(lower_case("Zero-3 Ü"), "zero-3 Ü");
   EXPECT_EQ(words_of_name("train_DPO-v2.py"), (std::vector<std::string>{"train", "dpo", "v2", "py"}));

@@ -46,7 +46,7 @@ TEST(SecondNames, OfTheSameValueStandBesideTheNames) {
   EXPECT_EQ(wrong_with(kErnie, R"(, "num_experts": 8, "num_experts_per_tok": 2)"), "");
 }
 
-std::int64_t parameters_of(const std::string& config) {
+std::int64_t parameters_in(const std::string& config) {
   std::string complaints;
   const model::Transformer model = read_model_text("{" + config + "}", complaints);
   EXPECT_EQ(complaints, "");
@@ -57,19 +57,19 @@ std::int64_t parameters_of(const std::string& config) {
 TEST(SecondNames, StandInThePlaceOfTheNames) {
   const char* const kGeneric =
       R"("num_hidden_layers": 6, "hidden_size": 512, "num_attention_heads": 8, "vocab_size": 1000)";
-  const auto generic = [&](const std::string& more) { return parameters_of(kGeneric + more); };
+  const auto generic = [&](const std::string& more) { return parameters_in(kGeneric + more); };
   const std::string gpt2 = R"(, "model_type": "gpt2", "max_position_embeddings": 1024)";
-  EXPECT_EQ(generic(gpt2), parameters_of(kGpt2));
+  EXPECT_EQ(generic(gpt2), parameters_in(kGpt2));
   EXPECT_EQ(generic(R"(, "model_type": "distilbert", "hidden_dim": 2048, "max_position_embeddings": 512)"),
-            parameters_of(R"("model_type": "distilbert", "n_layers": 6, "dim": 512, "n_heads": 8, "vocab_size": 1000,
+            parameters_in(R"("model_type": "distilbert", "n_layers": 6, "dim": 512, "n_heads": 8, "vocab_size": 1000,
                              "hidden_dim": 2048, "max_position_embeddings": 512)"));
   EXPECT_EQ(generic(R"(, "model_type": "t5", "d_ff": 2048, "head_dim": 32)"),
-            parameters_of(R"("model_type": "t5", "num_layers": 6, "d_model": 512, "num_heads": 8, "vocab_size": 1000,
+            parameters_in(R"("model_type": "t5", "num_layers": 6, "d_model": 512, "num_heads": 8, "vocab_size": 1000,
                              "d_ff": 2048, "d_kv": 32)"));
   const char* const kBart = R"(, "model_type": "bart", "encoder_layers": 6, "decoder_layers": 6, "vocab_size": 1000,
                                 "encoder_ffn_dim": 2048)";
-  EXPECT_EQ(parameters_of(R"("hidden_size": 512, "num_attention_heads": 8)" + std::string(kBart)),
-            parameters_of(R"("d_model": 512, "encoder_attention_heads": 8)" + std::string(kBart)));
+  EXPECT_EQ(parameters_in(R"("hidden_size": 512, "num_attention_heads": 8)" + std::string(kBart)),
+            parameters_in(R"("d_model": 512, "encoder_attention_heads": 8)" + std::string(kBart)));
 }
 
 TEST(SecondNames, WithoutASizeAreWrongUnderTheirOwnName) {

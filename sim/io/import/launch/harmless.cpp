@@ -47,8 +47,6 @@ constexpr std::string_view kCostly =
     "ulysses unet unfreeze unfrozen unsloth untie untied vae vera video videos vision vit vocab vocabulary "
     "wav2vec weight weights whisper width window world xformers xla zero ";
 
-bool holds_word(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
-
 constexpr std::string_view kBeside = " eval evaluation profiler profiling test val valid validation ";
 
 // Words with these beginnings count beside any other: offload_optimizer_cache_dir, valid_expert_parallel_size.

@@ -28,4 +28,11 @@ inline std::string refused_lines(const Report& report) {
   return text;
 }
 
+/// Returns the reason for an approximate line, or for an assumed key; empty without one.
+inline std::string why_assumed(const Report& report, const std::string& key) {
+  for (const Assumed& one : report.assumed)
+    if (one.key == key) return one.because;
+  return "";
+}
+
 }  // namespace foretoken::io::launch

@@ -238,11 +238,6 @@ TEST(DeepSpeedFile, MixedPrecisionByApexIsRefused) {
 }
 
 // deepspeed/runtime/config_utils.py, DeepSpeedConfigModel: extra = "forbid".
-std::string note_of_key(const Report& report, const std::string& key) {
-  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
-  return found == report.assumed.end() ? "" : found->because;
-}
-
 TEST(DeepSpeed, NotesUnknownKeysOfZero) {
   const auto read = [](const std::string& keys) {
     return read_test_launch(
@@ -250,9 +245,9 @@ TEST(DeepSpeed, NotesUnknownKeysOfZero) {
         "ds.json");
   };
   const Report wrong = read(R"("stage": 3, "stage_prefetch_bucket_size": 0, "overlap_com": true)");
-  EXPECT_THAT(note_of_key(wrong, "zero_optimization.stage_prefetch_bucket_size"),
+  EXPECT_THAT(why_assumed(wrong, "zero_optimization.stage_prefetch_bucket_size"),
               HasSubstr("did you mean \"stage3_prefetch_bucket_size\"?"));
-  EXPECT_THAT(note_of_key(wrong, "zero_optimization.overlap_com"), HasSubstr("did you mean \"overlap_comm\"?"));
+  EXPECT_THAT(why_assumed(wrong, "zero_optimization.overlap_com"), HasSubstr("did you mean \"overlap_comm\"?"));
   EXPECT_EQ(wrong.at("overlap.param_gather"), Json(true)) << "the key that DeepSpeed reads is not stated";
   const Report right = read(R"("stage": 3, "prefetch_bucket_size": 0, "max_live_parameters": 1000, "other": "auto")");
   EXPECT_TRUE(right.refused.empty());

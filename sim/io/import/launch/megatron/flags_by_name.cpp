@@ -11,8 +11,6 @@ namespace foretoken::io::launch::megatron {
 namespace {
 
 // `words` are parted by spaces, with one before the first and behind the last.
-bool is_among(std::string_view words, const std::string& word) { return words.find(" " + word + " ") != words.npos; }
-
 // Forks have flags of their own for files, names, logs and losses. Parts of a name that say so, unless it also names
 // something that runs or another model. Returns the part; empty for none.
 std::string_view part_of_no_work(std::string_view flag) {
@@ -33,7 +31,7 @@ std::string_view part_of_no_work(std::string_view flag) {
 }
 
 bool has_any_of(const std::vector<std::string>& words, std::string_view known) {
-  return std::ranges::any_of(words, [&](const std::string& word) { return is_among(known, word); });
+  return std::ranges::any_of(words, [&](const std::string& word) { return holds_word(known, word); });
 }
 
 // Counts of data or steps, whatever else their names say, unless it is costly: --force-train-samples.
@@ -43,7 +41,7 @@ bool counts_data_or_steps(std::string_view flag) {
   const auto words = words_of_name(flag);
   const auto has = [&](std::string_view known) { return has_any_of(words, known); };
   return has(kOf) && has(kCounted) && !has(" per ") && std::ranges::none_of(words, [&](const std::string& word) {
-           return !is_among(kCounted, word) && names_something_costly(word);
+           return !holds_word(kCounted, word) && names_something_costly(word);
          });
 }
 
@@ -57,7 +55,7 @@ bool weighs_a_loss(std::string_view flag) {
   const auto words = words_of_name(flag);
   const auto has = [&](std::string_view known) { return has_any_of(words, known); };
   return has(" loss losses ") && has(kWeights) && std::ranges::all_of(words, [&](const std::string& word) {
-           return is_among(kLosses, word) || is_among(kWeights, word) || is_among(kSchedules, word);
+           return holds_word(kLosses, word) || holds_word(kWeights, word) || holds_word(kSchedules, word);
          });
 }
 

@@ -53,8 +53,6 @@ void name_as_swift_does(Report& report) {
   for (Mapped& one : report.mapped) one.from = as_swift_writes(one.from);
 }
 
-bool is_among(std::string_view names, const std::string& name) { return names.find(" " + name + " ") != names.npos; }
-
 }  // namespace
 
 bool is_swift_command(const shell::Command& command) {
@@ -72,7 +70,7 @@ void become_megatron(std::vector<Argument>& arguments) {
     for (const auto& [own, name] : kNames)
       if (argument.name == own) argument.name = name;
   std::erase_if(arguments, [](const Argument& one) {
-    return is_among(kWithoutEffect, one.name) || is_among(kRead, one.name) ||
+    return holds_word(kWithoutEffect, one.name) || holds_word(kRead, one.name) ||
            (one.name == "lora-target-modules" && one.values.empty());
   });
   const auto usual = [&](const char* name, std::vector<std::string> values) {
@@ -111,7 +109,7 @@ void map_swift_model(const shell::Command& command, const std::vector<Argument>&
   if (value_of(arguments, "freeze-llm") == "true")
     report.refuse("--freeze-llm", "the language model does not train", command.place());
   for (const Argument& argument : arguments)
-    if (is_among(kWithoutEffect, argument.name)) report.ignore("--" + argument.name, argument.place);
+    if (holds_word(kWithoutEffect, argument.name)) report.ignore("--" + argument.name, argument.place);
 }
 
 }  // namespace foretoken::io::launch::megatron

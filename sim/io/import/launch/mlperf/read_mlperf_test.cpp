@@ -21,11 +21,6 @@ bool asks(const Report& report, const char* key) {
   return std::ranges::find(report.asked, key, &Asked::key) != report.asked.end();
 }
 
-std::string why_assumed(const Report& report, const char* key) {
-  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
-  return found == report.assumed.end() ? "" : found->because;
-}
-
 TEST(ReadMlperf, WhatAnAbsentFileMayStateIsAsked) {
   const Report report = read_test_launch(std::string("source config_common.sh\n") + kVariables, kName);
   for (const char* key : {"precision", "recompute.granularity", "parallelism.tensor", "batch.global"}) {

@@ -32,7 +32,7 @@ bool begins_with_count(std::string_view letters, const std::string& word) {
 // 8layers, layerskip and halflayers, but not roleplayer; 4bit and 1bits.
 bool is_other(const std::string& word) {
   const bool counts = word.size() > 1 && std::isdigit(word.front()) != 0;
-  return kOther.find(" " + word + " ") != kOther.npos ||
+  return holds_word(kOther, word) ||
          std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return word.starts_with(begin); }) ||
          std::ranges::any_of(kParts, [&](std::string_view part) { return word.find(part) != word.npos; }) ||
          (word.find("layer") != word.npos && word.find("player") == word.npos) ||

@@ -120,13 +120,6 @@ TEST(AutoModel, ExpertsAndOptimizersAreReadByName) {
   EXPECT_THAT(refused_lines(read_llama("teacher_model: {_target_: own}\n")), HasSubstr("a second model runs"));
 }
 
-// Returns the reason for an approximate line, or for an assumed key; empty without one.
-std::string reason_of(const Report& report, const std::string& key) {
-  for (const Assumed& one : report.assumed)
-    if (one.key == key) return one.because;
-  return "";
-}
-
 Report read_single(const std::string& more) {
   return read(
       "step_scheduler: {global_batch_size: 8, local_batch_size: 1}\ndataset: {_target_: own.MockDataset, seq_len: "
@@ -167,7 +160,8 @@ TEST(AutoModel, MomentsAndCopiesOfFusedAdamAreCounted) {
   EXPECT_THAT(refused_lines(read_llama(fused("exp_avg_dtype: torch.uint8"))), HasSubstr("moments in \"torch.uint8\""));
   const std::string copies = "master_weights: true, store_param_remainders: true";
   EXPECT_EQ(read_llama(fused(copies)).at("precision_recipe.master"), 2) << "the lower 16 bits";
-  EXPECT_THAT(reason_of(read_single(fused(copies)), "optimizer.master_weights"), HasSubstr("4 bytes a parameter more"));
+  EXPECT_THAT(why_assumed(read_single(fused(copies)), "optimizer.master_weights"),
+              HasSubstr("4 bytes a parameter more"));
   EXPECT_THAT(refused_lines(read_llama(fused("master_weights: true, master_weight_dtype: torch.float16"))),
               HasSubstr("copies of weights in \"torch.float16\""));
 }
@@ -178,7 +172,7 @@ TEST(AutoModel, TheParallelizerOfExpertsKeepsGatheredWeights) {
   EXPECT_EQ(refused_lines(old), "");
   EXPECT_EQ(old.whole("optimizer.zero_stage"), 2);
   EXPECT_EQ(old.at("precision_recipe.reduce"), "fp32");
-  EXPECT_EQ(reason_of(old, "parallelizer.activation_checkpointing"), "") << "whole layers are recomputed";
+  EXPECT_EQ(why_assumed(old, "parallelizer.activation_checkpointing"), "") << "whole layers are recomputed";
   const Report deepseek = read_llama(manager + "own.moe.deepseek_v3.parallelizer.parallelize_model}\n");
   EXPECT_EQ(deepseek.whole("optimizer.zero_stage"), 3);
   EXPECT_EQ(deepseek.at("precision_recipe.reduce"), "bf16");
@@ -218,8 +212,8 @@ TEST(AutoModel, RecomputingKeepsMoreThanOneInputALayer) {
   const auto with = [](const std::string& words) { return read_llama("distributed: {" + words + "}\n"); };
   const Report report = with("activation_checkpointing: true, activation_checkpointing_scope: all");
   EXPECT_EQ(refused_lines(report), "");
-  EXPECT_THAT(reason_of(report, "distributed.activation_checkpointing"), HasSubstr("keeps four"));
-  EXPECT_EQ(reason_of(with("activation_checkpointing: selective"), "distributed.activation_checkpointing"), "");
+  EXPECT_THAT(why_assumed(report, "distributed.activation_checkpointing"), HasSubstr("keeps four"));
+  EXPECT_EQ(why_assumed(with("activation_checkpointing: selective"), "distributed.activation_checkpointing"), "");
   EXPECT_THAT(refused_lines(with("activation_checkpointing: true, activation_checkpointing_scope: vision")),
               HasSubstr("distributed.activation_checkpointing_scope"));
   EXPECT_THAT(refused_lines(with("activation_checkpointing: moe")), HasSubstr("recomputing \"moe\""));
@@ -300,15 +294,15 @@ TEST(AutoModel, EachKeyOfFp8HasItsOwnReason) {
   const Report report = read_single(
       "fp8: {enabled: true, recipe_name: tensorwise, filter_fqns: [lm_head], enable_fsdp_float8_all_gather: true}\n");
   EXPECT_EQ(refused_lines(report), "");
-  EXPECT_THAT(reason_of(report, "fp8.filter_fqns"), HasSubstr("run in fp8"));
-  EXPECT_THAT(reason_of(report, "fp8.enable_fsdp_float8_all_gather"), HasSubstr("gathered in 16 bits"));
+  EXPECT_THAT(why_assumed(report, "fp8.filter_fqns"), HasSubstr("run in fp8"));
+  EXPECT_THAT(why_assumed(report, "fp8.enable_fsdp_float8_all_gather"), HasSubstr("gathered in 16 bits"));
 }
 
 TEST(AutoModel, KeysOfDdpAndMegatronFsdpAreKnown) {
   const Report ddp = read_llama(
       "distributed: {strategy: ddp, broadcast_buffers: true, bucket_cap_mb: 25, gradient_as_bucket_view: true}\n");
   EXPECT_EQ(refused_lines(ddp), "");
-  EXPECT_THAT(reason_of(ddp, "distributed.bucket_cap_mb"), HasSubstr("as the runtime does it"));
+  EXPECT_THAT(why_assumed(ddp, "distributed.bucket_cap_mb"), HasSubstr("as the runtime does it"));
   const Report megatron = read_llama(
       "distributed: {strategy: megatron_fsdp, megatron_fsdp_unit_modules: [own.LlamaDecoderLayer], nccl_ub: true,\n"
       "  check_for_nan_in_grad: true, fsdp_double_buffer: true, average_in_collective: true}\n");

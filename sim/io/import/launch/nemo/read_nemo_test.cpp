@@ -282,11 +282,6 @@ Report read_plain_nemo(const std::string& precision, const std::string& model) {
                           "gpt.yaml");
 }
 
-std::string reason_of(const Report& report, const std::string& key) {
-  const auto found = std::ranges::find(report.assumed, key, &Assumed::key);
-  return found == report.assumed.end() ? "" : found->because;
-}
-
 struct ReduceCase {
   const char *name, *precision, *model;
   bool overlaps;
@@ -309,7 +304,7 @@ TEST(ReadNemo, OptimizersReduceInTheirOwnWays) {
     SCOPED_TRACE(name);
     const Report report = read_plain_nemo(precision, model);
     EXPECT_EQ(report.at("overlap.grad_reduce"), Json(overlaps));
-    EXPECT_EQ(reason_of(report, "overlap.grad_reduce").find("Megatron-LM"), std::string::npos);
+    EXPECT_EQ(why_assumed(report, "overlap.grad_reduce").find("Megatron-LM"), std::string::npos);
     EXPECT_EQ(refused_lines(report), "");
   }
   for (const bool shared : {true, false})
@@ -320,7 +315,7 @@ TEST(ReadNemo, OptimizersReduceInTheirOwnWays) {
 TEST(ReadNemo, GradientsHaveTheWidthOfWeightsUnderAutocast) {
   const char* const kKey = "precision_recipe.gradients";
   EXPECT_EQ(read_plain_nemo("16", ", megatron_amp_O2: false").at(kKey), Json("fp32"));
-  EXPECT_NE(reason_of(read_plain_nemo("16", ""), kKey).find("megatron_amp_O2 is off"), std::string::npos);
+  EXPECT_NE(why_assumed(read_plain_nemo("16", ""), kKey).find("megatron_amp_O2 is off"), std::string::npos);
   EXPECT_EQ(read_plain_nemo("16", ", megatron_amp_O2: true").at(kKey), Json("fp16"));
   EXPECT_EQ(read_plain_nemo("bf16", ", optim: {name: distributed_fused_adam, grad_sync_dtype: bf16}").at(kKey),
             Json("bf16"));
@@ -343,7 +338,7 @@ TEST(ReadNemo, Fp8NeedsTransformerEngine) {
 
 TEST(ReadNemo, LayersWithoutTransformerEngineHavePlainAttention) {
   EXPECT_EQ(read_plain_nemo("bf16", "").at("attention"), Json("unfused"));
-  EXPECT_NE(reason_of(read_plain_nemo("bf16", ""), "attention").find("transformer_engine"), std::string::npos);
+  EXPECT_NE(why_assumed(read_plain_nemo("bf16", ""), "attention").find("transformer_engine"), std::string::npos);
   EXPECT_EQ(read_plain_nemo("bf16", ", use_flash_attention: true").at("attention"), Json("flash"));
   EXPECT_EQ(read_plain_nemo("bf16", ", transformer_engine: true").at("attention"), Json("flash"));
   EXPECT_FALSE(read_plain_nemo("bf16", "").asks("attention"));
@@ -355,8 +350,8 @@ TEST(ReadNemo, LayersWithoutTransformerEngineHavePlainAttention) {
 
 TEST(ReadNemo, ReasonsNameTheKeysOfTheFile) {
   const Report report = read_plain_nemo("32", "");
-  EXPECT_NE(reason_of(report, "precision").find("trainer.precision is 32"), std::string::npos);
-  EXPECT_NE(reason_of(report, "recompute.granularity").find("activations_checkpoint_granularity"), std::string::npos);
+  EXPECT_NE(why_assumed(report, "precision").find("trainer.precision is 32"), std::string::npos);
+  EXPECT_NE(why_assumed(report, "recompute.granularity").find("activations_checkpoint_granularity"), std::string::npos);
   const Report none = read_plain_nemo("bf16",
                                       ", activations_checkpoint_granularity: selective, "
                                       "activations_checkpoint_method: block, "

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/base/text.h"
 #include "sim/io/import/launch/shell/script.h"
 
 namespace foretoken::io::shell {
@@ -138,7 +139,7 @@ std::size_t words_of_option(const Texts& words, std::size_t at) {
   if (mpi && option == "-H") return 2;
   if (mpi && one_dash && option.size() > 2) option.insert(0, "-");
   if (mpi && (option == "--mca" || option == "--gmca")) return 3;
-  if (kBare.find(" " + option + " ") != kBare.npos) return 1;
+  if (holds_word(kBare, option)) return 1;
   if (!mpi && one_dash && option.size() > 2) return 1;  // -N4
   if (at + 1 < words.size() && words[at + 1].starts_with('-')) return 1;
   const bool beside = std::ranges::find(kBesideTasks, option) != std::end(kBesideTasks);

@@ -17,7 +17,7 @@ namespace {
 std::string classes_of(const std::string& program) {
   constexpr std::string_view kClasses = " glue ner squad swag classification classifier classify cls regression ";
   for (const std::string& word : words_of_name(std::filesystem::path(program).stem().string()))
-    if (program.ends_with(".py") && kClasses.find(" " + word + " ") != kClasses.npos) return word;
+    if (program.ends_with(".py") && holds_word(kClasses, word)) return word;
   return "";
 }
 
@@ -66,8 +66,7 @@ bool only_generates(const std::string& program) {
   constexpr std::string_view kGenerates = " generate generation infer inference predict ";
   const auto words = words_of_name(std::filesystem::path(program).stem().string());
   const auto among = [&](std::string_view names) {
-    return std::ranges::any_of(words,
-                               [&](const std::string& word) { return names.find(" " + word + " ") != names.npos; });
+    return std::ranges::any_of(words, [&](const std::string& word) { return holds_word(names, word); });
   };
   return program.ends_with(".py") && among(kGenerates) &&
          !among(" train training trainer finetune finetuning tune sft pretrain lora qlora fine ft ");
@@ -79,7 +78,7 @@ std::string other_method_of(const std::string& program) {
   const std::string name = std::filesystem::path(program).stem().string();
   const std::string file = program.ends_with(".py") ? name : std::filesystem::path(program).filename().string();
   for (const std::string& word : words_of_name(file))
-    if (kOthers.find(" " + word + " ") != kOthers.npos) return word;
+    if (holds_word(kOthers, word)) return word;
   return "";
 }
 

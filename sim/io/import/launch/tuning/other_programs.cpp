@@ -306,7 +306,7 @@ bool is_called_as_rlhf(const std::vector<std::string>& program) {
   const std::string file = program.empty() ? "" : lower_case(program.front());
   const auto words = words_of_name(file);
   for (std::size_t i = 1; i < words.size(); ++i)
-    if (words[i - 1] == "train" && kTrained.find(" " + words[i] + " ") != kTrained.npos) return true;
+    if (words[i - 1] == "train" && holds_word(kTrained, words[i])) return true;
   return file.find("openrlhf") != file.npos;
 }
 
