@@ -130,7 +130,10 @@ std::vector<std::string> words_of_name(std::string_view name) {
 }
 
 bool holds_word(std::string_view words, std::string_view word) {
-  return words.find(" " + std::string(word) + " ") != words.npos;
+  const auto is_blank = [&](std::size_t at) { return at < words.size() && words[at] == ' '; };
+  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1))
+    if (at > 0 && is_blank(at - 1) && is_blank(at + word.size())) return true;
+  return false;
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
