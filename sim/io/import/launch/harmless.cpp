@@ -28,24 +28,24 @@ constexpr std::string_view kHarmless =
     "tensorboard test text time timeout title token tokenizer tokens track tracking trainer upload url user username "
     "valid validation verbose version wandb warmup worker workers ";
 constexpr std::string_view kCostly =
-    " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters amp apollo "
-    "attention attn audio backend badam batch bf16 bias biases bit bitfit bitnet bits block boft bs bsz bwd "
-    "checkpointing chunk chunked clips compile compress compression context contrastive count cp cpu critic cuda "
-    "curriculum ddp deepspeed delta deltanet depth devices diffusion dim dims dinov2 discriminator distill "
+    " 16bit 4bit 8bit accumulation activation activations actor adalomo adalora adapter adapters adversarial amp "
+    "apollo attention attn audio backend badam batch bf16 bias biases bit bitfit bitnet bits block boft bs bsz "
+    "bwd checkpointing chunk chunked clips compile compress compression context contrastive count cp cpu critic "
+    "cuda curriculum ddp deepspeed delta deltanet depth devices diffusion dim dims dinov2 discriminator distill "
     "distillation dora dp dpo draft dropout dtype ema embed embedding embeddings ep expand expert experts ffn "
     "flash fp16 fp32 fp4 fp8 freeze from frozen fsdp fuse fused fwd galore gate gated gating geglu glu gpu gpus "
     "grad gradient gradients group grpo half head heads hidden hubert ia3 image images init int4 int8 kernel "
     "kernels kl kto kv layer layernorm layers len length liger lisa lomo longlora loop lora loreft mamba mask "
     "max medusa memory mezo mixture mlp mm modal model models moe mtp multimodal muon mxfp n nf4 node nodes "
     "noise norm norms nproc num offload offloading oft optim optimizer optimizers orpo override overrides pack "
-    "packed packing pad padding parallel parallelism parallelize peft pipe pipeline pixel plugin pp ppo "
-    "precision preference prefix pretrained process processes projector prune pruning ptuning qat qformer qknorm "
-    "qlora quant quantization quantize quantized quantizer random rank ranks ratio recompute recurrent ref "
-    "reference reft relora reward ring rl rlhf rms rmsnorm rope rotary sample samples scan scratch seq sequence "
-    "shard sharded sharding siglip size sizes soft sp sparse sparsity spectrum speculative speech stage strategy "
-    "student swa swiglu switch sync teacher tensor ternary tie tied topk tower tp tpable triton tune tuned tying "
-    "ulysses unet unfreeze unfrozen unsloth untie untied vae vera video videos vision vit vocab vocabulary "
-    "wav2vec weight weights whisper width window world xformers xla zero ";
+    "packed packing pad padding parallel parallelism parallelize peft perturb perturbation pipe pipeline pixel "
+    "plugin pp ppo precision preference prefix pretrained process processes projector prune pruning ptuning qat "
+    "qformer qknorm qlora quant quantization quantize quantized quantizer random rank ranks ratio recompute "
+    "recurrent ref reference reft relora reward ring rl rlhf rms rmsnorm rope rotary sample samples scan scratch "
+    "seq sequence shard sharded sharding siglip size sizes soft sp sparse sparsity spectrum speculative speech "
+    "stage strategy student swa swiglu switch sync teacher tensor ternary tie tied topk tower tp tpable triton "
+    "tune tuned tying ulysses unet unfreeze unfrozen unsloth untie untied vae vera video videos vision vit vocab "
+    "vocabulary wav2vec weight weights whisper width window world xformers xla zero ";
 
 constexpr std::string_view kBeside = " eval evaluation profiler profiling test val valid validation ";
 

@@ -146,6 +146,10 @@ TEST(Harmless, NarrowFormatsAreCostly) {
   }
 }
 
+TEST(Harmless, PerturbedInputsCost) {
+  for (const char* const name : {"perturb_type", "adversarial_training"}) EXPECT_TRUE(names_something_costly(name));
+}
+
 TEST(Harmless, TracersAreBesideTraining) {
   for (const char* name : {"trace-subop-sync-mode", "nsight-start", "tracing_interval", "chakra_profile.start_step"})
     EXPECT_TRUE(is_harmless_name(name)) << name;

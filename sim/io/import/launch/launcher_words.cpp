@@ -57,6 +57,17 @@ bool is_msrun(const Words& words) {
   return std::ranges::any_of(words, [](const std::string& word) { return is_named(word, {"msrun"}); });
 }
 
+// jsrun of LSF starts resource sets, each with GPUs of its own: jsrun(1) of IBM's Job Step Manager.
+std::optional<Argument> gpus_of_jsrun(const Words& words, const std::vector<Argument>& options,
+                                      const std::string& place) {
+  if (std::ranges::none_of(words, [](const std::string& word) { return is_named(word, {"jsrun"}); }))
+    return std::nullopt;
+  const auto sets = whole_of(value_of(options, "nrs")), each = whole_of(value_of(options, "gpu-per-rs"));
+  constexpr std::int64_t kMost = 1 << 24;  // products fit into 64 bits
+  if (!sets || !each || *sets < 1 || *each < 1 || *sets > kMost || *each > kMost) return std::nullopt;
+  return Argument{"gpus", {std::to_string(*sets * *each)}, place + ", --nrs x --gpu_per_rs of jsrun"};
+}
+
 // The short options of srun: -N 4, -N4, -n 16.
 std::optional<Argument> short_option(const Words& words, std::size_t at, const std::string& place) {
   constexpr std::pair<std::string_view, const char*> kShort[] = {{"-N", "nodes"}, {"-n", "ntasks"}, {"-G", "gpus"}};
@@ -301,6 +312,7 @@ LaunchedProgram launched_program(Words words, const std::string& place,
     if (argument.values.size() > 1) argument.values.resize(1);
     launched.counts.push_back(std::move(argument));
   }
+  if (auto gpus = gpus_of_jsrun(launchers, launched.options, place)) launched.counts.push_back(std::move(*gpus));
   for (const std::string& word : launchers)
     if (const auto flag = arguments_of({word}, place); !flag.empty() && !is_count(flag.front().name))
       launched.others.push_back(word.substr(0, word.find('=')));

@@ -71,6 +71,23 @@ TEST(Launchers, StateTheGpus) {
   }
 }
 
+TEST(Launchers, JsrunCountsTheGpusOfItsResourceSets) {
+  EXPECT_EQ(read_test_launch("jsrun --nrs 48 --tasks_per_rs 1 --cpu_per_rs 7 --gpu_per_rs 1 --rs_per_host 6 python "
+                             "pretrain_gpt.py --num-layers 2 --micro-batch-size 1",
+                             "train.sh")
+                .whole("gpus"),
+            48);
+  EXPECT_TRUE(read_test_launch("jsrun --nrs 48 python pretrain_gpt.py --num-layers 2", "train.sh").asks("gpus"));
+}
+
+TEST(Launchers, DevicesOfAContainerAreNotKnown) {
+  const Report report = read_test_launch(
+      "N=$(echo $NVIDIA_VISIBLE_DEVICES | awk -F, '{print NF}')\n"
+      "torchrun --nproc_per_node $N pretrain_gpt.py --num-layers 2 --micro-batch-size 1",
+      "train.sh");
+  EXPECT_TRUE(report.asks("gpus"));
+}
+
 TEST(Launchers, OfProcessesAreNamed) {
   const auto from = [](const Report& report) {
     const auto found = std::ranges::find(report.mapped, "gpus", &Mapped::key);

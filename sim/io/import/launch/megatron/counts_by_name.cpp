@@ -12,7 +12,7 @@
 namespace foretoken::io::launch::megatron {
 namespace {
 
-constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "srun"};
+constexpr std::string_view kLaunchers[] = {"torchrun", "deepspeed", "accelerate", "srun", "jsrun"};
 
 // DeepSpeed's launcher takes the hosts of a file where no flag states them. Scripts then name their GPUs in NUM_GPUS.
 const shell::Texts* gpus_by_name(const shell::Script& script, const std::vector<std::string>& words,

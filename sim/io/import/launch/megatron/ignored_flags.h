@@ -83,7 +83,7 @@ inline constexpr std::string_view kIgnoredFlags =
     "tiktoken-pattern time timing-log-level timing-log-option to-hf-ckpt tokenizer "
     "tokenizer-hf-include-special-tokens tokenizer-metadata tokenizer-model tokenizer-name tokenizer-name-or-path "
     "tokenizer-prompt-format tokenizer-special-tokens tokenizer-type top-n-logprobs tp-comm-bootstrap-backend "
-    "train-data train-data-exact-num-epochs train-data-path train-doc-idx-path train-idx-path train-iters "
+    "synthetic train-data train-data-exact-num-epochs train-data-path train-doc-idx-path train-idx-path train-iters "
     "train-sample-idx-path train-samples train-shuffle-idx-path train-sync-interval train-tokens "
     "train-weighted-split-paths train-weighted-split-paths-path trigger-path trust-remote-code ul2-type unbuffered "
     "universal-checkpoint use-checkpoint-opt-param-scheduler use-container-fused-kernels "

@@ -197,7 +197,9 @@ Expander::Value Expander::special(std::string_view name) {
   if (name == "@" || name == "*") return {arguments, !arguments.empty()};
   if (name == "#") return {{fmt::format("{}", arguments.size())}, true};
   if (name == "?") return {{unknown_because("the status of a command")}, true};
-  if (name == "RANDOM" || name == "SECONDS" || name == "$" || name == "!") return {{unknown_because(name)}, true};
+  // Bash sets all but the last, which the runtime of NVIDIA's containers does.
+  constexpr std::string_view kOfTheRun[] = {"RANDOM", "SECONDS", "$", "!", "PIPESTATUS", "NVIDIA_VISIBLE_DEVICES"};
+  if (std::ranges::find(kOfTheRun, name) != std::end(kOfTheRun)) return {{unknown_because(name)}, true};
   if (const auto found = variables_.scheduler.find(name); found != variables_.scheduler.end())
     return {{found->second}, true};
   if (variables_.under_slurm && name.starts_with("SLURM_")) return {{unknown_because(name)}, true};
