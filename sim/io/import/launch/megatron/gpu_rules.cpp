@@ -87,11 +87,11 @@ void map_gpus(const Flags& flags) {
       (report.has("parallelism.expert_tensor") ? degree("parallelism.expert_tensor") : degree("parallelism.tensor"));
   const bool of_experts = degree("parallelism.expert") > 1 && experts > least;
   if (static_cast<double>(*gpus) < (of_experts ? experts : least))
-    return report.ask(
-        "gpus", fmt::format("{} {} not enough: {} is {:g}; state --gpus N ({})", with_noun(*gpus, "GPU"),
-                            *gpus == 1 ? "is" : "are",
-                            of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
-                            of_experts ? experts : least, from));
+    return report.ask("gpus",
+                      fmt::format("{} {} not enough: {} is {:g}; state --gpus N ({})", with_noun(*gpus, "GPU"),
+                                  *gpus == 1 ? "is" : "are",
+                                  of_experts ? "expert tensor x expert x pipeline" : "tensor x pipeline x context",
+                                  of_experts ? experts : least, from));
   const bool launched = from.find(kWithoutLauncher) == std::string::npos;
   report.map("gpus", *gpus, launched ? from : "python alone, which is one process");
   if (each && *each > 0 && launched && !report.gpus_of_machine) report.gpus_of_machine = each;

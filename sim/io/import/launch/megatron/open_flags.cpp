@@ -119,7 +119,7 @@ void ask_for_predictions(const std::string& because, Report& report) {
 
 namespace {
 
-// Takes the assumed keys of the model but `kept` back, and returns them.
+// Takes back the assumed keys of the model except `kept`, and returns them.
 std::vector<std::string> forget_defaults_of_model(Report& report, std::string_view kept = "") {
   std::vector<std::string> keys;
   for (const Assumed& one : report.assumed)
@@ -174,7 +174,7 @@ void ask_for_defaults(const std::string& because, Report& report) {
 
 namespace {
 
-// Weights of 32 bits beside fp8 follow from the missing of bf16, which trainer_base.yaml sets.
+// Without bf16, which trainer_base.yaml sets, weights beside fp8 have 32 bits.
 void ask_for_precision_beside_fp8(const std::string& because, Report& report) {
   const auto weights = std::ranges::find(report.mapped, "precision_recipe.weights", &Mapped::key);
   if (weights == report.mapped.end() || !weights->from.ends_with(kFp8Alone)) return;
