@@ -17,8 +17,9 @@ std::string in_brackets(const std::string& from) { return from.empty() ? "" : " 
 std::string problems(const Report& report, const report::Paint& paint) {
   std::string text;
   for (const auto& one : report.refused) {
-    // What to try has been tried where the setting is allowed: "an unknown key; if it changes neither time nor memory".
-    const std::string because = one.allowed ? one.because.substr(0, one.because.find("; if it changes")) : one.because;
+    // The user has tried what the refusal advises.
+    const std::string because =
+        one.allowed ? one.because.substr(0, one.because.find(io::launch::kUnlessFree)) : one.because;
     text += paint.paragraph(one.allowed ? "allowed   " : "refused   ",
                             fmt::format("{}: {}{}", one.setting, because, in_brackets(one.from)));
   }

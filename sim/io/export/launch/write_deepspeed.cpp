@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "sim/base/text.h"
 #include "sim/io/export/launch/formats.h"
 #include "sim/io/export/launch/megatron_flags.h"
 #include "sim/io/export/launch/write_launch.h"
@@ -92,9 +93,7 @@ const Fork& fork_of(const job::Job& job) {
   return theirs ? kBigScience : kMicrosoft;
 }
 
-bool has(const Fork& fork, const std::string& flag) {
-  return fork.shared.find(fmt::format(" {} ", flag.substr(0, flag.find(' ')))) != std::string_view::npos;
-}
+bool has(const Fork& fork, const std::string& flag) { return holds_word(fork.shared, flag.substr(0, flag.find(' '))); }
 
 nlohmann::ordered_json config_of_job(const job::Job& job) {
   nlohmann::ordered_json config = {{"train_batch_size", job.batch.global},

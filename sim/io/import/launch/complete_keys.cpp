@@ -218,10 +218,8 @@ void list_other_words(const NamedFile& named, Report& report) {
     if (free)
       report.ignore(printable(key, 80), named.place);
     else
-      report.refuse(
-          printable(key, 80),
-          "no key here stands for it; if it changes neither time nor memory, go on with --allow " + printable(key, 80),
-          named.place);
+      report.refuse(printable(key, 80), std::string("no key here stands for it") + kUnlessFree + printable(key, 80),
+                    named.place);
   }
 }
 

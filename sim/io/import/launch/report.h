@@ -20,6 +20,9 @@ inline constexpr std::int64_t kMostCount = 1 << 20;
 /// The place of values that the user gives beside the files.
 inline constexpr const char* kFromCommandLine = "the command line";
 
+/// What to try with a setting that no rule knows. The setting follows.
+inline constexpr const char* kUnlessFree = "; if it changes neither time nor memory, go on with --allow ";
+
 /// A key of the scenario that a setting of the file gives.
 struct Mapped {
   std::string key, value, from;  ///< "parallelism.tensor", "8", "--tensor-model-parallel-size (run.sh:12)"

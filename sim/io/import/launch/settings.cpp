@@ -219,7 +219,7 @@ void Settings::sort_rest(std::span<const KeyRule> rules, Unknown unknown) const 
              !names_something_costly(key) && !is_type(text))
       report_.approximate(setting, kNothingCostly);
     else if (rule == rules.end())
-      report_.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
+      report_.refuse(setting, std::string("an unknown key") + kUnlessFree + setting);
     else if (rule->refused)
       report_.refuse(setting, std::string(rule->because) + why_open(text));
     else

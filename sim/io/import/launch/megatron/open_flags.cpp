@@ -75,14 +75,11 @@ bool is_named_for_a_value(std::string_view flag) {
       "nodes path paths percent port prefix project rank rate ratio recipe samples scale seed size stage std steps "
       "style "
       "theta topk type url version ";
-  const auto lists = [](std::string_view words, std::string_view word) {
-    return words.find(fmt::format(" {} ", word)) != words.npos;
-  };
-  if (lists(kAlone, flag)) return true;
+  if (holds_word(kAlone, flag)) return true;
   const std::string_view first = flag.substr(0, flag.find('-')), last = flag.substr(flag.rfind('-') + 1);
-  if (first.size() == flag.size()) return lists(kEnds, flag);
-  if (lists(kEvenBehindVerbs, last)) return true;
-  return !lists(kVerbs, first) && (first == "num" || lists(kEnds, last));
+  if (first.size() == flag.size()) return holds_word(kEnds, flag);
+  if (holds_word(kEvenBehindVerbs, last)) return true;
+  return !holds_word(kVerbs, first) && (first == "num" || holds_word(kEnds, last));
 }
 
 // Flags of any number of values: --data-path 1 $(cat blend.txt).

@@ -58,10 +58,7 @@ void sort_rest(const Flags& flags) {
     const auto rule = rule_of(argument.name);
     const std::string setting = "--" + printable(argument.name, 80), from = argument.place;
     if (!rule) {
-      report.refuse(
-          setting,
-          "an unknown flag; if it changes neither time nor memory, go on with --allow " + printable(argument.name, 80),
-          from);
+      report.refuse(setting, std::string("an unknown flag") + kUnlessFree + printable(argument.name, 80), from);
     } else if ((is_of_tensor_ranks(argument.name) && report.whole("parallelism.tensor") == 1) ||
                (argument.name == kRankOrderFlag && report.whole("parallelism.pipeline") == 1) ||
                (rule->because == kMaskedModel && report.at("model.model_type") == "bert")) {

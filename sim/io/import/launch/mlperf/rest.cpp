@@ -141,9 +141,7 @@ void list_unknown(const Settings& settings, const std::string& name, Report& rep
   if (rule && rule->effect == megatron::Effect::kNoted) return report.approximate(name, rule->because);
   if (is_never_harmless(flag) || (settings.is_read(name) && !is_harmless_name(flag) && names_something_costly(flag)))
     return report.refuse(
-        name, rule && !rule->because.empty()
-                  ? rule->because
-                  : "an unknown variable; if it changes neither time nor memory, go on with --allow " + name);
+        name, rule && !rule->because.empty() ? rule->because : std::string("an unknown variable") + kUnlessFree + name);
   report.approximate(name, is_harmless_name(flag) ? kHarmlessByName : kReadNowhere);
 }
 

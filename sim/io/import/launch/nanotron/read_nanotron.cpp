@@ -199,8 +199,7 @@ void sort_sections(const Document& document, Report& report) {
     else if (is_harmless_name(name))
       report.approximate(section, kHarmlessByName);
     else
-      report.refuse(section,
-                    "an unknown section; if it changes neither time nor memory, go on with --allow " + section);
+      report.refuse(section, std::string("an unknown section") + kUnlessFree + section);
   }
 }
 

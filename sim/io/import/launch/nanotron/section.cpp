@@ -80,7 +80,7 @@ void Section::sort_rest(Report& report) const {
     else if (key == "_use_doc_masking")
       report.approximate(setting, "attention sees the whole sequence");
     else
-      report.refuse(setting, "an unknown key; if it changes neither time nor memory, go on with --allow " + setting);
+      report.refuse(setting, std::string("an unknown key") + kUnlessFree + setting);
   }
 }
 

@@ -22,9 +22,11 @@ bool has_layers_of_engine(const Settings& settings) {
   return settings.on({kEngine}) || (settings.on({kCore}) && settings.has({kName}));
 }
 
+// The layers of Megatron-Core itself do not read use_flash_attention.
+bool states_flash(const Settings& settings) { return settings.on({kFlash}) && !settings.on({kCore}); }
+
 void add_attention(const Settings& settings, OwnAttention own, std::vector<Argument>& arguments) {
-  // The layers of Megatron-Core itself do not read use_flash_attention.
-  const bool flash = settings.on({kFlash}) && !settings.on({kCore}), engine = has_layers_of_engine(settings);
+  const bool flash = states_flash(settings), engine = has_layers_of_engine(settings);
   const bool off = settings.has({kEngine}) && !engine;
   // NeMo's own BERT takes neither: model_provider_func of megatron_bert_model.py.
   if (own == OwnAttention::kOfBert && !settings.on({"model.mcore_bert"}))
@@ -55,8 +57,7 @@ void add_kernels(const Settings& settings, OwnAttention own, std::vector<Argumen
 
 void settle_attention(const Settings& settings, OwnAttention own) {
   Report& report = settings.report();
-  const bool flash = settings.on({kFlash}) && !settings.on({kCore});
-  const bool stated = settings.has({kEngine}) || flash || has_layers_of_engine(settings);
+  const bool stated = settings.has({kEngine}) || states_flash(settings) || has_layers_of_engine(settings);
   if (stated || own != OwnAttention::kOfGpt || report.at("attention") != "flash" || restores_model(settings)) return;
   if (settings.on({kCore}))
     return report.ask_over_default("attention",

@@ -206,7 +206,7 @@ Outcome Interpreter::perform_and_print(const Texts& words, const Simple& command
   const std::size_t missing = script_.missing.size();
   const Outcome outcome = perform(words, mode);
   if (takes_input(words[0])) input_.reset();
-  // Whether a branch of an open condition prints is not known, nor what a file prints that is not there.
+  // A branch of an open condition may print or not. Nobody knows what a file prints that is not there.
   if ((mode == Mode::kOpen && !own.text.empty()) || script_.missing.size() != missing) own.known = false;
   if (!own.text.empty()) printed_empties_.insert(printed_empties_.end(), empties.begin(), empties.end());
   if (has_own) input_ = outer_input;

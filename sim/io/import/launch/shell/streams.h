@@ -1,4 +1,4 @@
-// What the commands of a substitution print, and where their output and their errors go.
+// Streams of the commands of a substitution: their texts, and the places to which output and errors go.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Streams {
   void redirect(std::string_view op, int stream, std::string_view target);
 };
 
-/// What commands print.
+/// The text that commands print.
 struct Printed {
   std::string text{};
   bool known = true;

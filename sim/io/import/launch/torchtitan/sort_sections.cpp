@@ -57,7 +57,7 @@ std::string why_refused(std::string_view key, const Settings& settings) {
   if (masks_tokens(key.substr(key.rfind('.') + 1))) return kMaskedModel;
   if (const std::string newer = settings.newer_name_of(std::string(key)); !newer.empty())
     return "an older name of " + newer + ", which is stated, too, and counts here; state one of them";
-  return "an unknown key; if it changes neither time nor memory, go on with --allow " + printable(key, 80);
+  return std::string("an unknown key") + kUnlessFree + printable(key, 80);
 }
 
 /// Switches of a fork's section [float8], which count beside its converter only.
@@ -146,8 +146,7 @@ void sort_sections(const nlohmann::ordered_json& document, const Settings& setti
       report.approximate("[" + printable(section, 60) + "]", kHarmlessByName);
     else if (std::ranges::find(kRead, section) == std::end(kRead))
       report.refuse("[" + printable(section, 60) + "]",
-                    "an unknown section; if it changes neither time nor memory, go on with --allow '[" +
-                        printable(section, 60) + "]'");
+                    std::string("an unknown section") + kUnlessFree + "'[" + printable(section, 60) + "]'");
     else if (content.is_object())
       sort_keys(content, section, settings, report);
   }
